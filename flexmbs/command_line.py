@@ -119,7 +119,7 @@ def run(
     allow_code: AllowCode = False,
 ) -> None:
     """Simulate a model; options override its [run] table."""
-    from flexmbs.command.run import Kept
+    from flexmbs.command.run import RunOutputs
     from flexmbs.command.run import run as command
 
     given = {
@@ -137,7 +137,7 @@ def run(
     }
     chosen = {key: value for key, value in given.items() if value is not None}
     access = {"allow_outside": allow_outside, "allow_code": allow_code}
-    kept = Kept(output, resume, force, checkpoint, report)
+    kept = RunOutputs(output, resume, force, checkpoint, report)
     raise typer.Exit(command(model, chosen, kept, as_json=as_json, access=access))
 
 
@@ -202,10 +202,10 @@ def sweep(
     allow_code: AllowCode = False,
 ) -> None:
     """Run a model with many parameter values in parallel; completed cases are never repeated."""
-    from flexmbs.command.sweep import How
+    from flexmbs.command.sweep import SweepOptions
     from flexmbs.command.sweep import sweep as command
 
-    how = How(resume, retry, force, keep, threads, workers, scheduler, report, audit)
+    how = SweepOptions(resume, retry, force, keep, threads, workers, scheduler, report)
     access = {"allow_outside": allow_outside, "allow_code": allow_code}
     raise typer.Exit(command(study, folder, how, as_json=as_json, access=access))
 
@@ -347,10 +347,10 @@ def export(
     ] = None,
 ) -> None:
     """Tables (CSV, MAT) and moving, stressed bodies (VTU, VTKHDF, glTF) of a solution."""
-    from flexmbs.command.export import Wanted
+    from flexmbs.command.export import ExportOptions
     from flexmbs.command.export import export as command
 
-    command(solution, folder, Wanted(csv, mat, vtu, vtkhdf, gltf, instants, at or []))
+    command(solution, folder, ExportOptions(csv, mat, vtu, vtkhdf, gltf, instants, at or []))
 
 
 @app.command()

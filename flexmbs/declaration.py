@@ -104,7 +104,7 @@ RAISES = (
 EXAMPLES = "Examples\n--------\n"
 
 
-class Documented(abc.ABCMeta):
+class DeclarationMeta(abc.ABCMeta):
     """Metaclass of declarations, whose ``dir`` and ``help`` omit the internals of dataclasses and
     pydantic.
 
@@ -166,7 +166,7 @@ class TypeText(str):
 @dataclass_transform(
     kw_only_default=True, frozen_default=True, field_specifiers=(dataclasses.field,)
 )
-class Declaration(metaclass=Documented):
+class Declaration(metaclass=DeclarationMeta):
     """Frozen, validated record of plain values.
 
     A subclass with ``section`` opens a family with its own registry ``kinds``; a subclass with

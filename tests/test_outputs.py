@@ -299,7 +299,11 @@ def test_outputs_replace_no_file_of_another_kind(
             solution,
             "a solution, not a flexible body",
         ),
-        (("preprocess", "convert", body, mesh, "--to", "mbdyn"), mesh, "a mesh, no body for MBDyn"),
+        (
+            ("preprocess", "convert", body, mesh, "--to", "mbdyn"),
+            mesh,
+            "a mesh, not a body for MBDyn",
+        ),
     ]
     capsys.readouterr()
     for arguments, file, found in cases:

@@ -16,7 +16,7 @@ import pytest
 
 import flexmbs as fm
 from flexmbs._jit import COMPILED
-from flexmbs.flexible_body.body_cache import KeptBodies
+from flexmbs.flexible_body.body_cache import BodyCache
 from flexmbs.system.callbacks import Callbacks
 
 ROOT = Path(__file__).parents[1]
@@ -174,7 +174,7 @@ class Reader:
 @pytest.mark.parametrize("age", [0.0, 1000.0])
 def test_a_body_is_read_once_and_again_when_its_file_changes(tmp_path: Path, age: float) -> None:
     """Recently written, and long ago; the change keeps size and times of the file."""
-    path, kept, read = tmp_path / "part.h5", KeptBodies(), Reader()
+    path, kept, read = tmp_path / "part.h5", BodyCache(), Reader()
     body().save(path)
     found = path.stat()
     before = (found.st_atime_ns, found.st_mtime_ns - int(1e9 * age))
@@ -197,9 +197,9 @@ def test_a_body_is_read_once_and_again_when_its_file_changes(tmp_path: Path, age
 
 def test_times_that_stood_still_spare_the_hash(tmp_path: Path, monkeypatch) -> None:
     """By the clock of a later time the file is old; a file whose times change is hashed again."""
-    path, kept, read, hashes = tmp_path / "part.h5", KeptBodies(), Reader(), []
+    path, kept, read, hashes = tmp_path / "part.h5", BodyCache(), Reader(), []
     body().save(path)
-    module = sys.modules[KeptBodies.__module__]
+    module = sys.modules[BodyCache.__module__]
     digest = module.hashlib.file_digest
     monkeypatch.setattr(module.time, "time", lambda: 1e-9 * path.stat().st_ctime_ns + 100.0)
     monkeypatch.setattr(
@@ -217,7 +217,7 @@ def test_a_run_hashes_a_file_once(tmp_path: Path, monkeypatch) -> None:
     """However young the file is; the next run sees what has changed, with the same size and times."""
     path, hashes = tmp_path / "part.h5", []
     body().save(path)
-    module = sys.modules[KeptBodies.__module__]
+    module = sys.modules[BodyCache.__module__]
     digest = module.hashlib.file_digest
     monkeypatch.setattr(
         module.hashlib, "file_digest", lambda file, name: hashes.append(name) or digest(file, name)
@@ -246,7 +246,7 @@ def test_a_run_hashes_a_file_once(tmp_path: Path, monkeypatch) -> None:
 
 
 def test_kept_bodies_are_few_and_cannot_be_written_to(tmp_path: Path) -> None:
-    kept, read = KeptBodies(bodies=2), Reader()
+    kept, read = BodyCache(bodies=2), Reader()
     for mass in (1.0, 2.0, 3.0):
         body(mass).save(tmp_path / f"{mass}.h5")
         data = kept.load(tmp_path / f"{mass}.h5", read)
@@ -256,14 +256,14 @@ def test_kept_bodies_are_few_and_cannot_be_written_to(tmp_path: Path) -> None:
             array[...] = 0.0
     kept.load(tmp_path / "1.0.h5", read)
     assert read.count == 4
-    small = KeptBodies(size=10)
+    small = BodyCache(size=10)
     small.load(tmp_path / "1.0.h5", read)
     assert len(small) == 0
 
 
 def test_threads_that_want_a_body_wait_for_the_one_that_reads_it(tmp_path: Path) -> None:
     """All get the same body; another one is read meanwhile."""
-    kept, read, free = KeptBodies(), Reader(), threading.Event()
+    kept, read, free = BodyCache(), Reader(), threading.Event()
     body().save(tmp_path / "part.h5")
     body(mass=3.0).save(tmp_path / "other.h5")
 

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flexmbs.files.paths import file_path
-from flexmbs.model.check import Report
+from flexmbs.model.check import CheckReport
 from flexmbs.model.model import ModelData
 from flexmbs.model.toml_read import read
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class Model(ModelData):
     __doc__ = ModelData.__doc__
 
-    def check(self) -> Report:
+    def check(self) -> CheckReport:
         """Report of the model's contents, degrees of freedom, loops and problems; never raises."""
         from flexmbs.diagnosis.diagnosis import check  # imported on demand: compiled kernels
 

@@ -8,7 +8,7 @@ from flexmbs.errors import InputError
 from flexmbs.files.output import made_folder
 
 
-class Wanted(NamedTuple):
+class ExportOptions(NamedTuple):
     """Formats to write, and the number of instants or the times (s) of the bodies."""
 
     csv: bool
@@ -20,7 +20,7 @@ class Wanted(NamedTuple):
     times: list[float]
 
 
-def export(path: Path, folder: Path | None, wanted: Wanted) -> None:
+def export(path: Path, folder: Path | None, wanted: ExportOptions) -> None:
     """Write the tables and bodies of a solution file into a folder. Raises InputError,
     MachineError.
     """

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from flexmbs.studies.run.run_folder import RunFolder
 
 
-class Kept(NamedTuple):
+class RunOutputs(NamedTuple):
     """Output files of a run: solution file or run folder, how an existing folder is resumed, and
     the report.
     """
@@ -64,7 +64,7 @@ class Kept(NamedTuple):
 
 
 def run(
-    path: Path, given: dict[str, Any], kept: Kept, *, as_json: bool, access: dict[str, bool]
+    path: Path, given: dict[str, Any], kept: RunOutputs, *, as_json: bool, access: dict[str, bool]
 ) -> int:
     """Simulate, save and report; return the exit code, which is that of a `SolverError` if the
     verdict is FAIL. Partial results are kept.

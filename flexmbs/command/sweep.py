@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 SHOWN = 10  # number of messages of cases that are printed
 
 
-class How(NamedTuple):
+class SweepOptions(NamedTuple):
     """Options of a sweep, and its treatment of existing results."""
 
     resume: bool = False
@@ -32,7 +32,7 @@ class How(NamedTuple):
 
 
 def sweep(
-    path: Path, folder: Path | None, how: How, *, as_json: bool, access: dict[str, bool]
+    path: Path, folder: Path | None, how: SweepOptions, *, as_json: bool, access: dict[str, bool]
 ) -> int:
     """Run the study into its folder; return the exit code, which is that of a `SolverError` if
     cases failed or have the verdict FAIL.

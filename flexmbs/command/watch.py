@@ -30,7 +30,7 @@ def watch(folder: Path, port: int, *, browser: bool) -> None:
         serving.serve_forever()
 
 
-class Serving(http.server.ThreadingHTTPServer):
+class PageServer(http.server.ThreadingHTTPServer):
     """Server that shuts down with its threads."""
 
     daemon_threads = True
@@ -40,9 +40,9 @@ class Serving(http.server.ThreadingHTTPServer):
         self.server_close()
 
 
-def server(folder: Path, port: int = 0) -> Serving:
+def server(folder: Path, port: int = 0) -> PageServer:
     """Server of the page on a port of this machine (0: any free port). Raises InputError."""
-    page = Page(folder)
+    page = ProgressPage(folder)
     page.text()
 
     class Handler(http.server.BaseHTTPRequestHandler):
@@ -79,7 +79,7 @@ def server(folder: Path, port: int = 0) -> Serving:
             """Suppress the log line of each request."""
 
     try:
-        serving = Serving((HERE, port), Handler)
+        serving = PageServer((HERE, port), Handler)
     except (OSError, OverflowError) as error:
         raise InputError(
             f"--port {port}: cannot be used ({error}); choose another, or 0 for a free one"
@@ -87,7 +87,7 @@ def server(folder: Path, port: int = 0) -> Serving:
     return serving
 
 
-class Page:
+class ProgressPage:
     """Text of the page, regenerated when the log has grown."""
 
     def __init__(self, folder: Path) -> None:
@@ -114,7 +114,7 @@ class Page:
             return self.made[0]
 
     def _made(self) -> str:
-        from flexmbs.report.progress_page import Live, live_page
+        from flexmbs.report.progress_page import RunProgress, live_page
         from flexmbs.results.output_log import read_rows
 
         try:
@@ -132,7 +132,7 @@ class Page:
         columns = {} if there is None else there.columns()
         age = max(time.time() - self.log.stat().st_mtime, 0.0) if self.log.exists() else 0.0
         return live_page(
-            Live(
+            RunProgress(
                 name,
                 str(self.folder),
                 t_end,

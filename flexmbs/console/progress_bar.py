@@ -19,8 +19,8 @@ class MemoryColumn(ProgressColumn):
         return Text(f"{used_memory() / 1e9:.2f} GB, at most {peak_memory() / 1e9:.2f}")
 
 
-class Bar:
-    """A bar that moves forward only, once for a run and once for its audit; results go above it."""
+class TerminalBar:
+    """Bar that only moves forward; results are printed above it."""
 
     def __init__(self, shown: Progress, title: str) -> None:
         self.shown, self.title, self.done, self.audits = shown, title, 0.0, False
@@ -41,7 +41,7 @@ class Bar:
 
 
 @contextmanager
-def bar_on_terminal(title: str, *, memory: bool) -> Iterator[Bar]:
+def bar_on_terminal(title: str, *, memory: bool) -> Iterator[TerminalBar]:
     """See `flexmbs.console.messages.progress_bar`."""
     columns = (
         TextColumn("{task.description}", markup=False),
@@ -51,4 +51,4 @@ def bar_on_terminal(title: str, *, memory: bool) -> Iterator[Bar]:
     last = (TimeElapsedColumn(), MemoryColumn()) if memory else (TimeElapsedColumn(),)
     disable = not messages.is_terminal
     with Progress(*columns, *last, console=messages, transient=True, disable=disable) as shown:
-        yield Bar(shown, title)
+        yield TerminalBar(shown, title)

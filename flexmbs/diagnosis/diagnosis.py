@@ -14,7 +14,7 @@ from flexmbs.errors import InputError
 from flexmbs.initial.assembly import holonomic_rows
 from flexmbs.initial.initial_state import InitialState, settle
 from flexmbs.initial.massless_bodies import body_without_inertia
-from flexmbs.model.check import Report, declaration_report
+from flexmbs.model.check import CheckReport, declaration_report
 from flexmbs.model.check_topology import degree_of_freedom_lines
 from flexmbs.model.model import ModelData
 from flexmbs.system.compile import Compiled
@@ -32,7 +32,7 @@ class Diagnosis(NamedTuple):
     planar: str
 
 
-def check(model: ModelData) -> Report:
+def check(model: ModelData) -> CheckReport:
     """The report on a model, with the tree, the cuts and the redundant constraints of the compiled
     system; does not raise.
     """

@@ -5,7 +5,13 @@ import os
 import numpy as np
 
 from flexmbs.files.output import write_text
-from flexmbs.files.universal import TIME, TIME_RESPONSE, End, NodalFunction, write_functions
+from flexmbs.files.universal import (
+    TIME,
+    TIME_RESPONSE,
+    NodalDirection,
+    NodalFunction,
+    write_functions,
+)
 from flexmbs.results.stress_values import NodalStress
 from flexmbs.results.tables import table_text
 
@@ -40,7 +46,7 @@ def write_universal(history: NodalStress, path: str | os.PathLike[str], model: s
                 TIME,
                 history.t,
                 np.array(values),
-                End("Pa", node),
+                NodalDirection("Pa", node),
             )
             for name, values in columns
         ]

@@ -21,7 +21,12 @@ from numpy.typing import NDArray
 
 from flexmbs.algebra.so3 import euler_parameters
 from flexmbs.errors import InputError
-from flexmbs.exports.moving_surfaces import MovingSurface, Paint, chosen_outputs, moving_surfaces
+from flexmbs.exports.moving_surfaces import (
+    MovingSurface,
+    TriangleColour,
+    chosen_outputs,
+    moving_surfaces,
+)
 from flexmbs.files.file_types import check_ending
 from flexmbs.files.output import whole_file
 from flexmbs.files.paths import file_path
@@ -57,7 +62,7 @@ def write_gltf(
     """
     check_ending(path, ".glb", ".gltf")
     pick = chosen_outputs(solution.t, instants, times)
-    writer = _Writer(solution.t[pick] - solution.t[0])
+    writer = _GltfWriter(solution.t[pick] - solution.t[0])
     for k, surface in enumerate(moving_surfaces(solution, solids)):
         writer.add(surface, pick, PALETTE[k % len(PALETTE)])
     table = writer.table(_upwards(np.asarray(solution.model.gravity, float)), solution.model.name)
@@ -70,7 +75,7 @@ def write_gltf(
         file.write(content)
 
 
-class _Writer:
+class _GltfWriter:
     """File under construction: tables of its JSON part, bytes of its binary part."""
 
     def __init__(self, t: FloatArray) -> None:
@@ -232,7 +237,7 @@ def _by_colour(surface: MovingSurface) -> dict[tuple[float, ...] | None, NDArray
     found: dict[tuple[float, ...] | None, list[NDArray[np.int64]]] = {}
     ends = np.cumsum([paint.triangles for paint in surface.paints])
     for paint, triangles in zip(
-        surface.paints or [Paint(0, None)], np.split(surface.triangles, ends[:-1])
+        surface.paints or [TriangleColour(0, None)], np.split(surface.triangles, ends[:-1])
     ):
         found.setdefault(
             None if paint.colour is None else tuple(map(float, paint.colour)), []

@@ -13,7 +13,7 @@ FRAME = {"position": "m", "velocity": "m/s", "acceleration": "m/s²"}
 TURNING = {"angular_velocity": "rad/s", "angular_acceleration": "rad/s²"}
 
 
-class Labelled(NamedTuple):
+class LabelledArray(NamedTuple):
     """Array with dims, the names of its dimensions (time first), and unit, empty if the indices
     have different units.
     """
@@ -23,7 +23,7 @@ class Labelled(NamedTuple):
     unit: str
 
 
-class Labels(NamedTuple):
+class DimensionLabels(NamedTuple):
     """Coordinates of the dimensions (texts or times), and units of the indices of dimensions with
     different ones."""
 
@@ -31,13 +31,13 @@ class Labels(NamedTuple):
     units: dict[str, Sequence[str]]
 
 
-def labels(solution: SolutionData) -> Labels:
+def labels(solution: SolutionData) -> DimensionLabels:
     """Names of the indices of all dimensions except time, and units for joint coordinates and
     drives."""
     units = {name: coordinate_units(solution, name) for name in solution.joints}
     drives = [solution.model.drives[name] for name in solution.drives]
     nf = {name: solution.body(name).elastic.shape[1] for name in solution.bodies}
-    return Labels(
+    return DimensionLabels(
         {
             "body": solution.bodies,
             "frame": solution.frames,
@@ -62,7 +62,7 @@ def labels(solution: SolutionData) -> Labels:
     )
 
 
-def labelled(solution: SolutionData) -> dict[str, Labelled]:
+def labelled(solution: SolutionData) -> dict[str, LabelledArray]:
     """All arrays by name: ``frame_position`` (time, frame, axis) … ``energy_total`` (time); empty
     ones are omitted.
 
@@ -74,7 +74,7 @@ def labelled(solution: SolutionData) -> dict[str, Labelled]:
     return {name: array for name, array in found.items() if array.values.size}
 
 
-def _all(solution: SolutionData) -> Iterator[tuple[str, Labelled]]:
+def _all(solution: SolutionData) -> Iterator[tuple[str, LabelledArray]]:
     frames = [solution.frame(name) for name in solution.frames]
     bodies = [solution.body(name) for name in solution.bodies]
     for what, unit in (FRAME | TURNING).items():
@@ -118,19 +118,21 @@ def _all(solution: SolutionData) -> Iterator[tuple[str, Labelled]]:
         _stacked(solution, [view.force for view in contacts], ("contact", "axis"), ""),
     )
     for name in ENERGIES:
-        yield f"energy_{name}", Labelled(("time",), getattr(solution.energy, name), "J")
+        yield f"energy_{name}", LabelledArray(("time",), getattr(solution.energy, name), "J")
 
 
 def _stacked(
     solution: SolutionData, parts: Sequence[FloatArray], dims: tuple[str, ...], unit: str
-) -> Labelled:
+) -> LabelledArray:
     """Arrays of several items stacked along a new axis, (nt, items, …)."""
     values = np.stack(parts, axis=1) if parts else np.zeros((len(solution.t), *len(dims) * [0]))
-    return Labelled(("time", *dims), values, unit)
+    return LabelledArray(("time", *dims), values, unit)
 
 
-def _joined(solution: SolutionData, parts: Sequence[FloatArray], dim: str, unit: str) -> Labelled:
+def _joined(
+    solution: SolutionData, parts: Sequence[FloatArray], dim: str, unit: str
+) -> LabelledArray:
     """Arrays (nt, n) of several items concatenated, (nt, Σ n)."""
-    return Labelled(
+    return LabelledArray(
         ("time", dim), np.concatenate([np.zeros((len(solution.t), 0)), *parts], axis=1), unit
     )

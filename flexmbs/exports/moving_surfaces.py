@@ -28,7 +28,7 @@ from flexmbs.system.step_scales import model_size
 IntArray = NDArray[np.int64]
 
 
-class Paint(NamedTuple):
+class TriangleColour(NamedTuple):
     """Colour of a number of consecutive triangles of a surface; None for the colour of the body."""
 
     triangles: int
@@ -52,7 +52,7 @@ class MovingSurface:
     shape: Deformation | None = None
     rows: IntArray | None = None
     stress: StressView | None = None
-    paints: tuple[Paint, ...] = ()
+    paints: tuple[TriangleColour, ...] = ()
 
     def displacement(self, i: int) -> FloatArray:
         """Elastic displacement (n, 3) [m] of the points at output i, in body axes."""
@@ -155,7 +155,7 @@ def at_nodes(
 def _given(name: str, solids: Sequence[Solid], view: BodyView | None) -> MovingSurface:
     """Several solids of a body as one, without invisible ones (opacity 0)."""
     solids = [solid for solid in solids if solid.colour is None or [*solid.colour, 1.0][3] > 0.0]
-    paints = tuple(Paint(len(solid.triangles), solid.colour) for solid in solids)
+    paints = tuple(TriangleColour(len(solid.triangles), solid.colour) for solid in solids)
     starts = np.cumsum([0, *(len(solid.vertices) for solid in solids)])
     points = np.concatenate(
         [np.zeros((0, 3)), *(np.asarray(solid.vertices, float) for solid in solids)]

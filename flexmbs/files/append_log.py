@@ -23,7 +23,7 @@ MOST = 1 << 32  # bytes of a frame: the length is stored in four bytes
 BLOCK = 1 << 20  # bytes read at a time when marks are searched
 
 
-class Frame(NamedTuple):
+class LogFrame(NamedTuple):
     """Content of a frame, and the file position after it."""
 
     content: bytes
@@ -35,7 +35,7 @@ def framed(content: bytes) -> bytes:
     return HEADER.pack(MARK, zlib.crc32(content), len(content)) + content
 
 
-def frames(path: Path) -> Iterator[Frame]:
+def frames(path: Path) -> Iterator[LogFrame]:
     """Intact frames of a log up to a truncated last one. Raises InputError if intact frames follow
     a damaged one, OSError.
     """
@@ -43,7 +43,7 @@ def frames(path: Path) -> Iterator[Frame]:
     with opened(path) as file:
         while (content := _next(file)) is not None:
             end, count = end + HEADER.size + len(content), count + 1
-            yield Frame(content, end)
+            yield LogFrame(content, end)
         behind = _whole_frames(file, end + 1)
     if behind:
         raise InputError(
@@ -83,7 +83,7 @@ def _whole_frames(file: BinaryIO, start: int) -> int:
     return count
 
 
-class Log:
+class AppendLog:
     """Log opened for appending after its last intact frame, or after ``end``; with ``kept=False``
     it need not survive a power failure. Raises MachineError."""
 

@@ -15,7 +15,7 @@ from flexmbs.files.paths import file_path
 VARIABLES = ("GZ_SIM_RESOURCE_PATH", "ROS_PACKAGE_PATH")
 
 
-class Reach(NamedTuple):
+class PathPolicy(NamedTuple):
     """Allowed locations of files named by a file in ``folder``; ``search``: folders of packages,
     given by the user; ``what``: type of the file, for messages. All folders are resolved."""
 
@@ -73,9 +73,9 @@ class Reach(NamedTuple):
         return [*found, self.folder / place]
 
 
-def reach_of(
+def path_policy_of(
     file: Path, *, allow_outside: bool = False, package_path: str | Path | Iterable[str | Path] = ()
-) -> Reach:  # fmt: skip
+) -> PathPolicy:  # fmt: skip
     """Allowed locations for a file, with the folders of ``package_path`` and of the environment
     `VARIABLES`.
     """
@@ -87,6 +87,6 @@ def reach_of(
         for each in os.environ.get(key, "").split(os.pathsep)
         if each
     ]
-    return Reach(
+    return PathPolicy(
         file.absolute().parent.resolve(), allow_outside, tuple(each.resolve() for each in folders)
     )

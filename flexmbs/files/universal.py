@@ -33,7 +33,7 @@ _SI = {
 _EVEN = 1e-3
 
 
-class End(NamedTuple):
+class NodalDirection(NamedTuple):
     """Unit, node and direction of a response or an excitation."""
 
     unit: str = ""
@@ -49,8 +49,8 @@ class NodalFunction(NamedTuple):
     abscissa: tuple[str, str, int]
     x: np.ndarray
     values: np.ndarray
-    response: End
-    excitation: End = End()
+    response: NodalDirection
+    excitation: NodalDirection = NodalDirection()
 
 
 def write_functions(

@@ -33,7 +33,7 @@ import scipy.linalg
 from flexmbs.flexible_body.components import FlexibleFrame, FloatArray, Surface
 from flexmbs.flexible_body.free_body import elastic_frame_motion, mass_matrix, rigid_frame_motion
 from flexmbs.flexible_body.record import FlexibleBodyData
-from flexmbs.flexible_body.undeformed_pieces import JoinedSurface, Pose
+from flexmbs.flexible_body.undeformed_pieces import JoinedSurface, PiecePose
 from flexmbs.flexible_body.welds import own_frames, welds
 
 TOGETHER = "accuracy: pieces, "  # errors of all pieces, stored with the first piece
@@ -48,19 +48,19 @@ AFFINE[:, 1:, 3:] = np.swapaxes(LEVI_CIVITA, 1, 2)  # (θ × x)_a = ε_acd θ_c 
 
 
 @dataclass(frozen=True, eq=False)
-class Welded:
+class WeldedPieces:
     """Small motions of welded pieces: independent coordinates y, rows ``N``[k] (6 + nf, n) of each
     piece, stiffness, damping and mass (n, n)."""
 
     pieces: Sequence[FlexibleBodyData]
-    poses: Sequence[Pose]
+    poses: Sequence[PiecePose]
     N: Sequence[FloatArray]
     K: FloatArray
     D: FloatArray
     M: FloatArray
 
     @classmethod
-    def of(cls, pieces: Sequence[FlexibleBodyData], poses: Sequence[Pose]) -> Welded:
+    def of(cls, pieces: Sequence[FlexibleBodyData], poses: Sequence[PiecePose]) -> WeldedPieces:
         """Pieces at their poses, with the frame of the first one fixed."""
         ends = np.cumsum([0, *(RIGID + piece.nf for piece in pieces)])
         rows = [np.eye(RIGID, ends[-1])]
@@ -91,7 +91,7 @@ class Welded:
             for name, frame in piece.frames.items()
         }
 
-    def in_modes(self, count: int | None = None) -> Welded:
+    def in_modes(self, count: int | None = None) -> WeldedPieces:
         """Body in the coordinates of its lowest modes, normalized to unit mass; the largest entry
         of each is positive."""
         _, v = scipy.linalg.eigh(self.K, self.M)
@@ -106,7 +106,7 @@ class Welded:
 
 
 def damping_rows(
-    pieces: Sequence[FlexibleBodyData], poses: Sequence[Pose], ratios: Ratios
+    pieces: Sequence[FlexibleBodyData], poses: Sequence[PiecePose], ratios: Ratios
 ) -> list[FloatArray]:
     """Rows U of each piece, such that the damping UᵀU of all pieces gives the modes φ of the
     assembled body, with frequencies ω, the damping ratios ζ = ``ratios`` (ω/2π):
@@ -117,7 +117,7 @@ def damping_rows(
     have no row.
 
     """
-    welded = Welded.of(pieces, poses).in_modes()
+    welded = WeldedPieces.of(pieces, poses).in_modes()
     omega = np.sqrt(np.maximum(np.diag(welded.K), 0.0))
     zeta = ratios(omega / (2.0 * np.pi))
     factor = np.sqrt(np.divide(2.0 * zeta, omega**3, out=np.zeros_like(omega), where=omega > 0.0))
@@ -127,7 +127,7 @@ def damping_rows(
 def assembled(
     name: str,
     pieces: Sequence[FlexibleBodyData],
-    poses: Sequence[Pose],
+    poses: Sequence[PiecePose],
     joined: JoinedSurface | None,
     modes: int | None = None,
 ) -> FlexibleBodyData:
@@ -138,7 +138,7 @@ def assembled(
     piece.
 
     """
-    welded = Welded.of(pieces, poses).in_modes(modes)
+    welded = WeldedPieces.of(pieces, poses).in_modes(modes)
     n = len(welded.K)
     mass, G, SS = np.zeros((4, 4)), np.zeros((4, 3, n)), np.zeros((3, 3, n, n))
     for piece, pose, T in zip(pieces, poses, welded.N):
@@ -166,13 +166,13 @@ def assembled(
     return replace(made, modes=replace(made.modes, kind=("assembled",) * n))
 
 
-def _at_cut(frame: FlexibleFrame, pose: Pose) -> FloatArray:
+def _at_cut(frame: FlexibleFrame, pose: PiecePose) -> FloatArray:
     """Motion of a frame in body axes and its local displacements, (6 + m, 6 + nf)."""
     local = np.pad(frame.local, ((0, 0), (RIGID, 0)))
     return np.vstack([_motion(frame, pose), local])
 
 
-def _motion(frame: FlexibleFrame, pose: Pose) -> FloatArray:
+def _motion(frame: FlexibleFrame, pose: PiecePose) -> FloatArray:
     """Matrix (6, 6 + nf) that maps (t, θ, q) of a piece to the translation and rotation of a frame,
     in body axes."""
     own = np.hstack([rigid_frame_motion(frame), elastic_frame_motion(frame)])
@@ -213,7 +213,7 @@ def _integrals(piece: FlexibleBodyData, T: FloatArray) -> tuple[FloatArray, Floa
     return mass, first @ T, np.asarray(T.T @ second @ T)
 
 
-def _frames(welded: Welded) -> dict[str, FlexibleFrame]:
+def _frames(welded: WeldedPieces) -> dict[str, FlexibleFrame]:
     """Frames of all pieces in the assembled body."""
     motions, found = welded.frames, {}
     for piece, pose in zip(welded.pieces, welded.poses):
@@ -225,7 +225,7 @@ def _frames(welded: Welded) -> dict[str, FlexibleFrame]:
     return found
 
 
-def _surface(welded: Welded, joined: JoinedSurface) -> Surface:
+def _surface(welded: WeldedPieces, joined: JoinedSurface) -> Surface:
     """Surface with its shapes; a node of a cut moves as the mean of its pieces."""
     surface, n = joined.surface, welded.K.shape[0]
     phi, shares = np.zeros((len(surface.nodes), 3, n)), np.zeros(len(surface.nodes))

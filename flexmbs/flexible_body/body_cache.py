@@ -38,7 +38,7 @@ Stamp = tuple[int, int, int, int, int]
 FIRST: ContextVar[dict[str, str] | None] = ContextVar("FIRST", default=None)
 
 
-class _Seen(NamedTuple):
+class _HashedFile(NamedTuple):
     """File as last hashed: its stamp, its digest, and True if its times had settled."""
 
     stamp: Stamp
@@ -57,14 +57,14 @@ def reading_once() -> Iterator[None]:
             FIRST.reset(token)
 
 
-class KeptBodies:
+class BodyCache:
     """Bodies by the digest of their file, limited to ``bodies`` and ``size`` bytes; ``load(path,
     read)`` returns one."""
 
     def __init__(self, bodies: int = BODIES, size: int = BYTES) -> None:
         self.bodies, self.size = bodies, size
         self._data: OrderedDict[str, tuple[Body, int]] = OrderedDict()
-        self._seen: OrderedDict[str, _Seen] = OrderedDict()
+        self._seen: OrderedDict[str, _HashedFile] = OrderedDict()
         self._lock = threading.Lock()
         self._reading: dict[
             str, threading.Lock
@@ -147,7 +147,7 @@ class KeptBodies:
         )
         digest = hashlib.file_digest(file, "sha256").hexdigest()
         with self._lock:
-            self._seen[name] = _Seen(stamp, digest, still)
+            self._seen[name] = _HashedFile(stamp, digest, still)
             self._seen.move_to_end(name)
             while len(self._seen) > 4 * self.bodies:
                 self._seen.popitem(last=False)
@@ -174,4 +174,4 @@ def _size(array: np.ndarray) -> int:
     return 0 if isinstance(array, np.memmap) else array.nbytes
 
 
-KEPT = KeptBodies()
+KEPT = BodyCache()

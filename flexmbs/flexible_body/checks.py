@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 ROUND_OFF = 1e-9  # relative, allows for sums over many elements
 
 
-class Check(NamedTuple):
+class BodyCheck(NamedTuple):
     """Check: its statement, the relative residual and whether it passes."""
 
     name: str
@@ -26,7 +26,7 @@ class Check(NamedTuple):
         return f"{'ok  ' if self.ok else 'FAIL'} {self.name}: {self.residual:.3g}"
 
 
-class Checks(list[Check]):
+class BodyChecks(list[BodyCheck]):
     """List of checks; prints one line each."""
 
     @property
@@ -38,13 +38,13 @@ class Checks(list[Check]):
         return "\n".join(str(check) for check in self)
 
 
-def checks(data: FlexibleBodyData) -> Checks:
+def checks(data: FlexibleBodyData) -> BodyChecks:
     """All checks that apply to ``data``.
 
     Source: Schwertassek and Wallrapp, Dynamik flexibler Mehrkörpersysteme, section 6.4, for the
     identities between the integrals.
     """
-    found = Checks(_inertial(data))
+    found = BodyChecks(_inertial(data))
     if data.nf:
         found.extend(_elastic(data))
     if data.geometric is not None and data.nf:
@@ -59,14 +59,14 @@ def without_motion(data: FlexibleBodyData) -> tuple[str, ...]:
     return tuple(f"{check.name}: {check.residual:.3g}" for check in found if not check.ok)
 
 
-def _inertial(data: FlexibleBodyData) -> list[Check]:
+def _inertial(data: FlexibleBodyData) -> list[BodyCheck]:
     """Mass, second moment, symmetry of SS and positivity of the Gram matrix of 1, x, φ."""
     J, scale = data.second_moment, max(np.trace(data.second_moment), np.finfo(float).tiny)
     central = J - np.outer(data.first_moment, data.first_moment) / data.mass if data.mass > 0 else J
     gram = _gram(data)
     pair = _pair_excess(data.SS)
     return [
-        Check("mass is positive [kg]", data.mass, data.mass > 0),
+        BodyCheck("mass is positive [kg]", data.mass, data.mass > 0),
         _small("second moment ∫x xᵀdm is symmetric", _asymmetry(J)),
         _small(
             "second moment about the centre of mass is not negative", -_smallest(central) / scale
@@ -83,7 +83,7 @@ def _inertial(data: FlexibleBodyData) -> list[Check]:
     ]
 
 
-def _elastic(data: FlexibleBodyData) -> list[Check]:
+def _elastic(data: FlexibleBodyData) -> list[BodyCheck]:
     """Symmetry and positivity of K_ff, D_ff, m_ff; shapes free of rigid-body motion; mode table;
     frames.
     """
@@ -107,18 +107,20 @@ def _elastic(data: FlexibleBodyData) -> list[Check]:
         error = np.max(
             np.abs(omega2_table - omega2) / np.maximum(np.abs(omega2), 1e-8 * np.abs(omega2).max())
         )
-        found.append(Check("frequencies agree with (K_ff, m_ff)", float(error), bool(error < 1e-6)))
+        found.append(
+            BodyCheck("frequencies agree with (K_ff, m_ff)", float(error), bool(error < 1e-6))
+        )
     return found
 
 
-def _definite(data: FlexibleBodyData) -> list[Check]:
+def _definite(data: FlexibleBodyData) -> list[BodyCheck]:
     """Checks of K_ff, and of the mass matrix of the undeformed body."""
     stiffness, independence = _smallest(_unit_diagonal(data.K_ff)), _rigid_independence(data)
     return [
-        Check(
+        BodyCheck(
             "K_ff is positive definite (smallest scaled eigenvalue)", stiffness, stiffness > 1e-12
         ),
-        Check(
+        BodyCheck(
             "shapes contain no rigid-body motion, M(q=0) positive definite",
             independence,
             independence > 1e-8,
@@ -126,7 +128,7 @@ def _definite(data: FlexibleBodyData) -> list[Check]:
     ]
 
 
-def _geometric(geometric: GeometricStiffness) -> list[Check]:
+def _geometric(geometric: GeometricStiffness) -> list[BodyCheck]:
     """Check the symmetry of every K0."""
     matrices = np.concatenate(
         [
@@ -141,14 +143,14 @@ def _geometric(geometric: GeometricStiffness) -> list[Check]:
     return [_small("K0 of every unit load is symmetric", float(asymmetry.max()))]
 
 
-def _stated(data: FlexibleBodyData) -> list[Check]:
+def _stated(data: FlexibleBodyData) -> list[BodyCheck]:
     """Checks that frames are orthonormal and that the reduction found six rigid-body modes."""
     worst = max(
         (float(np.abs(f.R.T @ f.R - np.eye(3)).max()) for f in data.frames.values()), default=0.0
     )
     handed = all(np.linalg.det(f.R) > 0 for f in data.frames.values())
     found = [
-        Check("frames have right-handed orthonormal axes", worst, worst < ROUND_OFF and handed)
+        BodyCheck("frames have right-handed orthonormal axes", worst, worst < ROUND_OFF and handed)
     ]
     if "rigid_body_modes" in data.provenance:
         residual, count = (
@@ -156,7 +158,7 @@ def _stated(data: FlexibleBodyData) -> list[Check]:
             data.provenance["rigid_body_modes"],
         )
         found.append(
-            Check(
+            BodyCheck(
                 "K has exactly six rigid-body modes",
                 float(residual),
                 count == 6 and float(residual) < 1e-6,
@@ -165,9 +167,9 @@ def _stated(data: FlexibleBodyData) -> list[Check]:
     return found
 
 
-def _small(name: str, residual: float) -> Check:
+def _small(name: str, residual: float) -> BodyCheck:
     residual = max(float(residual), 0.0) + 0.0  # no "-0"
-    return Check(name, residual, residual < ROUND_OFF)
+    return BodyCheck(name, residual, residual < ROUND_OFF)
 
 
 def _asymmetry(matrix: FloatArray) -> float:

@@ -15,7 +15,12 @@ import numpy as np
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.components import FloatArray
 from flexmbs.flexible_body.record import FlexibleBodyData
-from flexmbs.flexible_body.undeformed_pieces import JoinedSurface, Pose, joined_surface, poses_of
+from flexmbs.flexible_body.undeformed_pieces import (
+    JoinedSurface,
+    PiecePose,
+    joined_surface,
+    poses_of,
+)
 from flexmbs.flexible_body.welds import FrameNames, check_welds, own_frames, welds
 
 
@@ -97,7 +102,7 @@ class DividedBodyData:
         return tuple(tuple(piece.frames) for piece in self.pieces)
 
     @cached_property
-    def frames(self) -> Mapping[str, Pose]:
+    def frames(self) -> Mapping[str, PiecePose]:
         """Undeformed poses of the frames of the body, without the cuts."""
         pairs = zip(self.pieces, self.poses)
         every = {
@@ -129,7 +134,7 @@ class DividedBodyData:
         return total
 
     @cached_property
-    def poses(self) -> tuple[Pose, ...]:
+    def poses(self) -> tuple[PiecePose, ...]:
         """Undeformed poses of the frames of the pieces in the body frame."""
         return poses_of(self.pieces)
 
@@ -148,9 +153,9 @@ class DividedBodyData:
     @cached_property
     def number_of_modes(self) -> int:
         """Number of modes of the assembled body."""
-        from flexmbs.flexible_body.assembled import Welded  # SciPy on demand
+        from flexmbs.flexible_body.assembled import WeldedPieces  # SciPy on demand
 
-        return len(Welded.of(self.pieces, self.poses).K)
+        return len(WeldedPieces.of(self.pieces, self.poses).K)
 
     def damping_rows(self, ratios: Callable[[FloatArray], FloatArray]) -> tuple[FloatArray, ...]:
         """Rows U of each piece such that the damping UᵀU gives the modes of the assembled body,

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flexmbs.errors import InputError
-from flexmbs.flexible_body.checks import Checks, checks, without_motion
+from flexmbs.flexible_body.checks import BodyChecks, checks, without_motion
 from flexmbs.flexible_body.components import (
     FlexibleFrame,
     FloatArray,
@@ -209,7 +209,7 @@ class FlexibleBodyData:
         """Failed checks of `validate` that preclude equations of motion."""
         return without_motion(self)
 
-    def validate(self) -> Checks:
+    def validate(self) -> BodyChecks:
         """Checks of mass, symmetry, positivity and of the identities between the integrals;
         printable.
         """

@@ -17,7 +17,7 @@ from flexmbs.flexible_body.welds import welds
 SAME = 1e-6  # relative to the size of the body: tolerance for the same node on two pieces
 
 
-class Pose(NamedTuple):
+class PiecePose(NamedTuple):
     """Undeformed axes (3, 3), as columns, and origin (3,) [m] of the frame of a piece in the body
     frame.
     """
@@ -25,9 +25,9 @@ class Pose(NamedTuple):
     R: FloatArray
     x: FloatArray
 
-    def of(self, R: FloatArray, x: FloatArray) -> Pose:
+    def of(self, R: FloatArray, x: FloatArray) -> PiecePose:
         """Pose in the piece converted to a pose in the body."""
-        return Pose(self.R @ R, self.x + self.R @ x)
+        return PiecePose(self.R @ R, self.x + self.R @ x)
 
 
 class JoinedSurface(NamedTuple):
@@ -39,11 +39,11 @@ class JoinedSurface(NamedTuple):
     rows: tuple[IntArray, ...]
 
 
-def poses_of(pieces: Sequence[FlexibleBodyData]) -> tuple[Pose, ...]:
+def poses_of(pieces: Sequence[FlexibleBodyData]) -> tuple[PiecePose, ...]:
     """Poses of all pieces; the frame of the first is the body frame, and the frames at a cut
     coincide.
     """
-    found = {0: Pose(np.eye(3), np.zeros(3))}
+    found = {0: PiecePose(np.eye(3), np.zeros(3))}
     cuts = list(welds([tuple(piece.frames) for piece in pieces]))
     while len(found) < len(pieces):
         for a, b, cut in cuts:
@@ -52,12 +52,12 @@ def poses_of(pieces: Sequence[FlexibleBodyData]) -> tuple[Pose, ...]:
                     here, there = pieces[i].frames[cut], pieces[j].frames[cut]
                     at = found[i].of(here.R, here.x)
                     turned = at.R @ there.R.T
-                    found[j] = Pose(turned, at.x - turned @ there.x)
+                    found[j] = PiecePose(turned, at.x - turned @ there.x)
     return tuple(found[k] for k in range(len(pieces)))
 
 
 def joined_surface(
-    pieces: Sequence[FlexibleBodyData], poses: Sequence[Pose]
+    pieces: Sequence[FlexibleBodyData], poses: Sequence[PiecePose]
 ) -> JoinedSurface | None:
     """Surface of all pieces at their poses with each node of a cut once, or of a single piece
     unchanged; None if a piece has none.

@@ -32,7 +32,7 @@ from flexmbs.model.frames import GROUND, BodyHandle, Frames
 ROUND_OFF = 1e-14  # relative to the largest principal moment: smaller moments count as zero
 
 
-class Findings(NamedTuple):
+class BodyFindings(NamedTuple):
     """Result of checking one body: frame names, number of modes, problems, frequency of its highest
     normal mode [Hz]."""
 
@@ -90,9 +90,9 @@ class Body(Declaration, section="bodies"):
         """False for a body with a rotation about its centre of mass that has no kinetic energy."""
         return self.has_inertia
 
-    def findings(self) -> Findings:
+    def findings(self) -> BodyFindings:
         """Check this body alone. Raises `InputError` for a file that cannot be read."""
-        return Findings(self.known_frames())
+        return BodyFindings(self.known_frames())
 
     @model_validator(mode="after")
     def _not_ground(self) -> "Body":
@@ -369,7 +369,7 @@ class FlexibleBody(Body, kind="flexible"):
                 f"bodies.{self.name}.file: no file '{self.file}'; create it with flexmbs preprocess"
             ) from None
 
-    def findings(self) -> Findings:
+    def findings(self) -> BodyFindings:
         data = self.whole()
         path = (self.section, self.name)
         n = data.nf
@@ -416,7 +416,7 @@ class FlexibleBody(Body, kind="flexible"):
             f for each in modes for f, kind in zip(each.frequency, each.kind) if kind != "static"
         ]
         highest = float(max(normal, default=math.inf))
-        return Findings(tuple(data.frames), data.nf, tuple(warned), tuple(errors), highest)
+        return BodyFindings(tuple(data.frames), data.nf, tuple(warned), tuple(errors), highest)
 
     def _identity(self) -> tuple[object, ...]:
         path = None if self.file is None else str(Path(self.file).resolve())

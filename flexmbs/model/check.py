@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass
-class Report:
+class CheckReport:
     """Result of a check: ``sections`` of lines that describe the model, ``warnings``, ``errors``;
     printable.
     """
@@ -61,11 +61,11 @@ def require_model(model: object) -> None:
         )
 
 
-def declaration_report(model: ModelData) -> Report:
+def declaration_report(model: ModelData) -> CheckReport:
     """Part of the report that follows from the declarations. Raises `InputError` if this is not a
     model."""
     require_model(model)
-    report = Report(f"model '{model.name}'")
+    report = CheckReport(f"model '{model.name}'")
     frames, modes, highest = _inspect_bodies(model, report)
     report.errors += map(str, reference_problems(model, frames))
     report.errors += map(str, (*topology_problems(model), *missing_functions(model)))
@@ -107,7 +107,9 @@ def declaration_report(model: ModelData) -> Report:
     return report
 
 
-def _inspect_bodies(model: ModelData, report: Report) -> tuple[FrameNames, int, dict[str, float]]:
+def _inspect_bodies(
+    model: ModelData, report: CheckReport
+) -> tuple[FrameNames, int, dict[str, float]]:
     """Frame names of every body, total number of modes, highest mode of each flexible body (Hz);
     problems of flexible-body data are added to the report."""
     frames: FrameNames = {}

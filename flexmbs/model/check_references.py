@@ -212,7 +212,7 @@ def _dependent_couplings(model: "ModelData") -> Iterator[Problem]:
     """Couplings whose motion drives or laws of time already prescribe; rows without time dependence
     may depend on each other, as those of several planet gears do."""
     rows = [
-        _Row(f"drive '{drive.name}'", {drive.coordinate_used(): 1.0}, True)
+        _PrescribedRow(f"drive '{drive.name}'", {drive.coordinate_used(): 1.0}, True)
         for drive in model.drives.values()
     ]
     for coupling in model.couplings.values():
@@ -221,7 +221,7 @@ def _dependent_couplings(model: "ModelData") -> Iterator[Problem]:
         row = dict(
             zip(coupling.coordinates(model.joints), (term.factor for term in coupling.terms))
         )
-        own = _Row(
+        own = _PrescribedRow(
             f"coupling '{coupling.name}'", row, not coupling.constraint_classes()[0].scleronomic
         )
         known = _combination(rows, row)
@@ -236,7 +236,7 @@ def _dependent_couplings(model: "ModelData") -> Iterator[Problem]:
             yield Problem((coupling.section, coupling.name), text)
 
 
-class _Row(NamedTuple):
+class _PrescribedRow(NamedTuple):
     """Drive or coupling with its factors; timed: it prescribes a motion."""
 
     item: str
@@ -244,7 +244,9 @@ class _Row(NamedTuple):
     timed: bool
 
 
-def _combination(rows: list[_Row], wanted: dict[CoordinateUse, float]) -> list[_Row] | None:
+def _combination(
+    rows: list[_PrescribedRow], wanted: dict[CoordinateUse, float]
+) -> list[_PrescribedRow] | None:
     """Independent rows whose combination has the ``wanted`` factors, or None."""
     place = {
         use: k

@@ -56,7 +56,7 @@ def digital_function(p, u, x, out):
         out[a] = u[a]
 
 
-class Sampled(JointLaw):
+class SampledLaw(JointLaw):
     """Common part of the discrete controllers.
 
     Parameters
@@ -76,7 +76,7 @@ class Sampled(JointLaw):
     computing_time: Nonnegative = 0.0
 
     @model_validator(mode="after")
-    def _few(self) -> "Sampled":
+    def _few(self) -> "SampledLaw":
         problems = [
             Problem(
                 (key,),
@@ -98,7 +98,7 @@ class Sampled(JointLaw):
         return Row(held, states=2, sampler=self.sampler())
 
 
-class DigitalPID(Sampled, kind="digital-pid"):
+class DigitalPID(SampledLaw, kind="digital-pid"):
     """Discrete PID controller: Q = u_k within ``lower`` … ``upper``, held from sample to sample,
 
     u_k = kp·e_k + ki·I_k + kd·(e_k − e_{k−1})/T, e_k = r(kT) − x(kT − d), I_k = I_{k−1} + T·e_k.
@@ -159,7 +159,7 @@ class DigitalPID(Sampled, kind="digital-pid"):
         return Sampler(digital_pid, parameters, *times, memory, given, keys=("reference",))
 
 
-class DigitalController(Sampled, kind="digital-controller"):
+class DigitalController(SampledLaw, kind="digital-controller"):
     """Discrete controller by a user function: Q = u_k, held from sample to sample.
 
     Parameters

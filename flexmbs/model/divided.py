@@ -28,7 +28,7 @@ TAKEN = "the name is used by a piece or cut of a divided body; choose another"
 BY_MODE = ("qf0", "qf_dot0")
 
 
-class Pieces(NamedTuple):
+class BodyPieces(NamedTuple):
     """Names of the pieces of a divided body, its data, and the rows U of each piece for the damping
     UᵀU of the assembled body."""
 
@@ -37,13 +37,13 @@ class Pieces(NamedTuple):
     damping_rows: tuple[FloatArray, ...]
 
 
-class InPieces(NamedTuple):
+class ModelInPieces(NamedTuple):
     """Model whose divided bodies are replaced by their pieces, the pieces by the name of the body,
     and each frame of a divided body with the same frame on its piece; the body frame belongs to the
     first piece."""
 
     model: ModelData
-    pieces: Mapping[str, Pieces]
+    pieces: Mapping[str, BodyPieces]
     frames: Mapping[FrameRef, FrameRef]
 
 
@@ -52,11 +52,11 @@ def piece_name(body: str, number: int) -> str:
     return f"{body}[{number}]"
 
 
-def in_pieces(model: ModelData) -> InPieces:
+def in_pieces(model: ModelData) -> ModelInPieces:
     """Model with divided bodies in pieces; the same model if it has none. Raises `InputError`."""
     pieces = {body.name: _pieces(body, data) for body, data in _divided(model)}
     if not pieces:
-        return InPieces(model, {}, {})
+        return ModelInPieces(model, {}, {})
     frames = {ref: own for name, whole in pieces.items() for ref, own in _frames(name, whole)}
     declared = [
         piece for whole in pieces.values() for piece in whole.names if piece in model.bodies
@@ -82,7 +82,7 @@ def in_pieces(model: ModelData) -> InPieces:
             )
     for name, whole in pieces.items():  # after those of the model, whose numbers do not change
         _add(made.couplings, *_local_welds(name, whole))
-    return InPieces(made, pieces, frames)
+    return ModelInPieces(made, pieces, frames)
 
 
 def _divided(model: ModelData) -> Iterator[tuple[FlexibleBody, DividedBodyData]]:
@@ -91,10 +91,10 @@ def _divided(model: ModelData) -> Iterator[tuple[FlexibleBody, DividedBodyData]]
             yield body, data
 
 
-def _pieces(body: FlexibleBody, data: DividedBodyData) -> Pieces:
+def _pieces(body: FlexibleBody, data: DividedBodyData) -> BodyPieces:
     names = tuple(piece_name(body.name, k + 1) for k in range(len(data.pieces)))
     own = body.damping is None or len(names) == 1
-    return Pieces(
+    return BodyPieces(
         names,
         data,
         tuple(piece.damping_rows for piece in data.pieces)
@@ -103,7 +103,7 @@ def _pieces(body: FlexibleBody, data: DividedBodyData) -> Pieces:
     )
 
 
-def _frames(body: str, whole: Pieces) -> Iterator[tuple[FrameRef, FrameRef]]:
+def _frames(body: str, whole: BodyPieces) -> Iterator[tuple[FrameRef, FrameRef]]:
     """Each frame of the body with the same frame on its piece."""
     yield FrameRef(body), FrameRef(whole.names[0])
     own = own_frames(whole.data.frames_by_piece)
@@ -115,7 +115,7 @@ def _frames(body: str, whole: Pieces) -> Iterator[tuple[FrameRef, FrameRef]]:
     )
 
 
-def _bodies(body: Body, whole: Pieces) -> list[Body]:
+def _bodies(body: Body, whole: BodyPieces) -> list[Body]:
     """Bodies of the pieces, each with its part of the values given per mode; damping ratios refer
     to the assembled body."""
     ends = list(itertools.accumulate((piece.nf for piece in whole.data.pieces), initial=0))
@@ -132,7 +132,7 @@ def _bodies(body: Body, whole: Pieces) -> list[Body]:
     return made
 
 
-def _welds(body: str, whole: Pieces) -> list[Fixed]:
+def _welds(body: str, whole: BodyPieces) -> list[Fixed]:
     names = whole.names
     return [
         Fixed(f"{body} {cut}", f"{names[i]}/{cut}", f"{names[j]}/{cut}")
@@ -140,7 +140,7 @@ def _welds(body: str, whole: Pieces) -> list[Fixed]:
     ]
 
 
-def _local_welds(body: str, whole: Pieces) -> Iterator[CutShape]:
+def _local_welds(body: str, whole: BodyPieces) -> Iterator[CutShape]:
     """Equal local displacements at the cuts, for pieces that have any."""
     names, data = whole.names, whole.data
     for i, j, cut in welds(data.frames_by_piece):
@@ -159,7 +159,9 @@ def _add(items: "dict[str, Any]", *new: Body | Joint | CutShape) -> None:
         items[item.name] = item
 
 
-def _on_pieces(item: Any, frames: Mapping[FrameRef, FrameRef], pieces: Mapping[str, Pieces]) -> Any:
+def _on_pieces(
+    item: Any, frames: Mapping[FrameRef, FrameRef], pieces: Mapping[str, BodyPieces]
+) -> Any:
     """Item with its references to frames of divided bodies moved to their pieces. Raises
     `InputError` for unknown frames."""
     if not isinstance(item, Declaration):

@@ -107,7 +107,7 @@ _STAND_INS = contextvars.ContextVar("stand_ins", default=False)
 
 
 @contextlib.contextmanager
-def stand_ins() -> Iterator[None]:
+def missing_functions_allowed() -> Iterator[None]:
     """Use placeholders for missing functions, in this thread and while the block runs: nothing is
     imported."""
     token = _STAND_INS.set(True)
@@ -118,7 +118,7 @@ def stand_ins() -> Iterator[None]:
 
 
 @dataclasses.dataclass(frozen=True)
-class StandIn:
+class MissingFunction:
     """Placeholder for a function of which a solution file contains only the name, ``text``; it
     cannot be called."""
 
@@ -137,7 +137,7 @@ NOT_THERE = (
 def function(value: object) -> Callable[..., Any]:
     """Callable from a callable or from ``module:name``."""
     if isinstance(value, str):
-        return StandIn(value) if _STAND_INS.get() else named_function(value)
+        return MissingFunction(value) if _STAND_INS.get() else named_function(value)
     if not callable(value):
         raise ValueError(f"must be a function or its name 'module:name', not {shown(value)}")
     return value

@@ -37,7 +37,7 @@ SECTIONS: dict[str, type[Declaration]] = {
 OPTIONAL = ("couplings", "contacts", "rotors")  # not shown when empty
 
 
-class Header(Declaration, section="model"):
+class ModelHeader(Declaration, section="model"):
     """Values of a model other than its items.
 
     Parameters
@@ -102,7 +102,7 @@ class ModelData:
         cuts: Iterable[Any] = (),
         run: Run | None = None,
     ) -> None:
-        self._header = Header(name=name, gravity=gravity, frames=frames or {}, cuts=cuts)
+        self._header = ModelHeader(name=name, gravity=gravity, frames=frames or {}, cuts=cuts)
         self.run = run
         self.folder = Path()
         self.bodies, self.joints, self.forces, self.drives = {}, {}, {}, {}

@@ -92,7 +92,7 @@ class Motion(Declaration, section="motions"):
     def inverse(self) -> "Motion":
         """Motion X⁻¹ with the same coordinates (for a ball or free motion: with the coordinates of
         X⁻¹)."""
-        return Reversed(self) if self.nv == 1 else self
+        return ReversedMotion(self) if self.nv == 1 else self
 
     @model_validator(mode="after")
     def _about_one_axis(self) -> "Motion":
@@ -118,7 +118,7 @@ class Motion(Declaration, section="motions"):
         return self
 
 
-class Reversed(Motion):
+class ReversedMotion(Motion):
     """Motion with one coordinate in the opposite direction, X(q)⁻¹."""
 
     nq = nv = 1
@@ -134,7 +134,7 @@ class Reversed(Motion):
         return self.of
 
 
-class Prescribed(Motion):
+class PrescribedMotion(Motion):
     """Motion whose coordinate is a given function of time: pose X(f(t)), relative twist (v, ω) ḟ,
     without a free coordinate."""
 
@@ -158,7 +158,7 @@ class Prescribed(Motion):
         return self.of.moves_along
 
     def inverse(self) -> Motion:
-        return Prescribed(self.of.inverse(), self.drive)
+        return PrescribedMotion(self.of.inverse(), self.drive)
 
 
 class Rotate(Motion, kind="rotate"):

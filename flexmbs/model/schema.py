@@ -18,7 +18,7 @@ from flexmbs.model.control.paths import DeclaredPath
 from flexmbs.model.control.rigid_terms import LinkTerms, RigidTerms, SpinTerms
 from flexmbs.model.frames import Frame
 from flexmbs.model.laws import JointLaw, TimeLaw
-from flexmbs.model.model import SECTIONS, Header
+from flexmbs.model.model import SECTIONS, ModelHeader
 from flexmbs.model.motions import Motion
 from flexmbs.model.run import Run
 from flexmbs.model.toml_write import FORMAT
@@ -131,7 +131,7 @@ def model_schema() -> Schema:
         for name, bases in families.items()
     }
     sections = {name: {"type": "object", "additionalProperties": family(name)} for name in SECTIONS}
-    top = record(Header)
+    top = record(ModelHeader)
     defined = {name: record(cls) for name, cls in RECORDS.items()} | {
         name: one_of_kinds(found) for name, found in kinds.items()
     }

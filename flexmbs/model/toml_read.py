@@ -12,10 +12,10 @@ from flexmbs.model.check_references import declared_frames, reference_problems
 from flexmbs.model.check_topology import topology_problems
 from flexmbs.model.frames import GROUND
 from flexmbs.model.functions import imports_allowed
-from flexmbs.model.model import SECTIONS, Header, ModelData
+from flexmbs.model.model import SECTIONS, ModelData, ModelHeader
 from flexmbs.model.run import Run
 from flexmbs.model.toml_write import FORMAT
-from flexmbs.toml.document import MOST_PROBLEMS, Collector, Locator, read_document
+from flexmbs.toml.document import MOST_PROBLEMS, Locator, ProblemCollector, read_document
 
 M = TypeVar("M", bound=ModelData)
 KEYS = ("format", "name", "gravity", "cuts", "frames", *SECTIONS, "run")
@@ -49,11 +49,11 @@ def importable(folder: Path | None) -> Iterator[None]:
 
 def model_of(table: Mapping[str, Any], locator: Locator, make: type[M]) -> tuple[M, list[Problem]]:
     """Model and all problems of the table; the model is complete if there are none."""
-    notes = Collector()
+    notes = ProblemCollector()
     _check_format(table, notes)
-    header_table = {key: table[key] for key in Header.field_names() if key in table}
-    given_header = notes.attempt((), lambda: Header.read(header_table))
-    header = given_header or Header(name="?")
+    header_table = {key: table[key] for key in ModelHeader.field_names() if key in table}
+    given_header = notes.attempt((), lambda: ModelHeader.read(header_table))
+    header = given_header or ModelHeader(name="?")
     model = make(header.name, gravity=header.gravity, frames=header.frames, cuts=header.cuts)
     for section, family in SECTIONS.items():
         _add_items(model, section, family, table.get(section, {}), locator, notes)
@@ -74,7 +74,7 @@ def _as_given(table: Mapping[str, Any], section: str) -> Mapping[str, Any]:
     return given if isinstance(given, Mapping) else {}
 
 
-def _check_format(table: Mapping[str, Any], notes: Collector) -> None:
+def _check_format(table: Mapping[str, Any], notes: ProblemCollector) -> None:
     """Check the format and the names of the sections."""
     if "format" not in table:
         notes.problems.append(
@@ -103,7 +103,7 @@ def _add_items(
     family: type[Declaration],
     given: object,
     locator: Locator,
-    notes: Collector,
+    notes: ProblemCollector,
 ) -> None:
     """Read one section into the model."""
     default = next(iter(family.kinds)) if len(family.kinds) == 1 else ""

@@ -15,7 +15,7 @@ from flexmbs.errors import InputError
 from flexmbs.files.output import write_text
 from flexmbs.model.fields import AXES
 from flexmbs.model.frames import IDENTITY, Frame, FrameRef
-from flexmbs.model.functions import StandIn, function_text
+from flexmbs.model.functions import MissingFunction, function_text
 
 if TYPE_CHECKING:
     from flexmbs.model.model import ModelData
@@ -30,7 +30,7 @@ def model_text(
 ) -> str:
     """Text of the model file in ``folder``. Raises `InputError` for content that a file cannot
     represent, if ``complete``."""
-    writer = Writer(folder.resolve(), complete, allow_outside)
+    writer = TomlWriter(folder.resolve(), complete, allow_outside)
     lines = [
         f'format = "{FORMAT}"',
         f"name = {text_of(model.name)}",
@@ -69,7 +69,7 @@ def text_of(value: str) -> str:
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-class Writer:
+class TomlWriter:
     """Values as TOML; collects content that a file cannot represent."""
 
     def __init__(self, folder: Path, complete: bool, allow_outside: bool) -> None:
@@ -137,7 +137,7 @@ class Writer:
 
     def other(self, value: Any) -> str:
         """Name of a function; other values are only described."""
-        if isinstance(value, StandIn) and (not self.complete or ":" in value.text):
+        if isinstance(value, MissingFunction) and (not self.complete or ":" in value.text):
             return text_of(value.text)
         if reason := getattr(value, "not_in_files", ""):
             self.problems.append(Problem((), str(reason)))

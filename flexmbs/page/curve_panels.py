@@ -19,7 +19,7 @@ MARGIN = 0.06  # fraction of the range by which the axis extends beyond the curv
 MOST_QUIET = 3  # largest number of negligible curves named in a note
 
 
-class Curve(NamedTuple):
+class PlotCurve(NamedTuple):
     """Line: name, times (n,), values (n,); stepped: constant after each time; dashed: belongs to
     the other run; colour: its number, by default its position."""
 
@@ -31,7 +31,7 @@ class Curve(NamedTuple):
     colour: int | None = None
 
 
-class State(NamedTuple):
+class StateInterval(NamedTuple):
     """State from one time to another: "open", "closed", "stick", "slip"."""
 
     start: float
@@ -39,22 +39,22 @@ class State(NamedTuple):
     kind: str
 
 
-class Bar(NamedTuple):
+class StateBar(NamedTuple):
     """States of one item over time, with marked instants."""
 
     name: str
-    states: tuple[State, ...]
+    states: tuple[StateInterval, ...]
     marks: tuple[float, ...] = ()
 
 
-class Panel(NamedTuple):
+class PlotPanel(NamedTuple):
     """Curves of one unit, or bars; more: number of curves left out; quiet: names of curves that are
     only noise, drawn as zero."""
 
     title: str
     unit: str
-    curves: tuple[Curve, ...] = ()
-    bars: tuple[Bar, ...] = ()
+    curves: tuple[PlotCurve, ...] = ()
+    bars: tuple[StateBar, ...] = ()
     logarithmic: bool = False
     more: int = 0
     quiet: tuple[str, ...] = ()
@@ -83,7 +83,7 @@ def panel(
     *,
     logarithmic: bool = False,
     floor: float = 0.0,
-) -> Panel:
+) -> PlotPanel:
     """Panel of values (nt,) by name, with long curves thinned but their peaks kept; values never
     above ``floor`` are zero."""
     quiet = tuple(
@@ -93,16 +93,16 @@ def panel(
         (name, np.maximum(y, FLOOR) if logarithmic else y * (name not in quiet))
         for name, y in values.items()
     ]
-    return Panel(
+    return PlotPanel(
         title,
         unit,
-        tuple(Curve(name, *thinned(t, y)) for name, y in shown),
+        tuple(PlotCurve(name, *thinned(t, y)) for name, y in shown),
         logarithmic=logarithmic,
         quiet=quiet,
     )
 
 
-def readable(panels: Iterable[Panel], most: int = MOST_CURVES) -> list[Panel]:
+def readable(panels: Iterable[PlotPanel], most: int = MOST_CURVES) -> list[PlotPanel]:
     """Panels restricted to their first curves, as many as can be distinguished."""
     return [
         each._replace(curves=each.curves[:most], more=each.more + max(len(each.curves) - most, 0))
@@ -124,7 +124,7 @@ def thinned(t: FloatArray, y: FloatArray, most: int = MOST_POINTS) -> tuple[Floa
     return t[pick], y[pick]
 
 
-def span_of(panels: Iterable[Panel]) -> tuple[float, float]:
+def span_of(panels: Iterable[PlotPanel]) -> tuple[float, float]:
     """First and last time."""
     found = [curve.t[[0, -1]] for each in panels for curve in each.curves if len(curve.t)]
     found += [

@@ -65,7 +65,7 @@ def deformed_drawing(
     return png_url(canvas)
 
 
-class Bar(NamedTuple):
+class ColourBar(NamedTuple):
     """Colour bar: its label, texts with positions (0 to 1 upwards), and colours."""
 
     label: str
@@ -73,9 +73,9 @@ class Bar(NamedTuple):
     scale: Sequence[str] = SCALE
 
 
-def linear_bar(largest: float, label: str) -> Bar:
+def linear_bar(largest: float, label: str) -> ColourBar:
     """Colour bar from zero to the largest value."""
-    return Bar(
+    return ColourBar(
         label, [(value / largest, number(round(value, 12))) for value in ticks(0.0, largest, 6)]
     )
 
@@ -87,7 +87,7 @@ def field_drawing(surface: Surface, values: FloatArray, label: str, marks: Float
     return places_drawing(surface, values / largest, linear_bar(largest, label), marks)
 
 
-def places_drawing(surface: Surface, places: FloatArray, bar: Bar, marks: FloatArray) -> str:
+def places_drawing(surface: Surface, places: FloatArray, bar: ColourBar, marks: FloatArray) -> str:
     """Surface from two opposite sides, coloured by positions (N,) in a colour bar (0 to 1, NaN
     grey) at its nodes; visible ``marks`` (m, 3) are numbered from 1. Returns a data URL."""
     above = view_of(surface)
@@ -125,7 +125,7 @@ def _numbers(canvas: Canvas, marks: FloatArray, tolerance: float) -> str:
     return "".join(found)
 
 
-def _bar(x: float, height: float, bar: Bar) -> str:
+def _bar(x: float, height: float, bar: ColourBar) -> str:
     """Colour bar with its texts."""
     top, tall = 46, height - 76
     steps = [

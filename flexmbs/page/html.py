@@ -29,7 +29,7 @@ class Picture:
 
 
 @dataclass(frozen=True)
-class Code:
+class PageCode:
     """Style sheet and script of the program; only these are allowed in a page, by their hashes.
     package: package with the matching templates."""
 
@@ -38,13 +38,13 @@ class Code:
     package: str = "flexmbs.page"
 
 
-def rendered(package: str, template: str, code: Code | None = None, **values: Any) -> str:
+def rendered(package: str, template: str, code: PageCode | None = None, **values: Any) -> str:
     """Text of a page: ``template`` in the folder templates of ``package``, which extends
     "page.html"; ``code`` is added to its style sheet.
 
     The Content-Security-Policy of the page forbids requests and all other scripts and styles.
     """
-    given = code or Code()
+    given = code or PageCode()
     source = (
         pathlib.Path(__file__)
         .with_name("templates")
@@ -85,7 +85,7 @@ def _compiled_templates() -> "jinja2.BytecodeCache | None":
 
     from flexmbs._jit import CACHE
 
-    class Kept(jinja2.FileSystemBytecodeCache):
+    class TolerantCache(jinja2.FileSystemBytecodeCache):
         def dump_bytecode(self, bucket: Any) -> None:
             with contextlib.suppress(OSError):  # for example a full disk
                 super().dump_bytecode(bucket)
@@ -97,7 +97,7 @@ def _compiled_templates() -> "jinja2.BytecodeCache | None":
         folder.mkdir(mode=0o700, exist_ok=True)
     except OSError:
         return None
-    return Kept(str(folder))
+    return TolerantCache(str(folder))
 
 
 def policy(style: str, script: str) -> str:

@@ -28,7 +28,7 @@ HALF, ONES, EMPTY = (
 )  # packed in four bytes: masks of two bytes, 1 in both; white, transparent
 
 
-class Paint(NamedTuple):
+class TrianglePaint(NamedTuple):
     """Colours (n, 3), one per triangle; with values (T, 3) at the corners, a colour table over 0 to
     1, grey for NaN."""
 
@@ -36,14 +36,14 @@ class Paint(NamedTuple):
     values: FloatArray | None = None
 
 
-class Painted(NamedTuple):
+class PaintedTriangles(NamedTuple):
     """Triangles drawn together: the number of the first one, the rows of the visible ones, and
     their colours."""
 
     first: int
     rows: IntArray
     planes: Planes
-    paint: Paint
+    paint: TrianglePaint
 
 
 class Canvas:
@@ -63,7 +63,7 @@ class Canvas:
         self.triangle = np.full(shape, -1, np.int32)
         self.edge = np.zeros(0, int)  # indices of pixels on lines
         self.normals: list[FloatArray] = []
-        self.painted: list[Painted] = []
+        self.painted: list[PaintedTriangles] = []
         # offset added to the depths of the current layer, and largest depth drawn so far
         self.lift, self.reach = 0.0, 0.0
 
@@ -76,7 +76,7 @@ class Canvas:
         """Clear the depth buffer: later triangles are drawn in front of all earlier ones."""
         self.lift += 2.0 * self.reach
 
-    def draw(self, corners: FloatArray, paint: Paint) -> None:
+    def draw(self, corners: FloatArray, paint: TrianglePaint) -> None:
         """Draw triangles (T, 3, 3) whose front faces the viewer."""
         normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
         rows = np.flatnonzero(normal[:, 2] > 0.0)
@@ -94,7 +94,7 @@ class Canvas:
         ):
             self._fill(part, first, heights, (low, high), planes)
         self.normals.append(normal[rows] / np.linalg.norm(normal[rows], axis=1, keepdims=True))
-        self.painted.append(Painted(first, rows, planes, paint))
+        self.painted.append(PaintedTriangles(first, rows, planes, paint))
 
     def _fill(
         self,
@@ -227,15 +227,15 @@ class Canvas:
         return b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(*each) for each in chunks)
 
 
-def flat(colours: FloatArray) -> Paint:
+def flat(colours: FloatArray) -> TrianglePaint:
     """Paint with one colour per triangle (T, 3)."""
-    return Paint(colours)
+    return TrianglePaint(colours)
 
 
-def smooth(values: FloatArray, table: FloatArray) -> Paint:
+def smooth(values: FloatArray, table: FloatArray) -> TrianglePaint:
     """Paint by values (T, 3) at the corners, 0 to 1, with a colour table (n, 3); triangles with a
     NaN corner are grey."""
-    return Paint(table, values)
+    return TrianglePaint(table, values)
 
 
 def ramp(colours: Sequence[str], n: int = 256) -> FloatArray:

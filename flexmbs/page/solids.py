@@ -21,7 +21,7 @@ EXAGGERATION = 0.12  # largest displacement drawn, relative to the body's size
 TRIAD = 0.09  # length of the axes of frames, relative to the body's size
 
 
-class Place(NamedTuple):
+class MarkedFrame(NamedTuple):
     """Marked frame of a solid: rows of its nodes (n,), position (3,) and axes (3, 3) as columns."""
 
     nodes: IntArray
@@ -65,7 +65,7 @@ def mode_picture(data: FlexibleBodyData, mode: int) -> Figure:
     return figure
 
 
-def places_picture(surface: Surface, places: Mapping[str, Place]) -> Figure:
+def places_picture(surface: Surface, places: Mapping[str, MarkedFrame]) -> Figure:
     """Surface in grey with coloured regions, the triads of their frames and their names."""
     from matplotlib.colors import to_rgb
 
@@ -93,7 +93,9 @@ def places_picture(surface: Surface, places: Mapping[str, Place]) -> Figure:
     return figure
 
 
-def _triad(ax: Axes, place: Place, axes: FloatArray, length: float, name: str, colour: str) -> None:
+def _triad(
+    ax: Axes, place: MarkedFrame, axes: FloatArray, length: float, name: str, colour: str
+) -> None:
     """Axes of a frame, their letters, and its name below."""
     start = axes[:2] @ place.position
     arrow = {"arrowstyle": "-|>", "color": INK, "linewidth": 1.0, "mutation_scale": 8}

@@ -10,7 +10,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flexmbs.page.curve_panels import Curve, FloatArray, Panel, limits, span_of, thinned, ticks
+from flexmbs.page.curve_panels import (
+    FloatArray,
+    PlotCurve,
+    PlotPanel,
+    limits,
+    span_of,
+    thinned,
+    ticks,
+)
 from flexmbs.page.html import number, power
 
 WIDTH, HEIGHT = 1000, 190  # user units: size of a panel
@@ -22,7 +30,7 @@ COLOURS = 8
 MOST_MARKS = 60  # largest number of marked peaks of a curve beyond the axis
 
 
-class Axes(NamedTuple):
+class SvgAxes(NamedTuple):
     """Ranges of the time axis and of the value axis, and the size of the drawing."""
 
     span: tuple[float, float]
@@ -42,14 +50,14 @@ class Axes(NamedTuple):
         return self.height - BOTTOM - u * (self.height - TOP - BOTTOM)
 
 
-def chart(panels: Sequence[Panel], span: tuple[float, float] | None = None) -> str:
+def chart(panels: Sequence[PlotPanel], span: tuple[float, float] | None = None) -> str:
     """Stacked panels with a common time axis, over their range or ``span``; all names are
     escaped."""
     common = span or span_of(panels)
     return "".join(_panel(each, common) for each in panels)
 
 
-def _panel(panel: Panel, span: tuple[float, float]) -> str:
+def _panel(panel: PlotPanel, span: tuple[float, float]) -> str:
     keys = "".join(
         f'<span class="key {look(curve, k)}">{html.escape(curve.name)}</span>'
         for k, curve in enumerate(panel.curves)
@@ -59,7 +67,7 @@ def _panel(panel: Panel, span: tuple[float, float]) -> str:
     return f'<div class="panel">{head}{drawing(panel, span)}</div>'
 
 
-def remarks(panel: Panel) -> list[str]:
+def remarks(panel: PlotPanel) -> list[str]:
     """Notes of a panel in addition to its curves, with the values of peaks beyond the axis; not
     escaped."""
     values = _values(panel)
@@ -75,22 +83,22 @@ def remarks(panel: Panel) -> list[str]:
 
 
 def drawing(
-    panel: Panel, span: tuple[float, float], width: float = WIDTH, height: float = HEIGHT
+    panel: PlotPanel, span: tuple[float, float], width: float = WIDTH, height: float = HEIGHT
 ) -> str:
     """Panel as SVG with the classes of the page; ``height``: of the curves."""
     return (
         _bars(panel, span, width)
         if panel.bars
-        else _curves(panel, Axes(span, limits(_values(panel)), height, width))
+        else _curves(panel, SvgAxes(span, limits(_values(panel)), height, width))
     )
 
 
-def _values(panel: Panel) -> list[FloatArray]:
+def _values(panel: PlotPanel) -> list[FloatArray]:
     """Values of the drawn curves."""
     return [np.log10(curve.y) if panel.logarithmic else curve.y for curve in panel.curves]
 
 
-def _curves(panel: Panel, axes: Axes) -> str:
+def _curves(panel: PlotPanel, axes: SvgAxes) -> str:
     values = _values(panel)
     scale = common_power(axes.ends)
     marks = ticks(*axes.ends, 4)
@@ -112,7 +120,7 @@ def _curves(panel: Panel, axes: Axes) -> str:
     )
 
 
-def _line(curve: Curve, y: FloatArray, axes: Axes, k: int) -> str:
+def _line(curve: PlotCurve, y: FloatArray, axes: SvgAxes, k: int) -> str:
     good = np.isfinite(y)
     t, y = thinned(curve.t[good], y[good], POINTS)
     if curve.stepped:
@@ -121,7 +129,7 @@ def _line(curve: Curve, y: FloatArray, axes: Axes, k: int) -> str:
     return f'<polyline class="line {look(curve, k)}" points="{points}"/>'
 
 
-def _peaks(curve: Curve, y: FloatArray, axes: Axes, k: int) -> str:
+def _peaks(curve: PlotCurve, y: FloatArray, axes: SvgAxes, k: int) -> str:
     """Triangle at the extreme of each part of a curve beyond the axis, pointing there."""
     found = []
     for end, side, beyond in (
@@ -138,13 +146,13 @@ def _peaks(curve: Curve, y: FloatArray, axes: Axes, k: int) -> str:
     return f'<path class="clipped {look(curve, k)}" d="{"".join(found)}"/>' if found else ""
 
 
-def look(curve: Curve, k: int) -> str:
+def look(curve: PlotCurve, k: int) -> str:
     """CSS classes of curve number k."""
     return f"c{(k if curve.colour is None else curve.colour) % COLOURS}{' dashed' if curve.dashed else ''}"
 
 
-def _bars(panel: Panel, span: tuple[float, float], width: float) -> str:
-    axes = Axes(span, (0.0, 1.0), TOP + ROW * len(panel.bars) + BOTTOM, width)
+def _bars(panel: PlotPanel, span: tuple[float, float], width: float) -> str:
+    axes = SvgAxes(span, (0.0, 1.0), TOP + ROW * len(panel.bars) + BOTTOM, width)
     found = _grid(axes, [])
     for k, bar in enumerate(panel.bars):
         top = TOP + ROW * k
@@ -165,7 +173,7 @@ def _bars(panel: Panel, span: tuple[float, float], width: float) -> str:
     return _drawing(panel.heading, axes, found)
 
 
-def _within(name: str, axes: Axes) -> str:
+def _within(name: str, axes: SvgAxes) -> str:
     """Name on a bar, with its middle left out if it is longer than the bar and the full name as
     tooltip."""
     letter = LETTER * (1.0 + CAPITAL * sum(map(str.isupper, name)) / len(name))
@@ -178,7 +186,7 @@ def _within(name: str, axes: Axes) -> str:
     )
 
 
-def _grid(axes: Axes, marks: list[tuple[float, str]]) -> list[str]:
+def _grid(axes: SvgAxes, marks: list[tuple[float, str]]) -> list[str]:
     bottom = axes.height - BOTTOM
     found = [f'<text class="tick end" x="{LEFT - 16}" y="{bottom + 17}">t [s]</text>']
     for value, text in marks:
@@ -194,7 +202,7 @@ def _grid(axes: Axes, marks: list[tuple[float, str]]) -> list[str]:
     return found
 
 
-def _drawing(title: str, axes: Axes, parts: list[str]) -> str:
+def _drawing(title: str, axes: SvgAxes, parts: list[str]) -> str:
     head = (
         f'<svg viewBox="0 0 {axes.width:g} {axes.height:g}" role="img" '
         f'aria-label="{html.escape(title)}">'

@@ -14,9 +14,9 @@ from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.page.solids import up_of, view_of
 from flexmbs.player.arrays import Buffer
 from flexmbs.player.extent import extremes
-from flexmbs.player.fields import Field, Mark, stored_fields
+from flexmbs.player.fields import Field, SurfaceMark, stored_fields
 from flexmbs.player.modes import stored_modes
-from flexmbs.player.surface import Skin, stored_skin
+from flexmbs.player.surface import PageSurface, stored_skin
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -27,7 +27,7 @@ ROOM = 0.05  # margin around the body, relative to its size
 LEGS = 60  # largest number of lines from a frame to the nodes of its interface
 
 
-class Region(NamedTuple):
+class ColouredRegion(NamedTuple):
     """Nodes (n,) of a surface, as rows, drawn in a colour (#rrggbb)."""
 
     name: str
@@ -43,7 +43,7 @@ class HasSurface(Protocol):
         """Surface of the object."""
 
 
-class Show(NamedTuple):
+class SceneOptions(NamedTuple):
     """Contents of the scene of one body: title, modes and frames to show, notes, and initial
     settings of the player."""
 
@@ -56,10 +56,10 @@ class Show(NamedTuple):
 
 def body_page_scene(
     data: HasSurface,
-    regions: Sequence[Region],
-    show: Show,
+    regions: Sequence[ColouredRegion],
+    show: SceneOptions,
     fields: Sequence[Field] = (),
-    marks: Sequence[Mark] = (),
+    marks: Sequence[SurfaceMark] = (),
 ) -> dict[str, Any]:
     """Scene of a page about one body, with its arrays."""
     assert data.surface is not None
@@ -74,10 +74,10 @@ def body_page_scene(
 def body_scene(
     buffer: Buffer,
     data: HasSurface,
-    skin: Skin,
-    show: Show,
+    skin: PageSurface,
+    show: SceneOptions,
     fields: Sequence[Field] = (),
-    marks: Sequence[Mark] = (),
+    marks: Sequence[SurfaceMark] = (),
 ) -> dict[str, Any]:
     """Scene of a body whose surface is in the buffer; the arrays of fields and modes are added to
     the buffer. Only data of flexible bodies have modes and frames to show."""
@@ -138,7 +138,7 @@ def frame_table(name: str, data: FlexibleBodyData) -> dict[str, Any]:
 
 
 def mark_tables(
-    body: int, marks: Sequence[Mark], surface: Surface, skin: Skin
+    body: int, marks: Sequence[SurfaceMark], surface: Surface, skin: PageSurface
 ) -> list[dict[str, Any]]:
     """Marks of a body by number, each with the vertex that moves it: its own or the nearest one."""
     x = surface.nodes[skin.rows]
@@ -154,7 +154,9 @@ def mark_tables(
     ]
 
 
-def _spiders(skin: Skin, regions: Sequence[Region], frames: Sequence[str]) -> list[dict[str, Any]]:
+def _spiders(
+    skin: PageSurface, regions: Sequence[ColouredRegion], frames: Sequence[str]
+) -> list[dict[str, Any]]:
     """Frames with the vertices coupled to them, at most `LEGS` per frame, evenly selected, to draw
     lines between them."""
     found = []
@@ -172,7 +174,9 @@ def _spiders(skin: Skin, regions: Sequence[Region], frames: Sequence[str]) -> li
     return found
 
 
-def _with_regions(buffer: Buffer, skin: Skin, regions: Sequence[Region]) -> dict[str, Any]:
+def _with_regions(
+    buffer: Buffer, skin: PageSurface, regions: Sequence[ColouredRegion]
+) -> dict[str, Any]:
     """Table of the surface without the triangles of the regions, which are separate."""
     left, found = np.ones(len(skin.triangles), bool), []
     for region in regions:

@@ -20,7 +20,7 @@ FloatArray = NDArray[np.float64]
 MOST = 64  # columns supported by the script
 
 
-class Reduced(NamedTuple):
+class ReducedField(NamedTuple):
     """Reduced field: columns (N, r) in the unit of the field, factors (r, T) of magnitude at most
     one, and a bound of the error."""
 
@@ -29,7 +29,7 @@ class Reduced(NamedTuple):
     error: float
 
 
-def decomposed(shapes: FloatArray, factors: FloatArray, tolerance: float) -> Reduced:
+def decomposed(shapes: FloatArray, factors: FloatArray, tolerance: float) -> ReducedField:
     """Fewest columns whose error bound is below ``tolerance`` times the largest value; at most
     `MOST`."""
     # takes a tenth of the time of a QR factorization, accurate to 1e-8 of the largest value
@@ -44,4 +44,4 @@ def decomposed(shapes: FloatArray, factors: FloatArray, tolerance: float) -> Red
     left = np.append(np.cumsum(most[::-1])[::-1], 0.0)
     r = int(np.argmax(left <= tolerance * max(float(most.max(initial=0.0)), 1e-300)))
     r = min(r, MOST)
-    return Reduced(columns[:, :r], rows[:r], float(left[r]))
+    return ReducedField(columns[:, :r], rows[:r], float(left[r]))

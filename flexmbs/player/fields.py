@@ -39,7 +39,7 @@ class Field(NamedTuple):
     inverse: bool = False
 
 
-class Mark(NamedTuple):
+class SurfaceMark(NamedTuple):
     """Numbered point of a surface: row of its node, and the keys of the fields with which it is
     shown."""
 

@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from flexmbs.page.html import Code, powers
+from flexmbs.page.html import PageCode, powers
 
 HERE = Path(__file__).parent
 _IMPORT = re.compile(r'^import\s*\{[^}]*\}\s*from\s*"\./(\w+)\.js";\n', re.MULTILINE)
@@ -25,10 +25,10 @@ def scene_text(table: dict[str, Any]) -> str:
 
 
 @functools.cache
-def player_code() -> Code:
+def player_code() -> PageCode:
     """Style and script of the player with the plots."""
     style = HERE.joinpath("templates", "player.css").read_text(encoding="utf-8")
-    return Code(style, joined_modules(HERE / "js", "main"), "flexmbs.player")
+    return PageCode(style, joined_modules(HERE / "js", "main"), "flexmbs.player")
 
 
 def joined_modules(folder: Path, first: str) -> str:

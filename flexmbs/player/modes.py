@@ -14,7 +14,7 @@ from flexmbs.flexible_body.stress import von_mises
 from flexmbs.page.html import number
 from flexmbs.player.arrays import Buffer
 from flexmbs.player.fields import FINE, UNKNOWN, fractions
-from flexmbs.player.surface import Skin
+from flexmbs.player.surface import PageSurface
 
 FloatArray = NDArray[np.float64]
 
@@ -27,7 +27,7 @@ STEP = 1e-3  # resolution relative to the largest displacement
 MILLIMETRE, PASCALS = 1e-3, 1e-6
 
 
-def modes_shown(data: FlexibleBodyData, skin: Skin) -> int:
+def modes_shown(data: FlexibleBodyData, skin: PageSurface) -> int:
     """Number of the lowest modes that the player shows."""
     return min(data.nf, MOST, max(FEWEST, MOST_VALUES // max(len(skin.rows), 1)))
 
@@ -51,7 +51,7 @@ def mode_stress(data: FlexibleBodyData, mode: int) -> FloatArray:
 
 
 def stored_modes(
-    buffer: Buffer, data: FlexibleBodyData, skin: Skin, frames: list[str]
+    buffer: Buffer, data: FlexibleBodyData, skin: PageSurface, frames: list[str]
 ) -> list[dict[str, Any]]:
     """Shapes of the lowest modes relative to their largest displacement, motions (u, θ) of the
     frames per metre of it, and the stress [MPa] per millimetre of it if the body has stress

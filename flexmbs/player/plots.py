@@ -7,20 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from flexmbs.page.curve_panels import Panel, span_of
+from flexmbs.page.curve_panels import PlotPanel, span_of
 from flexmbs.player.arrays import Buffer
 
 
-def plots(figures: Mapping[str, Sequence[Panel]]) -> dict[str, Any]:
+def plots(figures: Mapping[str, Sequence[PlotPanel]]) -> dict[str, Any]:
     """Panels by figure with curves and bars, their common time range, and the arrays as one
     text."""
-    stored = _Stored()
+    stored = _StoredArrays()
     found = {name: [_panel(stored, panel) for panel in panels] for name, panels in figures.items()}
     span = span_of(panel for panels in figures.values() for panel in panels)
     return {"figures": found, "span": list(span), "data": stored.buffer.text()}
 
 
-class _Stored:
+class _StoredArrays:
     """Arrays of curves; equal times are stored once."""
 
     def __init__(self) -> None:
@@ -35,7 +35,7 @@ class _Stored:
         return self.known[key]
 
 
-def _panel(stored: _Stored, panel: Panel) -> dict[str, Any]:
+def _panel(stored: _StoredArrays, panel: PlotPanel) -> dict[str, Any]:
     curves = [
         {
             "name": curve.name,

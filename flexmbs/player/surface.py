@@ -17,7 +17,7 @@ IntArray = NDArray[np.int64]
 MOST_TRIANGLES = 24_000  # triangles of one surface: limits the size of the page
 
 
-class Skin(NamedTuple):
+class PageSurface(NamedTuple):
     """Surface in a page: its table, rows (n,) of its vertices among the nodes, triangles (T, 3) of
     these, notes."""
 
@@ -27,13 +27,13 @@ class Skin(NamedTuple):
     notes: list[str]
 
 
-def stored_skin(buffer: Buffer, surface: Surface) -> Skin:
+def stored_skin(buffer: Buffer, surface: Surface) -> PageSurface:
     """Store the surface in a buffer."""
     rows, triangles, notes = coarse(surface)
     x = surface.nodes[rows]
     centre, extent = 0.5 * (x.min(axis=0) + x.max(axis=0)), float(np.ptp(x, axis=0).max())
     vertices = buffer.steps(x, extent / 65000.0, offset=centre.tolist(), delta=True)
-    return Skin(
+    return PageSurface(
         {"vertices": vertices, "triangles": buffer.add(triangles, "i4", delta=True)},
         rows,
         triangles,

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
-from flexmbs.page.curve_panels import Curve, FloatArray, Panel, readable, span_of
+from flexmbs.page.curve_panels import FloatArray, PlotCurve, PlotPanel, readable, span_of
 from flexmbs.page.html import Picture, number, rendered
 from flexmbs.page.svg_panels import chart
 from flexmbs.player.markup import player_code, scene_text
@@ -44,7 +44,7 @@ NUMBERS = (
 )
 
 
-class Difference(NamedTuple):
+class QuantityDifference(NamedTuple):
     """Comparison of one quantity: largest values of both runs, the largest difference with its
     time, the root mean square difference; scale: the largest value in the same plot, for reactions
     at least `LITTLE` times the largest reaction."""
@@ -97,7 +97,7 @@ def comparison_page(a: SolutionData, b: SolutionData, names: tuple[str, str]) ->
     )
 
 
-def differences(a: SolutionData, b: SolutionData) -> tuple[list[Difference], list[str]]:
+def differences(a: SolutionData, b: SolutionData) -> tuple[list[QuantityDifference], list[str]]:
     """Differences of all common curves, the largest relative difference first, at times of the
     first run covered by both, and notes."""
     try:
@@ -121,7 +121,7 @@ def differences(a: SolutionData, b: SolutionData) -> tuple[list[Difference], lis
     ]
 
 
-def _in_panel(section: str, a: Panel, b: Panel, least: float) -> list[Difference]:
+def _in_panel(section: str, a: PlotPanel, b: PlotPanel, least: float) -> list[QuantityDifference]:
     """Differences of the common curves of two panels; the scale is at least ``least``, because
     moments that are errors of forces are insignificant."""
     same = {curve.name: curve for curve in b.curves}
@@ -130,18 +130,18 @@ def _in_panel(section: str, a: Panel, b: Panel, least: float) -> list[Difference
     )
     scale = max(scale, least)
     pairs = ((curve, same[curve.name]) for curve in a.curves if curve.name in same)
-    return [each for pair in pairs for each in _difference(Place(section, a, scale), *pair)]
+    return [each for pair in pairs for each in _difference(QuantityPlace(section, a, scale), *pair)]
 
 
-class Place(NamedTuple):
+class QuantityPlace(NamedTuple):
     """Section, panel and scale of a quantity."""
 
     section: str
-    panel: Panel
+    panel: PlotPanel
     scale: float
 
 
-def _difference(place: Place, a: Curve, b: Curve) -> list[Difference]:
+def _difference(place: QuantityPlace, a: PlotCurve, b: PlotCurve) -> list[QuantityDifference]:
     """Difference at the times of both runs; contact forces exclude steps with impacts, which may
     occur at different times."""
     t, left, right = np.intersect1d(a.t, b.t, return_indices=True)
@@ -158,7 +158,7 @@ def _difference(place: Place, a: Curve, b: Curve) -> list[Difference]:
         float(np.sqrt((error**2).mean())),
     )
     return [
-        Difference(
+        QuantityDifference(
             place.section, f"{place.panel.title}, {a.name}", place.panel.unit, *values, place.scale
         )
     ]
@@ -210,7 +210,7 @@ def beside_impacts(solution: SolutionData, times: FloatArray) -> NDArray[np.bool
 
 def _pairs(
     a: SolutionData, b: SolutionData
-) -> Iterator[tuple[str, str, tuple[list[Panel], list[Panel]]]]:
+) -> Iterator[tuple[str, str, tuple[list[PlotPanel], list[PlotPanel]]]]:
     """Sections (anchor, title, panels of both runs) that a run has."""
     for section in SECTIONS:
         pair = section.panels(a), section.panels(b)
@@ -221,7 +221,7 @@ def _pairs(
         yield "contacts", "Contacts and friction", contacts
 
 
-def over(a: Sequence[Panel], b: Sequence[Panel]) -> list[Panel]:
+def over(a: Sequence[PlotPanel], b: Sequence[PlotPanel]) -> list[PlotPanel]:
     """Panels with the same title superimposed: curves of A solid, those of B dashed, with one
     colour per quantity."""
     left, right = ({panel.heading: panel for panel in panels} for panels in (a, b))
@@ -265,7 +265,7 @@ def _unlike(a: SolutionData, b: SolutionData) -> list[str]:
     return found
 
 
-def _tiles(found: list[Difference]) -> list[tuple[str, str, str]]:
+def _tiles(found: list[QuantityDifference]) -> list[tuple[str, str, str]]:
     """Largest relative difference of each section."""
     worst: dict[str, float] = {}
     for each in found:

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.model.contacts import DryFriction, FrameContact
-from flexmbs.page.curve_panels import Bar, Panel, State, panel
+from flexmbs.page.curve_panels import PlotPanel, StateBar, StateInterval, panel
 from flexmbs.results.impact_steps import between_impacts
-from flexmbs.results.joint_friction import Friction, joint_frictions
+from flexmbs.results.joint_friction import FrictionHistory, joint_frictions
 
 if TYPE_CHECKING:
     from flexmbs.page.curve_panels import FloatArray
@@ -46,7 +46,7 @@ class ContactSection(NamedTuple):
     frictions: list[dict[str, Any]]
     impacts: list[dict[str, Any]]
     notes: list[str]
-    panels: list[Panel]
+    panels: list[PlotPanel]
 
 
 def contact_section(solution: SolutionData) -> ContactSection | None:
@@ -80,7 +80,9 @@ def contact_section(solution: SolutionData) -> ContactSection | None:
     )
 
 
-def contact_panels(solution: SolutionData, frictions: list[Friction] | None = None) -> list[Panel]:
+def contact_panels(
+    solution: SolutionData, frictions: list[FrictionHistory] | None = None
+) -> list[PlotPanel]:
     """States, gaps and forces of contacts (excluding steps with impacts), and forces and powers of
     friction in joints."""
     views, calm = (
@@ -93,7 +95,7 @@ def contact_panels(solution: SolutionData, frictions: list[Friction] | None = No
         for name, view in list(views.items())[:MOST_BARS]
     )
     found = (
-        [Panel("States of the contacts", "", bars=bars, more=len(views) - len(bars))]
+        [PlotPanel("States of the contacts", "", bars=bars, more=len(views) - len(bars))]
         if bars
         else []
     )
@@ -121,7 +123,7 @@ def contact_panels(solution: SolutionData, frictions: list[Friction] | None = No
     )
 
 
-def _friction_panels(solution: SolutionData, frictions: list[Friction]) -> list[Panel]:
+def _friction_panels(solution: SolutionData, frictions: list[FrictionHistory]) -> list[PlotPanel]:
     titles = {"N m": "Friction torque in joints", "N": "Friction force in joints"}
     found = []
     for unit, title in titles.items():
@@ -159,16 +161,16 @@ def states_of(view: ContactView, friction: float) -> NDArray[np.int64]:
     return np.where(closed, np.where(sticks, 2, 3), 0)
 
 
-def _bar(view: ContactView, friction: float, t: FloatArray) -> Bar:
+def _bar(view: ContactView, friction: float, t: FloatArray) -> StateBar:
     """Intervals of equal states, each extending halfway to the next output."""
     kinds = states_of(view, friction)
     starts = np.flatnonzero(np.diff(kinds, prepend=-1))
     borders = np.concatenate([t[:1], 0.5 * (t[starts[1:] - 1] + t[starts[1:]]), t[-1:]])
     states = tuple(
-        State(float(borders[k]), float(borders[k + 1]), KINDS[kinds[i]])
+        StateInterval(float(borders[k]), float(borders[k + 1]), KINDS[kinds[i]])
         for k, i in enumerate(starts)
     )
-    return Bar(view.name, states, tuple(impact.t for impact in view.impacts[:MOST_MARKS]))
+    return StateBar(view.name, states, tuple(impact.t for impact in view.impacts[:MOST_MARKS]))
 
 
 def _units(solution: SolutionData, name: str) -> tuple[str, str]:
@@ -217,7 +219,7 @@ def _row(solution: SolutionData, name: str, calm: NDArray[np.bool_]) -> ContactR
     )
 
 
-def _friction_row(solution: SolutionData, found: Friction) -> dict[str, Any]:
+def _friction_row(solution: SolutionData, found: FrictionHistory) -> dict[str, Any]:
     k = int(np.abs(found.force).argmax())
     return found._asdict() | {
         "largest": float(np.abs(found.force[k])),

@@ -22,8 +22,8 @@ from flexmbs.page.html import Picture, number
 from flexmbs.player.modes import mode_title
 from flexmbs.player.surface import has_triangles
 from flexmbs.report.contacts import ContactSection, contact_section
-from flexmbs.report.curves import SECTIONS, SMALL, Section, largest_reactions
-from flexmbs.report.equations import Equations, equations
+from flexmbs.report.curves import SECTIONS, SMALL, CurveSection, largest_reactions
+from flexmbs.report.equations import EquationSummary, equations
 from flexmbs.report.fatigue import FatigueSection
 from flexmbs.report.fatigue import sections as fatigue_sections
 from flexmbs.report.poster import motion_drawing
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from flexmbs.durability.fatigue import FatigueData
     from flexmbs.flexible_body.components import FloatArray, Surface
     from flexmbs.flexible_body.record import FlexibleBodyData
-    from flexmbs.page.curve_panels import Panel
+    from flexmbs.page.curve_panels import PlotPanel
     from flexmbs.results.solution import SolutionData
 
 MODES_DRAWN, MODES_LISTED, ROWS_LISTED = 6, 24, 60
@@ -51,11 +51,11 @@ SENTENCES = {
 FAILED = "The run did not finish or a check failed; do not use the numbers."
 
 
-class Curves(NamedTuple):
+class DrawnSection(NamedTuple):
     """Section with curves."""
 
-    section: Section
-    panels: list[Panel]
+    section: CurveSection
+    panels: list[PlotPanel]
 
 
 @dataclass(frozen=True)
@@ -67,16 +67,16 @@ class Content:
     tiles: list[tuple[str, str, str]]
     still: Picture
     model: dict[str, Any]
-    equations: Equations
+    equations: EquationSummary
     parts: list[dict[str, Any]]
     contacts: ContactSection | None
-    curves: list[Curves]
+    curves: list[DrawnSection]
     stresses: list[tuple[StressReport, Picture | None]]
     damages: list[FatigueSection]
     model_text: str
 
     @property
-    def contact_panels(self) -> list[Panel]:
+    def contact_panels(self) -> list[PlotPanel]:
         """Panels of contacts and friction, with as many curves as can be distinguished."""
         return readable(self.contacts.panels) if self.contacts else []
 
@@ -129,10 +129,10 @@ def _motion(solution: SolutionData) -> Picture:
     return Picture(motion_drawing(solution), "The mechanism at several instants", caption)
 
 
-def _curves(solution: SolutionData) -> list[Curves]:
+def _curves(solution: SolutionData) -> list[DrawnSection]:
     """Available sections with curves."""
     found = ((section, section.panels(solution)) for section in SECTIONS)
-    return [Curves(section, readable(panels)) for section, panels in found if panels]
+    return [DrawnSection(section, readable(panels)) for section, panels in found if panels]
 
 
 def _stresses(solution: SolutionData) -> list[tuple[StressReport, Picture | None]]:

@@ -14,7 +14,7 @@ from flexmbs.model.forces.force import OnSeveral
 from flexmbs.model.item import CoordinateUse, Item
 from flexmbs.model.model import SECTIONS as SECTIONS_OF_MODELS
 from flexmbs.model.model import ModelData
-from flexmbs.page.curve_panels import Curve, FloatArray, Panel, panel, thinned
+from flexmbs.page.curve_panels import FloatArray, PlotCurve, PlotPanel, panel, thinned
 from flexmbs.report.pictures import free_frames
 from flexmbs.results.bodies import flexible_bodies, moved_frames
 from flexmbs.system.step_scales import model_size
@@ -35,16 +35,16 @@ EFFORT = {
 Values = Mapping[str, FloatArray]
 
 
-class Section(NamedTuple):
+class CurveSection(NamedTuple):
     """Curves of a page: anchor, title, caption, and the function that makes their panels."""
 
     anchor: str
     title: str
     caption: str
-    panels: Callable[[SolutionData], list[Panel]]
+    panels: Callable[[SolutionData], list[PlotPanel]]
 
 
-def joints(solution: SolutionData) -> list[Panel]:
+def joints(solution: SolutionData) -> list[PlotPanel]:
     """Joint coordinates and velocities; angles and lengths in separate panels."""
     titles = {
         RAD: ("Joint angles", "Joint angular velocities"),
@@ -57,7 +57,7 @@ def joints(solution: SolutionData) -> list[Panel]:
     return _panels(solution, found)
 
 
-def frames(solution: SolutionData) -> list[Panel]:
+def frames(solution: SolutionData) -> list[PlotPanel]:
     """Position of the free frames (the tips), their speed and acceleration."""
     views = {name: solution.frame(name) for name in free_frames(solution)}
     size = max(float(np.ptp(view.position, axis=0).max()) for view in views.values())
@@ -83,7 +83,7 @@ def frames(solution: SolutionData) -> list[Panel]:
     return _panels(solution, found)
 
 
-def deflections(solution: SolutionData) -> list[Panel]:
+def deflections(solution: SolutionData) -> list[PlotPanel]:
     """Elastic displacement of the frames of flexible bodies, in body axes."""
     curves = {
         f"{body}/{frame} {axis}": 1e3 * values[:, a]
@@ -95,7 +95,7 @@ def deflections(solution: SolutionData) -> list[Panel]:
     return _panels(solution, [("Elastic displacement of frames, body axes", "mm", curves)])
 
 
-def reactions(solution: SolutionData) -> list[Panel]:
+def reactions(solution: SolutionData) -> list[PlotPanel]:
     """Magnitude of the force and moment in every joint."""
     views = {name: solution.joint(name) for name in solution.joints}
     named = {name if view.unique else f"{name} (not unique)": view for name, view in views.items()}
@@ -124,7 +124,7 @@ def largest_reactions(solution: SolutionData) -> tuple[float, float]:
     return largest, largest * size
 
 
-def efforts(solution: SolutionData) -> list[Panel]:
+def efforts(solution: SolutionData) -> list[PlotPanel]:
     """Torques and forces along the degrees of freedom of joints from drives, couplings, controllers
     and springs."""
     power = {name: solution.drive(name).power for name in solution.drives}
@@ -134,7 +134,7 @@ def efforts(solution: SolutionData) -> list[Panel]:
     return _panels(solution, [*found, ("Drive power", "W", power)])
 
 
-def energy(solution: SolutionData) -> list[Panel]:
+def energy(solution: SolutionData) -> list[PlotPanel]:
     """Energies, works, and the error of the energy balance."""
     e = solution.energy
     parts = {
@@ -159,7 +159,7 @@ def energy(solution: SolutionData) -> list[Panel]:
     )
 
 
-def drift(solution: SolutionData) -> list[Panel]:
+def drift(solution: SolutionData) -> list[PlotPanel]:
     """Constraint errors, for a logarithmic axis."""
     error = solution.drift
     if error.size == 0 or not error.max() > 0.0:
@@ -168,60 +168,60 @@ def drift(solution: SolutionData) -> list[Panel]:
     return [panel("Largest constraint error", "", solution.t, curves, logarithmic=True)]
 
 
-def steps(solution: SolutionData) -> list[Panel]:
+def steps(solution: SolutionData) -> list[PlotPanel]:
     """Step size, if it varies."""
     step = solution.trajectory.step[1:]
     if step.size == 0 or np.ptp(step) <= 1e-6 * step.max():
         return []
-    curve = Curve("step", *thinned(solution.t[1:], step), stepped=True)
-    return [Panel("Step size", "s", (curve,), logarithmic=True)]
+    curve = PlotCurve("step", *thinned(solution.t[1:], step), stepped=True)
+    return [PlotPanel("Step size", "s", (curve,), logarithmic=True)]
 
 
 SECTIONS = (
-    Section("joints", "Joints", "Joint coordinates and their velocities.", joints),
-    Section(
+    CurveSection("joints", "Joints", "Joint coordinates and their velocities.", joints),
+    CurveSection(
         "frames",
         "Tips and frames",
         "World coordinates of the frames to which no joint is attached.",
         frames,
     ),
-    Section(
+    CurveSection(
         "deflections",
         "Elastic deflection",
         "Displacement of frames by the modes of their body.",
         deflections,
     ),
-    Section(
+    CurveSection(
         "reactions",
         "Reactions",
         "Magnitudes of joint forces and moments, including drives, couplings and applied joint "
         "forces.",
         reactions,
     ),
-    Section(
+    CurveSection(
         "efforts",
         "Drives and controllers",
         "Torques and forces along the degrees of freedom of the joints.",
         efforts,
     ),
-    Section(
+    CurveSection(
         "energy",
         "Energy balance",
         "E − E₀ = work of forces and drives − dissipated energy; the work of springs and "
         "controllers is part of the work of forces.",
         energy,
     ),
-    Section(
+    CurveSection(
         "drift",
         "Constraint drift",
         "Largest error of the constraints at position and velocity level.",
         drift,
     ),
-    Section("steps", "Step sizes", "Step size chosen by the error control.", steps),
+    CurveSection("steps", "Step sizes", "Step size chosen by the error control.", steps),
 )
 
 
-def _panels(solution: SolutionData, found: list[tuple[str, str, Values]]) -> list[Panel]:
+def _panels(solution: SolutionData, found: list[tuple[str, str, Values]]) -> list[PlotPanel]:
     """Nonempty panels."""
     return [panel(title, unit, solution.t, curves) for title, unit, curves in found if curves]
 

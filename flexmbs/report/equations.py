@@ -37,7 +37,7 @@ TREATMENT = {
 
 
 @dataclass(frozen=True)
-class Equations:
+class EquationSummary:
     """Sentences, rows (name, kind, rows, class) of the constraints, and the block pattern."""
 
     formula: str
@@ -47,14 +47,14 @@ class Equations:
     picture: Picture | None
 
 
-def equations(solution: SolutionData) -> Equations:
+def equations(solution: SolutionData) -> EquationSummary:
     """Equations at the first output of a run."""
     rows = [
         (item.name, item.kind, found.rows, ", ".join(found.words))
         for item in constraining(solution.model)
         for found in item.constraint_classes()
     ]
-    return Equations(
+    return EquationSummary(
         FORMULA,
         tuple(_lines(solution)),
         tuple(rows[:LISTED]),

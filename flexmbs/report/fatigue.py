@@ -10,19 +10,19 @@ import numpy as np
 
 from flexmbs.durability.fatigue import FatigueData, part_of
 from flexmbs.errors import InputError
-from flexmbs.page.drawings import Bar, places_drawing
+from flexmbs.page.drawings import ColourBar, places_drawing
 from flexmbs.page.fields import DAMAGE
 from flexmbs.page.html import Picture, number, rendered
-from flexmbs.player.body_scene import Show, body_page_scene
-from flexmbs.player.fields import Field, Mark, ends, fractions, legend
+from flexmbs.player.body_scene import SceneOptions, body_page_scene
+from flexmbs.player.fields import Field, SurfaceMark, ends, fractions, legend
 from flexmbs.player.markup import player_code, scene_text
 from flexmbs.player.surface import has_triangles
-from flexmbs.report.single_bodies import MOST, Coloured, at_nodes
+from flexmbs.report.single_bodies import MOST, ColouredBody, at_nodes
 from flexmbs.report.view import View
 from flexmbs.results.bodies import flexible_bodies
 from flexmbs.results.hot_spots import SPACING, spread
 from flexmbs.results.stress_summary import PASCALS
-from flexmbs.scene.scene import Alone
+from flexmbs.scene.scene import SingleBodyScene
 from flexmbs.system.trajectory import provenance
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class FatigueSection(NamedTuple):
     notes: list[str]
     worst: list[WorstNode]
     picture: Picture | None
-    alone: Alone | None
+    alone: SingleBodyScene | None
 
 
 def results_of(
@@ -77,7 +77,7 @@ def results_of(
     return found
 
 
-def coloured(result: FatigueData) -> Coloured:
+def coloured(result: FatigueData) -> ColouredBody:
     """Damage, life and stress amplitude at the nodes of the surface, and the worst nodes."""
     surface = result.part.surface
     values = [
@@ -90,10 +90,10 @@ def coloured(result: FatigueData) -> Coloured:
         Field("amplitude", "stress amplitude of the worst cycle, MPa", values[1]),
     ]
     rows = {int(node): row for row, node in enumerate(surface.node_ids)}
-    return Coloured(
+    return ColouredBody(
         fields,
         [
-            Mark(str(k), rows[int(result.node_ids[row])], KEYS)
+            SurfaceMark(str(k), rows[int(result.node_ids[row])], KEYS)
             for k, row in enumerate(_marked(result), 1)
         ],
     )
@@ -101,7 +101,7 @@ def coloured(result: FatigueData) -> Coloured:
 
 def damage_of(
     solution: SolutionData, given: FatigueData | Iterable[FatigueData]
-) -> dict[str, Coloured]:
+) -> dict[str, ColouredBody]:
     """Fatigue results as colours in the scene of the motion. Raises InputError as `results_of`."""
     return {
         each.body: coloured(each)
@@ -151,7 +151,7 @@ def _section(result: FatigueData, k: int) -> FatigueSection:
     shown = has_triangles(result.part.surface)
     own = coloured(result) if shown else None
     alone = (
-        Alone(f"fatigue-{k}", result.body, _show(result), own.fields, own.marks)
+        SingleBodyScene(f"fatigue-{k}", result.body, _show(result), own.fields, own.marks)
         if own and k < MOST
         else None
     )
@@ -165,8 +165,8 @@ def _section(result: FatigueData, k: int) -> FatigueSection:
     )
 
 
-def _show(result: FatigueData) -> Show:
-    return Show(result.body, {"field": "damage"}, notes=_notes(result))
+def _show(result: FatigueData) -> SceneOptions:
+    return SceneOptions(result.body, {"field": "damage"}, notes=_notes(result))
 
 
 def _about(result: FatigueData) -> str:
@@ -207,11 +207,11 @@ def _marked(result: FatigueData) -> list[int]:
     )
 
 
-def _picture(result: FatigueData, own: Coloured) -> Picture:
+def _picture(result: FatigueData, own: ColouredBody) -> Picture:
     """Picture of the damage from two sides."""
     field, surface = own.fields[0], result.part.surface
     table = legend(field)
-    bar = Bar("damage", [(place, text) for place, text in table["ticks"]], DAMAGE)
+    bar = ColourBar("damage", [(place, text) for place, text in table["ticks"]], DAMAGE)
     places = fractions(field.values, *ends(field), field.logarithmic)
     drawing = places_drawing(
         surface,

@@ -19,7 +19,7 @@ from flexmbs.system.compile import Compiled, compile_model
 from flexmbs.system.trajectory import RunInfo, Trajectory
 
 
-class Start(NamedTuple):
+class ModelStart(NamedTuple):
     """Start of a model, and notes."""
 
     solution: SolutionData
@@ -32,7 +32,7 @@ def model_view(model: ModelData, solids: Sequence[Solid] = (), notes: Sequence[s
     return view(start.solution, Extras(solids, [*start.notes, *notes], forces=False))
 
 
-def start_of(model: ModelData) -> Start:
+def start_of(model: ModelData) -> ModelStart:
     """Consistent initial state; if there is none, the declared positions, with the reason. Raises
     InputError for models with other problems."""
     require_model(model)
@@ -44,7 +44,7 @@ def start_of(model: ModelData) -> Start:
         compiled = compile_model(model, "joint")
         state = declared_state(compiled)
         notes = [f"declared positions, not assembled: {problem}" for problem in error.problems]
-    return Start(
+    return ModelStart(
         SolutionData(compiled, _one_output(compiled, state), {}, RunInfo(outcome="not run")), notes
     )
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from flexmbs.errors import MachineError
 from flexmbs.files.output import write_bytes
-from flexmbs.page.curve_panels import Panel, span_of
+from flexmbs.page.curve_panels import PlotPanel, span_of
 from flexmbs.page.html import Picture, number, powers
 from flexmbs.page.style import GRID, INK, MUTED, PALETTE, STATES
 from flexmbs.page.svg_panels import COLOURS, drawing, look, remarks
@@ -180,7 +180,7 @@ class _Document:
         )
         return {"file": name, "alt": picture.alt, "caption": picture.caption}
 
-    def _panels(self, panels: Sequence[Panel]) -> None:
+    def _panels(self, panels: Sequence[PlotPanel]) -> None:
         for panel in panels:
             name = f"curves{len(self.files)}.svg"
             head, _, elements = drawing(panel, self.span, *CURVES).partition(">")

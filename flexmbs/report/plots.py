@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flexmbs.page.curve_panels import Bar, Panel, limits, readable
+from flexmbs.page.curve_panels import PlotPanel, StateBar, limits, readable
 from flexmbs.page.solids import mode_picture
 from flexmbs.page.style import INK, MUTED, PALETTE, STATES, finish, house_style, label, panels
 from flexmbs.report import curves
@@ -81,7 +81,7 @@ class Plots:
         return drawn(curves.steps(self.solution), height=2.0)
 
 
-def drawn(shown: list[Panel], *, height: float = 2.1) -> Figure | None:
+def drawn(shown: list[PlotPanel], *, height: float = 2.1) -> Figure | None:
     """Panels with curves over time; None if there are none."""
     if not shown:
         return None
@@ -94,7 +94,7 @@ def drawn(shown: list[Panel], *, height: float = 2.1) -> Figure | None:
     return figure
 
 
-def _draw(ax: Axes, panel: Panel) -> None:
+def _draw(ax: Axes, panel: PlotPanel) -> None:
     for k, curve in enumerate(panel.curves):
         style = {
             "drawstyle": "steps-post" if curve.stepped else "default",
@@ -113,7 +113,7 @@ def _draw(ax: Axes, panel: Panel) -> None:
     _mark_peaks(ax, panel, (low, high))
 
 
-def _mark_peaks(ax: Axes, panel: Panel, ends: tuple[float, float]) -> None:
+def _mark_peaks(ax: Axes, panel: PlotPanel, ends: tuple[float, float]) -> None:
     """Draw triangles where short peaks leave the axis, and print the largest one."""
     for k, curve in enumerate(panel.curves):
         for beyond, end, marker in (
@@ -136,7 +136,7 @@ def _mark_peaks(ax: Axes, panel: Panel, ends: tuple[float, float]) -> None:
         ax.set_title(f"up to {most:.3g}", loc="right", fontsize=9, color=MUTED, fontweight="normal")
 
 
-def _draw_bars(ax: Axes, bars: tuple[Bar, ...]) -> None:
+def _draw_bars(ax: Axes, bars: tuple[StateBar, ...]) -> None:
     for row, bar in enumerate(bars):
         for state in bar.states:
             ax.broken_barh(

@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flexmbs.page.curve_panels import MOST_CURVES, FloatArray, Panel, panel
+from flexmbs.page.curve_panels import MOST_CURVES, FloatArray, PlotPanel, panel
 from flexmbs.page.html import number, rendered
 from flexmbs.page.svg_panels import chart
 
 WORKS, DRIFTS = ("forces", "dissipated", "drives"), ("positions", "velocities")
 
 
-class Live(NamedTuple):
+class RunProgress(NamedTuple):
     """Progress of a run as recorded in its folder."""
 
     name: str  # of the model
@@ -27,7 +27,7 @@ class Live(NamedTuple):
     date: str
 
 
-def live_page(run: Live) -> str:
+def live_page(run: RunProgress) -> str:
     """HTML text; all text from the model is escaped."""
     t = run.columns.get("t", np.zeros(0))
     reached = float(t[-1]) if len(t) else 0.0
@@ -61,7 +61,7 @@ def live_page(run: Live) -> str:
     )
 
 
-def _velocities(run: Live, t: FloatArray) -> list[Panel]:
+def _velocities(run: RunProgress, t: FloatArray) -> list[PlotPanel]:
     s = run.columns["s"]
     names = list(run.velocities)[: s.shape[1]]
     found = panel(
@@ -73,7 +73,7 @@ def _velocities(run: Live, t: FloatArray) -> list[Panel]:
     return [found._replace(more=max(len(names) - MOST_CURVES, 0))]
 
 
-def _of_run(run: Live, t: FloatArray) -> list[Panel]:
+def _of_run(run: RunProgress, t: FloatArray) -> list[PlotPanel]:
     work, drift, step = run.columns["work"], run.columns["drift"], run.columns["step"]
     return [
         panel("Works", "J", t, {name: work[:, k] for k, name in enumerate(WORKS)}),

@@ -19,7 +19,7 @@ SPARE = 2  # cases required in addition to the number of terms
 LOOSE = 1e-9  # bound on 1 − h: below, the fit passes through the case regardless of its value
 
 
-class Surface(NamedTuple):
+class ResponseSurface(NamedTuple):
     """Fitted polynomial: centre and half width (n,) of the parameters, its terms and coefficients,
     and Q²."""
 
@@ -50,7 +50,7 @@ def columns(x: FloatArray, terms: tuple[tuple[int, ...], ...]) -> FloatArray:
     return np.stack([np.prod(x[:, list(term)], axis=1) for term in terms], axis=1)
 
 
-def fitted(x: FloatArray, y: FloatArray) -> Surface | None:
+def fitted(x: FloatArray, y: FloatArray) -> ResponseSurface | None:
     """Surface through cases x (m, n) with outputs y (m,), with as many squares and products as the
     cases determine; None if they do not determine the linear terms."""
     low, high = x.min(axis=0), x.max(axis=0)
@@ -66,5 +66,5 @@ def fitted(x: FloatArray, y: FloatArray) -> Surface | None:
             coefficients = np.linalg.solve(r, q.T @ y)
             left_out = (y - X @ coefficients) / np.maximum(1.0 - (q**2).sum(axis=1), LOOSE)
             q2 = 1.0 - float((left_out**2).sum() / ((y - y.mean()) ** 2).sum())
-            return Surface(centre, half, terms, coefficients, q2)
+            return ResponseSurface(centre, half, terms, coefficients, q2)
     return None

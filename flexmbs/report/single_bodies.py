@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from flexmbs.flexible_body.components import FloatArray, IntArray
-from flexmbs.player.body_scene import Show
-from flexmbs.player.fields import Field, Mark
+from flexmbs.player.body_scene import SceneOptions
+from flexmbs.player.fields import Field, SurfaceMark
 from flexmbs.player.surface import has_triangles
 from flexmbs.results.bodies import surface_of
 from flexmbs.results.stress_summary import PASCALS, StressReport
-from flexmbs.scene.scene import Alone, Extras
+from flexmbs.scene.scene import Extras, SingleBodyScene
 
 if TYPE_CHECKING:
     from flexmbs.results.solution import SolutionData
@@ -26,17 +26,19 @@ TOLD = (
 )
 
 
-class Coloured(NamedTuple):
+class ColouredBody(NamedTuple):
     """Fields and marks of a body."""
 
     fields: list[Field]
-    marks: list[Mark]
+    marks: list[SurfaceMark]
 
 
-def mode_scenes(solution: SolutionData, groups: Sequence[Sequence[str]]) -> list[Alone | None]:
+def mode_scenes(
+    solution: SolutionData, groups: Sequence[Sequence[str]]
+) -> list[SingleBodyScene | None]:
     """Mode scenes for each group of bodies with the same data, in order; None without triangles,
     and beyond the first `MOST` groups."""
-    found: list[Alone | None] = []
+    found: list[SingleBodyScene | None] = []
     for names in groups:
         joined = surface_of(solution, names[0])
         fits = (
@@ -44,12 +46,12 @@ def mode_scenes(solution: SolutionData, groups: Sequence[Sequence[str]]) -> list
             and has_triangles(joined.surface)
             and sum(each is not None for each in found) < MOST
         )
-        show = Show(", ".join(names), {"field": "displacement", "mode": 0}, modes=True)
-        found.append(Alone(f"modes-{len(found)}", names[0], show) if fits else None)
+        show = SceneOptions(", ".join(names), {"field": "displacement", "mode": 0}, modes=True)
+        found.append(SingleBodyScene(f"modes-{len(found)}", names[0], show) if fits else None)
     return found
 
 
-def envelopes(solution: SolutionData, reports: Sequence[StressReport]) -> dict[str, Coloured]:
+def envelopes(solution: SolutionData, reports: Sequence[StressReport]) -> dict[str, ColouredBody]:
     """Largest stress over the run and the hot spots, by body."""
     found = {}
     for report in reports:
@@ -61,21 +63,22 @@ def envelopes(solution: SolutionData, reports: Sequence[StressReport]) -> dict[s
         values = PASCALS * at_nodes(surface.node_ids, envelope.node_ids, envelope.von_mises)
         rows = {int(node): row for row, node in enumerate(surface.node_ids)}
         marks = [
-            Mark(str(k), rows[spot.node], (ENVELOPE,)) for k, spot in enumerate(report.spots, 1)
+            SurfaceMark(str(k), rows[spot.node], (ENVELOPE,))
+            for k, spot in enumerate(report.spots, 1)
         ]
-        found[report.body] = Coloured(
+        found[report.body] = ColouredBody(
             [Field(ENVELOPE, "largest von Mises stress, MPa", values)], marks
         )
     return found
 
 
-def stress_scenes(coloured: Mapping[str, Coloured]) -> dict[str, Alone]:
+def stress_scenes(coloured: Mapping[str, ColouredBody]) -> dict[str, SingleBodyScene]:
     """Stress scenes of the first bodies, by body."""
     return {
-        body: Alone(
+        body: SingleBodyScene(
             f"stress-{k}",
             body,
-            Show(body, {"field": ENVELOPE}, notes=(TOLD,)),
+            SceneOptions(body, {"field": ENVELOPE}, notes=(TOLD,)),
             own.fields,
             own.marks,
         )
@@ -83,7 +86,9 @@ def stress_scenes(coloured: Mapping[str, Coloured]) -> dict[str, Alone]:
     }
 
 
-def extras_of(coloured: Mapping[str, Coloured], alone: Sequence[Alone] = ()) -> Extras:
+def extras_of(
+    coloured: Mapping[str, ColouredBody], alone: Sequence[SingleBodyScene] = ()
+) -> Extras:
     """Fields and marks in the scene of the motion, with scenes of single bodies."""
     fields = {body: own.fields for body, own in coloured.items()}
     return Extras(
@@ -91,14 +96,16 @@ def extras_of(coloured: Mapping[str, Coloured], alone: Sequence[Alone] = ()) -> 
     )
 
 
-def together(first: Mapping[str, Coloured], second: Mapping[str, Coloured]) -> dict[str, Coloured]:
+def together(
+    first: Mapping[str, ColouredBody], second: Mapping[str, ColouredBody]
+) -> dict[str, ColouredBody]:
     """Fields and marks of both."""
-    nothing = Coloured([], [])
+    nothing = ColouredBody([], [])
     pairs = {
         body: (first.get(body, nothing), second.get(body, nothing)) for body in [*first, *second]
     }
     return {
-        body: Coloured([*a.fields, *b.fields], [*a.marks, *b.marks])
+        body: ColouredBody([*a.fields, *b.fields], [*a.marks, *b.marks])
         for body, (a, b) in pairs.items()
     }
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from flexmbs.page.curve_panels import ticks
 from flexmbs.page.html import number
-from flexmbs.report.response_surface import FloatArray, Surface
+from flexmbs.report.response_surface import FloatArray, ResponseSurface
 
 WIDTH, HEIGHT = 1000, 330  # user units: size of the parallel coordinates
 SIDE, TOP, BOTTOM = 70, 34, 14
@@ -24,7 +24,7 @@ LABELS = 6
 LETTER = 6.5  # user units: width of most letters
 
 
-class Column(NamedTuple):
+class ChartColumn(NamedTuple):
     """Axis: name, unit and values of the cases; for non-numeric values their texts, with positions
     as values."""
 
@@ -74,12 +74,12 @@ class Column(NamedTuple):
         ]
 
 
-def column(name: str, unit: str, values: np.ndarray) -> Column:
+def column(name: str, unit: str, values: np.ndarray) -> ChartColumn:
     """Axis of a parameter or output; logarithmic for parameters with equal ratios over more than a
     decade."""
     if values.dtype == object:
         texts = tuple(dict.fromkeys(map(str, values)))
-        return Column(
+        return ChartColumn(
             name, unit, np.array([texts.index(str(value)) for value in values], float), texts
         )
     levels = np.unique(values[np.isfinite(values)])
@@ -88,7 +88,7 @@ def column(name: str, unit: str, values: np.ndarray) -> Column:
     log = decades and abs(np.log(middle) - 0.5 * np.log(levels[0] * levels[-1])) < abs(
         np.log(middle / levels.mean())
     )
-    return Column(name, unit, values, log=bool(log))
+    return ChartColumn(name, unit, values, log=bool(log))
 
 
 def shades(values: FloatArray) -> list[str]:
@@ -100,7 +100,7 @@ def shades(values: FloatArray) -> list[str]:
     ]
 
 
-def parallel(columns: Sequence[Column], cases: Sequence[int], colours: Sequence[str]) -> str:
+def parallel(columns: Sequence[ChartColumn], cases: Sequence[int], colours: Sequence[str]) -> str:
     """Parallel coordinates of the cases; cases without a value on an axis are left out."""
     gap = (WIDTH - 2 * SIDE) / max(len(columns) - 1, 1)
     x = [SIDE + gap * k for k in range(len(columns))]
@@ -129,7 +129,9 @@ def parallel(columns: Sequence[Column], cases: Sequence[int], colours: Sequence[
     return _svg(WIDTH, HEIGHT, "Parallel coordinates of all cases", parts, kind="parallel")
 
 
-def scatter(across: Column, up: Column, cases: Sequence[int], colours: Sequence[str]) -> str:
+def scatter(
+    across: ChartColumn, up: ChartColumn, cases: Sequence[int], colours: Sequence[str]
+) -> str:
     """One output over one parameter."""
     parts = _frame(across, up)
     x, y = _x(across.place(across.values)), _y(up.place(up.values))
@@ -143,7 +145,10 @@ def scatter(across: Column, up: Column, cases: Sequence[int], colours: Sequence[
 
 
 def surface_map(
-    surface: Surface, axes: tuple[int, int], columns: Sequence[Column], output: Column
+    surface: ResponseSurface,
+    axes: tuple[int, int],
+    columns: Sequence[ChartColumn],
+    output: ChartColumn,
 ) -> str:
     """Response surface over two of its parameters, the others at their centres, in the colours of
     the output's values, with the cases."""
@@ -172,7 +177,7 @@ def surface_map(
     return _svg(SMALL, SMALL, f"{output.name} over {across.name} and {up.name}", parts)
 
 
-def scale(output: Column) -> str:
+def scale(output: ChartColumn) -> str:
     """Colour scale of an output from its smallest to its largest value."""
     a, b = output.ends
     cells = "".join(
@@ -186,7 +191,7 @@ def scale(output: Column) -> str:
     return _svg(20 * SHADES, 28, f"Colours of {output.name}", [cells, ends], kind="scale")
 
 
-def _frame(across: Column, up: Column) -> list[str]:
+def _frame(across: ChartColumn, up: ChartColumn) -> list[str]:
     """Grid, ticks and names of a small plot; texts that would touch the previous one are
     omitted."""
     parts, free = [], -np.inf

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from flexmbs.page.html import Code, number, rendered
+from flexmbs.page.html import PageCode, number, rendered
 from flexmbs.player.markup import HERE as PLAYER
 from flexmbs.player.markup import joined_modules
 from flexmbs.report.response_surface import FloatArray, fitted
 from flexmbs.report.sweep_charts import (
-    Column,
+    ChartColumn,
     column,
     parallel,
     scale,
@@ -27,7 +27,7 @@ MOST_OUTPUTS, MOST_PARAMETERS = 6, 8
 TEMPLATES = Path(__file__).with_name("templates")
 
 
-class Cases(NamedTuple):
+class SweepCases(NamedTuple):
     """Columns of parameters and outputs, verdict and message of each case, as shown on the page."""
 
     name: str
@@ -40,7 +40,7 @@ class Cases(NamedTuple):
     counts: Mapping[str, int]
 
 
-def sweep_page(cases: Cases, *, version: str, date: str) -> str:
+def sweep_page(cases: SweepCases, *, version: str, date: str) -> str:
     """HTML text; all names are escaped."""
     given = [column(name, "", values) for name, values in cases.parameters.items()]
     found = [
@@ -98,19 +98,19 @@ def thinned(n: int, most: int) -> list[int]:
     )
 
 
-def _code() -> Code:
+def _code() -> PageCode:
     """Style and script of the page."""
     style, script = (
         TEMPLATES.joinpath(f"sweep.{kind}").read_text(encoding="utf-8") for kind in ("css", "js")
     )
-    return Code(
+    return PageCode(
         style=style,
         script=f"{joined_modules(PLAYER / 'js', 'reach')}\n{script}",
         package="flexmbs.report",
     )
 
 
-def _tiles(cases: Cases) -> list[tuple[str, str, str]]:
+def _tiles(cases: SweepCases) -> list[tuple[str, str, str]]:
     total, n = float(cases.seconds.sum()), len(cases.verdict)
     return [
         (str(n), "", "cases"),
@@ -121,7 +121,9 @@ def _tiles(cases: Cases) -> list[tuple[str, str, str]]:
     ]
 
 
-def _scatter(across: Column, up: Column, points: Sequence[int]) -> tuple[str, float | None]:
+def _scatter(
+    across: ChartColumn, up: ChartColumn, points: Sequence[int]
+) -> tuple[str, float | None]:
     """Plot of an output over a parameter, and Spearman's rank correlation for numbers."""
     good = np.isfinite(up.values)
     plot = scatter(across, up, points, shades(up.values))
@@ -137,7 +139,7 @@ def _scatter(across: Column, up: Column, points: Sequence[int]) -> tuple[str, fl
     return plot, float(spearmanr(across.values[good], up.values[good]).statistic)
 
 
-def _surface(parameters: Sequence[Column], output: Column) -> dict[str, Any] | None:
+def _surface(parameters: Sequence[ChartColumn], output: ChartColumn) -> dict[str, Any] | None:
     """Map of the response surface of an output; None if its cases do not determine one of at least
     two parameters."""
     numbers = [each for each in parameters if not each.texts]
@@ -160,7 +162,7 @@ def _surface(parameters: Sequence[Column], output: Column) -> dict[str, Any] | N
     }
 
 
-def _rows(cases: Cases) -> list[dict[str, Any]]:
+def _rows(cases: SweepCases) -> list[dict[str, Any]]:
     """Cells of each case as texts."""
     values = [*cases.parameters.values(), *cases.outputs.values()]
     return [

@@ -29,7 +29,7 @@ from flexmbs.system.trajectory import Trajectory
 SMALL = 1e-2  # rad²: below this squared angle, series are used as in `flexmbs.algebra.so3`
 
 
-class Ends(NamedTuple):
+class IntervalEnds(NamedTuple):
     """Position, velocity and acceleration (n, m) at the two outputs that enclose each of n
     times."""
 
@@ -41,7 +41,7 @@ class Ends(NamedTuple):
     a1: FloatArray
 
 
-class Jumps(NamedTuple):
+class ImpactTimes(NamedTuple):
     """Times of the impacts of a run, ascending, and True if accelerations at outputs contain the
     impulses of the last step."""
 
@@ -50,7 +50,7 @@ class Jumps(NamedTuple):
 
 
 def trajectory_at(
-    compiled: Compiled, given: Trajectory, jumps: Jumps, times: FloatArray
+    compiled: Compiled, given: Trajectory, jumps: ImpactTimes, times: FloatArray
 ) -> Trajectory:
     """Trajectory at other times within the run. Raises `InputError` for times outside it."""
     t = given.t
@@ -145,8 +145,8 @@ def wrenches_at(
     return {name: _akima(t, values, times) for name, values in given.items()}
 
 
-def _ends(given: Trajectory, i: Any, j: Any, q: slice, s: slice) -> Ends:
-    return Ends(
+def _ends(given: Trajectory, i: Any, j: Any, q: slice, s: slice) -> IntervalEnds:
+    return IntervalEnds(
         *(
             values[k][:, place]
             for k in (i, j)
@@ -168,7 +168,7 @@ def _akima(t: FloatArray, values: FloatArray, times: FloatArray) -> FloatArray:
 Curve = tuple[FloatArray, FloatArray, FloatArray]  # value, velocity, acceleration
 
 
-def _quintic(e: Ends, h: FloatArray, x: FloatArray, jump: FloatArray | None) -> Curve:
+def _quintic(e: IntervalEnds, h: FloatArray, x: FloatArray, jump: FloatArray | None) -> Curve:
     """Polynomial of degree 5, or the curves before and after a jump of the velocity."""
     v0, v1, a0, a1 = h * e.v0, h * e.v1, h * h * e.a0, h * h * e.a1
     f, v, a = e.f1 - e.f0 - v0 - 0.5 * a0, v1 - v0 - a0, a1 - a0
@@ -177,14 +177,14 @@ def _quintic(e: Ends, h: FloatArray, x: FloatArray, jump: FloatArray | None) -> 
     rate = v0 + x * (a0 + x * (3.0 * c3 + x * (4.0 * c4 + x * 5.0 * c5)))
     bend = a0 + x * (6.0 * c3 + x * (12.0 * c4 + x * 20.0 * c5))
     if jump is not None:
-        jumped = _jumped(Ends(e.f0, v0, a0, e.f1, v1, a1), x, jump)
+        jumped = _jumped(IntervalEnds(e.f0, v0, a0, e.f1, v1, a1), x, jump)
         value, rate, bend = (
             np.where(np.isnan(jump[:, :1]), *pair) for pair in zip((value, rate, bend), jumped)
         )
     return value, rate / h, bend / (h * h)
 
 
-def _jumped(e: Ends, x: FloatArray, jump: FloatArray) -> Curve:
+def _jumped(e: IntervalEnds, x: FloatArray, jump: FloatArray) -> Curve:
     """Cubics from both ends to a jump, where they meet, with a common third derivative; a line
     between the first and the last jump."""
     first, last = jump[:, :1], jump[:, 1:]
@@ -209,7 +209,7 @@ def _jumped(e: Ends, x: FloatArray, jump: FloatArray) -> Curve:
     return value, rate, bend
 
 
-def _rotation(e: Ends, h: FloatArray, x: FloatArray, jump: FloatArray | None) -> Curve:
+def _rotation(e: IntervalEnds, h: FloatArray, x: FloatArray, jump: FloatArray | None) -> Curve:
     """Euler parameters, angular velocity and its rate (body axes)."""
     inverse = e.f0 * [1.0, -1.0, -1.0, -1.0]
     th1 = rotation_vectors(quaternion_product(inverse, e.f1))
@@ -218,7 +218,7 @@ def _rotation(e: Ends, h: FloatArray, x: FloatArray, jump: FloatArray | None) ->
     back = np.linalg.inv(T)
     thd1 = np.einsum("nij,nj->ni", back, e.v1)
     thdd1 = np.einsum("nij,nj->ni", back, e.a1 - _tangent_rate(th1, thd1))
-    th, thd, thdd = _quintic(Ends(0.0 * th1, e.v0, e.a0, th1, thd1, thdd1), h, x, jump)
+    th, thd, thdd = _quintic(IntervalEnds(0.0 * th1, e.v0, e.a0, th1, thd1, thdd1), h, x, jump)
     half = 0.5 * np.linalg.norm(th, axis=1, keepdims=True)
     turn = np.concatenate([np.cos(half), 0.5 * np.sinc(half / np.pi) * th], axis=1)
     return (
@@ -228,15 +228,17 @@ def _rotation(e: Ends, h: FloatArray, x: FloatArray, jump: FloatArray | None) ->
     )
 
 
-def _pose(e: Ends, h: FloatArray, x: FloatArray, jump: FloatArray | None) -> Curve:
+def _pose(e: IntervalEnds, h: FloatArray, x: FloatArray, jump: FloatArray | None) -> Curve:
     """Position and Euler parameters, twist in body axes and its rate."""
-    turned = Ends(*(part[:, -4:] if k % 3 == 0 else part[:, 3:] for k, part in enumerate(e)))
+    turned = IntervalEnds(
+        *(part[:, -4:] if k % 3 == 0 else part[:, 3:] for k, part in enumerate(e))
+    )
     p, w, wd = _rotation(turned, h, x, jump)
     ends = []
     for f, v, a in (e[:3], e[3:]):
         linear = a[:, :3] + np.cross(v[:, 3:], v[:, :3])
         ends += [f[:, :3], _turned(f[:, 3:], v[:, :3]), _turned(f[:, 3:], linear)]
-    r, rd, rdd = _quintic(Ends(*ends), h, x, jump)
+    r, rd, rdd = _quintic(IntervalEnds(*ends), h, x, jump)
     back = p * [1.0, -1.0, -1.0, -1.0]
     v = _turned(back, rd)
     vd = _turned(back, rdd) - np.cross(w, v)

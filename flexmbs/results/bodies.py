@@ -14,8 +14,8 @@ from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.flexible_body.stress import StressModes
 from flexmbs.flexible_body.undeformed_pieces import JoinedSurface, joined_surface
 from flexmbs.model.frames import FrameRef
-from flexmbs.results.body_loads import BodyLoads, body_loads
-from flexmbs.results.deformation import Deformation, Piece, RelativePose
+from flexmbs.results.body_loads import LoadFactors, body_loads
+from flexmbs.results.deformation import Deformation, DeformedPiece, RelativePose
 from flexmbs.results.stress import StressPiece, StressView
 
 UNMOVED = 1e-9  # relative to the largest shape or displacement: round-off
@@ -100,7 +100,7 @@ def deformation(solution: SolutionData, body: str) -> Deformation | None:
     if joined is None:
         return None
     pieces = tuple(
-        Piece(own.surface, rows, solution.elastic(name), _pose(solution, body, name))  # type: ignore[arg-type]
+        DeformedPiece(own.surface, rows, solution.elastic(name), _pose(solution, body, name))  # type: ignore[arg-type]
         for name, own, rows in zip(
             solution.compiled.pieces_of(body), data_of(solution, body), joined.rows
         )
@@ -173,7 +173,7 @@ def _number(materials: list[tuple[FloatArray, float]], compliance: FloatArray, l
 
 def _loads(
     solution: SolutionData, piece: str, interfaces: Sequence[str]
-) -> Callable[[], BodyLoads]:
+) -> Callable[[], LoadFactors]:
     return lambda: body_loads(solution, piece, interfaces)
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from flexmbs.results.solution import SolutionData
 
 
-class BodyLoads(NamedTuple):
+class LoadFactors(NamedTuple):
     """Factors ζ (nt, 12 + 6k), the loaded frames without unit loads, and the joints on the body
     whose wrench is not unique because of redundant constraints."""
 
@@ -32,7 +32,7 @@ class BodyLoads(NamedTuple):
     open_joints: tuple[str, ...] = ()
 
 
-def body_loads(solution: SolutionData, body: str, interfaces: Sequence[str]) -> BodyLoads:
+def body_loads(solution: SolutionData, body: str, interfaces: Sequence[str]) -> LoadFactors:
     """Loads of a body with unit loads at ``interfaces``."""
     wrenches = frame_wrenches(solution, body)
     nothing = np.zeros((len(solution.t), 6))
@@ -50,7 +50,7 @@ def body_loads(solution: SolutionData, body: str, interfaces: Sequence[str]) -> 
     open_joints = tuple(
         name for name in touching if solution.run.redundant and not solution.joint(name).unique
     )
-    return BodyLoads(np.concatenate(columns, axis=1), others, open_joints)
+    return LoadFactors(np.concatenate(columns, axis=1), others, open_joints)
 
 
 def inertia_factors(solution: SolutionData, body: str) -> FloatArray:

@@ -17,7 +17,7 @@ import numpy as np
 from flexmbs.flexible_body.components import FloatArray, IntArray
 from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.flexible_body.welds import welds
-from flexmbs.results.output_selection import evenly, telling_outputs
+from flexmbs.results.output_selection import equally_spaced, outputs_with_extremes
 from flexmbs.system.check import FAIL, PASS, Check, graded
 from flexmbs.system.step_scales import model_size
 
@@ -41,8 +41,8 @@ def cuts(solution: SolutionData, name: str) -> Check | None:
         return None
     data = solution.compiled.pieces[name].data
     pick, times = (
-        evenly(len(shape.surface.nodes), MOST_NODES),
-        telling_outputs(_moved(shape, len(solution.t)), MOST_TIMES),
+        equally_spaced(len(shape.surface.nodes), MOST_NODES),
+        outputs_with_extremes(_moved(shape, len(solution.t)), MOST_TIMES),
     )
     size = float(np.linalg.norm(shape.displacement(pick, times), axis=2).max(initial=0.0))
     if not size > SMALL * model_size(solution.compiled):
@@ -114,7 +114,7 @@ def _apart(
 
 def _moved(shape: Deformation, outputs: int) -> FloatArray:
     """Largest displacement (1, nt) of a few nodes [m]."""
-    few = evenly(len(shape.surface.nodes), FEW_NODES)
+    few = equally_spaced(len(shape.surface.nodes), FEW_NODES)
     parts = np.array_split(np.arange(outputs), -(-outputs // BLOCK))
     return np.concatenate(
         [np.linalg.norm(shape.displacement(few, part), axis=2).max(axis=1) for part in parts]

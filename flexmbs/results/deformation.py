@@ -27,7 +27,7 @@ class RelativePose(NamedTuple):
     d: FloatArray
 
 
-class Piece(NamedTuple):
+class DeformedPiece(NamedTuple):
     """Piece of a body: its surface, the rows of its nodes in the surface of the body, elastic
     coordinates (nt, nf), and a function for its pose."""
 
@@ -46,7 +46,7 @@ class Deformation:
     """
 
     surface: Surface
-    pieces: tuple[Piece, ...]
+    pieces: tuple[DeformedPiece, ...]
 
     @property
     def linear(self) -> bool:

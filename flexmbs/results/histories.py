@@ -39,7 +39,7 @@ from flexmbs.system.records import OF_FRICTION, Evaluation
 from flexmbs.system.trajectory import Trajectory
 
 
-class Motions(NamedTuple):
+class MotionHistory(NamedTuple):
     """Times, positions, velocities and accelerations, one row per output."""
 
     t: np.ndarray  # (nt,)
@@ -48,7 +48,7 @@ class Motions(NamedTuple):
     sd: np.ndarray
 
 
-class States(NamedTuple):
+class StateHistory(NamedTuple):
     """States, one row per output."""
 
     t: np.ndarray  # (nt,)
@@ -61,10 +61,10 @@ class States(NamedTuple):
     beta: np.ndarray  # (nt, nβ) coordinates of the cut joints along the motion; may be empty
 
 
-def states_of(trajectory: Trajectory, beta: np.ndarray) -> States:
+def states_of(trajectory: Trajectory, beta: np.ndarray) -> StateHistory:
     """States of a trajectory; ``beta`` (nt, nβ): coordinates of the cut joints."""
     now = trajectory
-    return States(now.t, now.q, now.s, now.sd, now.lam, now.z, now.contact, beta)
+    return StateHistory(now.t, now.q, now.s, now.sd, now.lam, now.z, now.contact, beta)
 
 
 @packed()
@@ -250,7 +250,7 @@ def opposite_wrench(system, work, b, motions, wrench, out):
 @packed()
 def energy_history(system, work, motions, out):
     """Compute out[i], (nt, 3): kinetic, strain and gravity energy of all bodies and rotors at
-    output i; ``motions``: `States`."""
+    output i; ``motions``: `StateHistory`."""
     for i in range(motions.q.shape[0]):
         if system.rotors.body.shape[0] > 0:
             # with the rates of cut joints

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 KINDS = ("joint-friction", "lugre-friction", "pin-friction", "guide-friction", "user-friction")
 
 
-class Friction(NamedTuple):
+class FrictionHistory(NamedTuple):
     """Friction Q (nt,) in a degree of freedom of a joint [N or N m] and dissipated power −Q η (nt,)
     [W]; unit "N" or "N m"."""
 
@@ -33,7 +33,7 @@ class Friction(NamedTuple):
         return float(np.trapezoid(self.power, t))
 
 
-def joint_frictions(solution: SolutionData) -> tuple[list[Friction], list[str]]:
+def joint_frictions(solution: SolutionData) -> tuple[list[FrictionHistory], list[str]]:
     """All frictions in joints, from coordinates, rates and reactions at the outputs, and notes on
     those whose function fails."""
     found, notes = [], []
@@ -51,11 +51,11 @@ def joint_frictions(solution: SolutionData) -> tuple[list[Friction], list[str]]:
     return found, notes
 
 
-def _dry(solution: SolutionData, friction: DryFriction) -> Friction:
+def _dry(solution: SolutionData, friction: DryFriction) -> FrictionHistory:
     view = solution.contact(friction.name)
     turns, _ = coordinate_position(solution.model.joints[friction.joint], friction.coordinate)
     unit, force = "N m" if turns else "N", view.friction[:, 0]
-    return Friction(
+    return FrictionHistory(
         friction.name, friction.kind, friction.joint, unit, force, -force * view.slip[:, 0]
     )
 
@@ -69,7 +69,7 @@ def _states(solution: SolutionData, force: JointForce) -> FloatArray:
     return solution.trajectory.z[:, law.state[k] : law.state[k] + law.n_states[k]]
 
 
-def _friction(solution: SolutionData, force: JointForce) -> Friction:
+def _friction(solution: SolutionData, force: JointForce) -> FrictionHistory:
     joint, view = solution.model.joints[force.joint], solution.joint(force.joint)
     row = force.row()
     loads = _loads(joint, force.coordinate, view) if row.loaded else _states(solution, force)
@@ -83,7 +83,7 @@ def _friction(solution: SolutionData, force: JointForce) -> Friction:
         out[:] = 0.0
         row.law.value(row.parameters, u, [*x, *loads[i].tolist(), *beyond], out)
         effort[i] = out[0]
-    return Friction(
+    return FrictionHistory(
         force.name, force.kind, force.joint, "N m" if turns else "N", effort, -effort * rate
     )
 

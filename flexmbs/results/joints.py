@@ -9,8 +9,8 @@ from flexmbs.diagnosis.rank import unit_rows
 from flexmbs.dynamics.dense import row_rank
 from flexmbs.dynamics.work import make_work
 from flexmbs.initial.hierarchical_least_squares import Condition, by_priority
-from flexmbs.model.motions import Motion, Prescribed
-from flexmbs.results.histories import Motions, joint_history, opposite_wrench, states_of
+from flexmbs.model.motions import Motion, PrescribedMotion
+from flexmbs.results.histories import MotionHistory, joint_history, opposite_wrench, states_of
 from flexmbs.system.compile import Compiled
 from flexmbs.system.compile_forces import JointPlace
 from flexmbs.system.coordinates import inverse_coordinates
@@ -84,7 +84,7 @@ def joint_histories(
     return _histories(compiled, trajectory, lam, beta)._replace(unique=unique)
 
 
-class Decomposed(NamedTuple):
+class SelfStressBasis(NamedTuple):
     """Left singular vectors u (nc, nc) and singular values of `UnitRows` with lengths ``rows``
     (nc,).
 
@@ -98,10 +98,12 @@ class Decomposed(NamedTuple):
     rows: np.ndarray
 
 
-def _decomposed(compiled: Compiled, trajectory: Trajectory, beta: np.ndarray, i: int) -> Decomposed:
+def _decomposed(
+    compiled: Compiled, trajectory: Trajectory, beta: np.ndarray, i: int
+) -> SelfStressBasis:
     G, rows = unit_rows(compiled, float(trajectory.t[i]), trajectory.q[i], trajectory.s[i], beta[i])
     u, size, _ = np.linalg.svd(G)
-    return Decomposed(u, size, rows)
+    return SelfStressBasis(u, size, rows)
 
 
 def _some(trajectory: Trajectory, outputs: range) -> Trajectory:
@@ -209,7 +211,7 @@ def _histories(
 
 
 def _unique(
-    compiled: Compiled, trajectory: Trajectory, beta: np.ndarray, found: Decomposed, rank: int
+    compiled: Compiled, trajectory: Trajectory, beta: np.ndarray, found: SelfStressBasis, rank: int
 ) -> np.ndarray:  # fmt: skip
     """Joints whose wrench does not change under the self-stresses, at the first output."""
     first = _some(trajectory, range(1))
@@ -240,7 +242,7 @@ def declared_wrench(
     if not place.reversed:
         return wrench
     out = np.zeros_like(wrench)
-    motions = Motions(trajectory.t, trajectory.q, trajectory.s, trajectory.sd)
+    motions = MotionHistory(trajectory.t, trajectory.q, trajectory.s, trajectory.sd)
     opposite_wrench(compiled.system, make_work(compiled.system), place.body, motions, wrench, out)
     return out
 
@@ -271,7 +273,7 @@ def declared_coordinates(
 
 def _own(motion: Motion) -> Motion:
     """Underlying motion if it is prescribed, else the motion itself."""
-    return motion.of if isinstance(motion, Prescribed) else motion
+    return motion.of if isinstance(motion, PrescribedMotion) else motion
 
 
 def _with_prescribed(
@@ -283,7 +285,7 @@ def _with_prescribed(
     q = v = 0
     parts: tuple[list[np.ndarray], ...] = ([], [], [], [])
     for motion in place.motions:
-        if isinstance(motion, Prescribed):
+        if isinstance(motion, PrescribedMotion):
             values = tuple(np.moveaxis(prescribed[:, number[motion.drive], :, None], 1, 0))
         else:
             values = (

@@ -17,7 +17,7 @@ import numpy as np
 from flexmbs.flexible_body.components import FloatArray, Surface
 from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.results.bodies import data_of
-from flexmbs.results.output_selection import evenly, telling_outputs
+from flexmbs.results.output_selection import equally_spaced, outputs_with_extremes
 from flexmbs.system.check import PASS, WARN, Check
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ FEW_PLACES, BLOCK = 20, 5000  # places that select the times; times processed at
 DEGREE = 4  # degree of the polynomial of the rotation along a body
 
 
-class Limits(NamedTuple):
+class LinearLimits(NamedTuple):
     """Largest displacement relative to the size of a body or piece, largest rotation relative to
     its frame [rad]; error of the largest force divided by the square of the rotation."""
 
@@ -39,17 +39,17 @@ class Limits(NamedTuple):
     error: float
 
 
-COMPACT, OTHER = Limits(0.08, 0.16, 0.7), Limits(0.05, 0.08, 8.0)
+COMPACT, OTHER = LinearLimits(0.08, 0.16, 0.7), LinearLimits(0.05, 0.08, 8.0)
 
 
-class _Deflected(NamedTuple):
+class _Deflection(NamedTuple):
     """Largest elastic displacement relative to the size of a body or piece and rotation relative to
     its frame [rad], their limits, their largest share of the limits, the output where it occurs,
     the displacement [m] there, and the bending angle over the length [rad]."""
 
     displacement: float
     turn: float
-    limits: Limits
+    limits: LinearLimits
     share: float
     output: int
     metres: float
@@ -87,7 +87,7 @@ def linear_range(solution: SolutionData, name: str) -> Check | None:
     )
 
 
-def _remedy(pieces: int, bend: float, worst: _Deflected) -> str:
+def _remedy(pieces: int, bend: float, worst: _Deflection) -> str:
     """Remedy: pieces of equal length stay within the limit if none bends more than this over its
     present length."""
     number = int(np.ceil(pieces * bend / worst.limits.rotation))
@@ -105,14 +105,14 @@ def _remedy(pieces: int, bend: float, worst: _Deflected) -> str:
     return f"divide it into {number} pieces along its length, with pp.divide"
 
 
-def _deflected(elastic: FloatArray, data: FlexibleBodyData) -> _Deflected:
+def _deflected(elastic: FloatArray, data: FlexibleBodyData) -> _Deflection:
     places, psi = _turning(data, MOST_PLACES)
     blocks = np.array_split(elastic, max(1, -(-len(elastic) // BLOCK)))
     few = _turning(data, FEW_PLACES)[1]
     rough = [
         np.stack([_largest(few, part), displacements(data, part, FEW_PLACES)[1]]) for part in blocks
     ]
-    pick = telling_outputs(np.hstack(rough), MOST_TIMES)
+    pick = outputs_with_extremes(np.hstack(rough), MOST_TIMES)
     size, displacement = displacements(data, elastic[pick], MOST_PLACES)
     turn = _largest(psi, elastic[pick])
     limits, shares = OTHER, _shares(displacement / size, turn, OTHER)
@@ -121,12 +121,12 @@ def _deflected(elastic: FloatArray, data: FlexibleBodyData) -> _Deflected:
     k = int(np.argmax(shares))
     largest = float(displacement.max())
     bend = _bend(places, psi @ elastic[pick[k]])
-    return _Deflected(
+    return _Deflection(
         largest / size, float(turn.max()), limits, float(shares[k]), int(pick[k]), largest, bend
     )
 
 
-def _shares(displacement: FloatArray, turn: FloatArray, limits: Limits) -> FloatArray:
+def _shares(displacement: FloatArray, turn: FloatArray, limits: LinearLimits) -> FloatArray:
     return np.maximum(displacement / limits.displacement, turn / limits.rotation)
 
 
@@ -182,7 +182,7 @@ def _turns(surface: Surface, most: int) -> tuple[FloatArray, FloatArray]:
     """Centres of triangles and their rotations by the modes: ω = c − ½ n (n·c), c = Σ g_i × d_i,
     where d_i are the displacements of two corners relative to the third and g_i are dual to these
     sides."""
-    corners = surface.triangles[evenly(len(surface.triangles), most)]
+    corners = surface.triangles[equally_spaced(len(surface.triangles), most)]
     sides, moved = (
         np.stack([u[corners[:, i]] - u[corners[:, 0]] for i in (1, 2)], axis=1)
         for u in (surface.nodes, surface.phi)
@@ -205,7 +205,7 @@ def displacements(
     """Size of the body, and its largest elastic displacement at each time, on a sample of at most
     ``most`` nodes."""
     if data.surface is not None:
-        pick = evenly(len(data.surface.nodes), most)
+        pick = equally_spaced(len(data.surface.nodes), most)
         nodes, phi = data.surface.nodes[pick], data.surface.phi[pick]
     else:
         nodes = np.array([np.zeros(3), *(frame.x for frame in data.frames.values())])

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from flexmbs.errors import InputError
-from flexmbs.files.append_log import Log, frames
+from flexmbs.files.append_log import AppendLog, frames
 
 FORMAT = "flexmbs-outputs/1"
 FIRST = struct.Struct("<q")  # number of the first row of a frame
@@ -23,7 +23,7 @@ PIECE = 1 << 22  # bytes of rows in a frame
 Fields = list[tuple[str, tuple[int, ...]]]
 
 
-class Rows(NamedTuple):
+class LoggedRows(NamedTuple):
     """Content of a log: fields with their shapes, rows (n, width), and the end positions of its
     frames with the number of rows up to them."""
 
@@ -48,7 +48,7 @@ def fields_of(out: tuple[np.ndarray, ...]) -> Fields:
     return [(name, array.shape[1:]) for name, array in out._asdict().items()]  # type: ignore[attr-defined]
 
 
-def read_rows(path: Path) -> Rows | None:
+def read_rows(path: Path) -> LoggedRows | None:
     """Rows of a log; None without a log or without intact frames. Raises InputError, OSError."""
     try:
         found = iter(list(frames(path)))
@@ -68,7 +68,7 @@ def read_rows(path: Path) -> Rows | None:
         pieces.append(np.frombuffer(content, "<f8", offset=FIRST.size).reshape(-1, width))
         n += len(pieces[-1])
         ends.append((end, n))
-    return Rows(fields, np.concatenate([np.zeros((0, width)), *pieces]), ends)
+    return LoggedRows(fields, np.concatenate([np.zeros((0, width)), *pieces]), ends)
 
 
 def _fields(path: Path, content: bytes) -> Fields:
@@ -90,7 +90,7 @@ class OutputLog:
     MachineError."""
 
     def __init__(
-        self, path: Path, out: tuple[np.ndarray, ...], there: Rows | None, kept: int
+        self, path: Path, out: tuple[np.ndarray, ...], there: LoggedRows | None, kept: int
     ) -> None:
         self.out, self.n = out, 0
         end, self.n = (
@@ -98,7 +98,7 @@ class OutputLog:
             if there
             else (0, 0)
         )
-        self.log = Log(path, end)
+        self.log = AppendLog(path, end)
         try:
             if end == 0:
                 self.log.append(json.dumps({"format": FORMAT, "fields": fields_of(out)}).encode())

@@ -6,7 +6,7 @@ import numpy as np
 from flexmbs.results.stress_values import FloatArray, IntArray
 
 
-def telling_outputs(scores: FloatArray, most: int) -> IntArray:
+def outputs_with_extremes(scores: FloatArray, most: int) -> IntArray:
     """Indices of at most ``most`` outputs, ascending: half of them equally spaced, the others at
     the largest local maxima of inexpensive scores (k, nt)."""
     k, nt = scores.shape
@@ -18,7 +18,7 @@ def telling_outputs(scores: FloatArray, most: int) -> IntArray:
     )
 
 
-def evenly(count: int, most: int) -> IntArray:
+def equally_spaced(count: int, most: int) -> IntArray:
     """Equally spaced indices below ``count``, at most ``most``."""
     return np.unique(np.linspace(0, count - 1, min(count, most)).astype(np.int64))
 

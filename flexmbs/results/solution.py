@@ -16,12 +16,12 @@ from flexmbs.model.fields import number
 from flexmbs.model.frames import FrameRef, frame_ref
 from flexmbs.model.model import ModelData
 from flexmbs.results.applied_wrenches import applied_wrenches
-from flexmbs.results.between_outputs import Jumps, histories_at, trajectory_at, wrenches_at
+from flexmbs.results.between_outputs import ImpactTimes, histories_at, trajectory_at, wrenches_at
 from flexmbs.results.bodies import deformation, stress_view
 from flexmbs.results.deformation import Deformation
 from flexmbs.results.histories import (
     CONTACT_NUMBERS,
-    Motions,
+    MotionHistory,
     contact_history,
     energy_history,
     frames_history,
@@ -156,7 +156,7 @@ class SolutionData:
 
         """
         chosen = _times(times)
-        jumps = Jumps(
+        jumps = ImpactTimes(
             np.sort([impact.t for impact in self.run.impacts]),
             self.run.options.get("integrator") == TIME_STEPPING,
         )
@@ -480,13 +480,11 @@ class SolutionData:
             thread = threading.get_ident()
             if thread not in self._scratches:
                 self._scratches[thread] = make_work(self.compiled.system)
-            states = Motions(self.t, self.q, self.s, self.sd)
-            frames_history(self.compiled.system, self._scratches[thread], numbers, states, motions)
-            for old in list(self._motions)[: 1 - KEPT_BLOCKS]:
-                self._motions.pop(old, None)
-            self._motions[block] = motions
-        out = motions[number - block * size]
-        out = out.copy()  # views are their owner's
+            motions = MotionHistory(self.t, self.q, self.s, self.sd)
+            frame_history(self.compiled.system, self._scratches[thread], number, motions, out)
+            if (len(self._motions) + 1) * out.nbytes <= KEPT_MOTIONS:
+                self._motions[number] = out
+        out = out.copy()  # the view is returned to the user, the original is cached
         return FrameMotion(
             out[:, 9:12],
             out[:, :9].reshape(-1, 3, 3),

@@ -27,7 +27,7 @@ from flexmbs.initial.massless_bodies import body_without_inertia
 from flexmbs.model.check import declaration_report, require_model
 from flexmbs.model.check_functions import require_functions
 from flexmbs.model.model import ModelData
-from flexmbs.model.motions import Prescribed
+from flexmbs.model.motions import PrescribedMotion
 from flexmbs.results.joints import path_coordinates
 from flexmbs.results.solution import SolutionData
 from flexmbs.results.views import BodyView
@@ -258,7 +258,7 @@ def with_prescribed(solution: SolutionData) -> list[State]:
         b, nf = joint.topology.numbers[primary.body], int(compiled.system.tree.nf[i])
         at, to = int(compiled.system.tree.s_at[i]), int(joint.system.tree.s_at[b])
         for motion in primary.motions:
-            if isinstance(motion, Prescribed):
+            if isinstance(motion, PrescribedMotion):
                 drive = compiled.model.drives[motion.drive]
                 sd[:, to] = solution.joint(drive.joint).acceleration[:, drive.coordinate]
             else:

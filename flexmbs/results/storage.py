@@ -34,7 +34,7 @@ from flexmbs.flexible_body.divided import DividedBodyData
 from flexmbs.flexible_body.file import GENERATOR, body, fill
 from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.model.bodies import FlexibleBody
-from flexmbs.model.functions import stand_ins
+from flexmbs.model.functions import missing_functions_allowed
 from flexmbs.model.laws import Function
 from flexmbs.model.model import SECTIONS, ModelData
 from flexmbs.model.toml_read import model_of
@@ -314,7 +314,7 @@ def _model(text: str, whole: Mapping[str, Body], make: type[ModelData]) -> Model
                     f"bodies.{name}: its data is not in the file; write the file again"
                 )
             bodies[name]["data"] = whole[name]
-    with stand_ins():
+    with missing_functions_allowed():
         model, problems = model_of(
             {**table, "bodies": bodies}, Locator(Path(), allow_outside=False), make
         )
@@ -398,14 +398,14 @@ def _with_motions(compiled: Compiled, found: Mapping[str, h5py.Dataset]) -> Comp
     known = copy.copy(model)
     known.drives = dict(model.drives)
     for k, name in missing:
-        motion = Function(_Stored(t[keep], values[keep, k, :3]))
+        motion = Function(_StoredMotion(t[keep], values[keep, k, :3]))
         known.drives[name] = replace(model.drives[name], motion=motion)
     return replace(
         compile_model(known, compiled.topology.coordinates), declared=model, model=compiled.model
     )
 
 
-class _Stored:
+class _StoredMotion:
     """Values (f, ḟ, f̈)(t) interpolated from stored ones; for a single output their Taylor
     polynomial."""
 

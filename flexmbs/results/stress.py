@@ -21,9 +21,9 @@ from flexmbs.errors import InputError
 from flexmbs.flexible_body.components import Surface
 from flexmbs.flexible_body.plies import Plies, joined_plies
 from flexmbs.flexible_body.stress import StressModes, von_mises
-from flexmbs.results.body_loads import BodyLoads
+from flexmbs.results.body_loads import LoadFactors
 from flexmbs.results.hot_spots import Envelope, HotSpots, hot_spots
-from flexmbs.results.output_selection import telling_outputs
+from flexmbs.results.output_selection import outputs_with_extremes
 from flexmbs.results.ply_stress import PlyView
 from flexmbs.results.stress_values import FloatArray, IntArray, NodalStress
 from flexmbs.signals.signal_arguments import one_number, whole_numbers
@@ -42,7 +42,7 @@ class StressPiece(NamedTuple):
     modes: StressModes
     entries: IntArray
     elastic: FloatArray
-    find_loads: Callable[[], BodyLoads]
+    find_loads: Callable[[], LoadFactors]
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,7 +200,7 @@ class StressView:
                 values.max(axis=0),
                 (values / self.yield_stress[nodes, None]).max(axis=0),
             )
-        return telling_outputs(scores, MOST_TIMES)
+        return outputs_with_extremes(scores, MOST_TIMES)
 
     @property
     def factors(self) -> FloatArray:
@@ -229,7 +229,7 @@ class StressView:
         )
 
     @cached_property
-    def _loads(self) -> list[BodyLoads]:
+    def _loads(self) -> list[LoadFactors]:
         return [piece.find_loads() for piece in self._pieces]
 
     @cached_property

@@ -22,7 +22,7 @@ from flexmbs.results.creep import creep_check
 from flexmbs.results.drive_jumps import disturbed, jump_check
 from flexmbs.results.impact_steps import between_impacts
 from flexmbs.results.linear_range import linear_range
-from flexmbs.results.output_selection import evenly, telling_outputs
+from flexmbs.results.output_selection import equally_spaced, outputs_with_extremes
 from flexmbs.results.stress_summary import most_used, stress_numbers, stressed_bodies, worst_ply
 from flexmbs.system.check import FAIL, PASS, SWITCHED_OFF, WARN, Check, graded, verdict
 from flexmbs.system.step_scales import (
@@ -183,7 +183,7 @@ def exchangeable_energy(solution: SolutionData) -> float:
         float(solution.energy.kinetic.max(initial=0.0)),
     ]
     work = make_work(system, out.beta[0])
-    for k in evenly(len(out.t), EXCHANGING):
+    for k in equally_spaced(len(out.t), EXCHANGING):
         start_from(work, out.beta[k])
         forces = terms(system, work, float(out.t[k]), out.q[k].copy(), out.s[k].copy(), out.z[k]).k
         works.append(float(np.abs(forces * sizes).max(initial=0.0)))
@@ -248,7 +248,7 @@ def relative_drift(solution: SolutionData) -> Drift:
     )
     states = int(np.clip(DRIFT_NUMBERS / max(len(sizes), 1) ** 2, 2, DRIFT_STATES))
     work, calm, found = make_work(system, out.beta[0]), ~disturbed(solution, out.t), []
-    for k in telling_outputs(out.drift.T, states):
+    for k in outputs_with_extremes(out.drift.T, states):
         start_from(work, out.beta[k])
         here = terms(system, work, float(out.t[k]), out.q[k].copy(), out.s[k].copy(), out.z[k])
         counted = calm[k] and out.drift[k, 1] > 0.0

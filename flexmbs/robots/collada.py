@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
 from flexmbs.model.frames import axis_angle_matrix
-from flexmbs.robots.xml_tree import Element, read_xml
+from flexmbs.robots.xml_tree import XmlElement, read_xml
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -31,7 +31,7 @@ LUMINANCE = np.array([0.212671, 0.715160, 0.072169])  # weights of red, green an
 Colour = tuple[float, ...]  # red, green, blue, opacity, 0 to 1
 
 
-class Piece(NamedTuple):
+class ColouredMesh(NamedTuple):
     """Faces of one colour: points (n, 3) [m], triangles (T, 3) of point rows, colour or None."""
 
     points: FloatArray
@@ -39,7 +39,7 @@ class Piece(NamedTuple):
     colour: Colour | None
 
 
-def read_collada(path: Path) -> list[Piece]:
+def read_collada(path: Path) -> list[ColouredMesh]:
     """Geometry of a file, one mesh per colour. Raises InputError for files without a scene of
     triangles or polygons, and for damaged ones."""
     root = read_xml(path)
@@ -54,16 +54,16 @@ def read_collada(path: Path) -> list[Piece]:
         raise InputError(f"{path}: is damaged; export it again") from None
     if not found:
         raise InputError(f"{path}: has no triangles or polygons in its scene")
-    by_colour: dict[Colour | None, list[Piece]] = {}
+    by_colour: dict[Colour | None, list[ColouredMesh]] = {}
     for piece in found:
         by_colour.setdefault(piece.colour, []).append(piece)
     return [_joined(pieces, _unit(root)) for pieces in by_colour.values()]
 
 
-def _joined(pieces: list[Piece], unit: float) -> Piece:
+def _joined(pieces: list[ColouredMesh], unit: float) -> ColouredMesh:
     starts = np.cumsum([0, *(len(each.points) for each in pieces)])
     triangles = [each.triangles + start for each, start in zip(pieces, starts)]
-    return Piece(
+    return ColouredMesh(
         unit * np.concatenate([each.points for each in pieces]),
         np.concatenate(triangles),
         pieces[0].colour,
@@ -73,7 +73,7 @@ def _joined(pieces: list[Piece], unit: float) -> Piece:
 class _Scene:
     """Elements of a file by their names."""
 
-    def __init__(self, root: Element) -> None:
+    def __init__(self, root: XmlElement) -> None:
         self.root = root
         self.visited = 0
         self.named = {
@@ -82,7 +82,7 @@ class _Scene:
             if "id" in element.attributes
         }
 
-    def meshes(self) -> Iterator[Piece]:
+    def meshes(self) -> Iterator[ColouredMesh]:
         """Faces of each geometry in the scene, through its nodes; of all geometries in a file
         without a scene."""
         scene = self.root.first("scene")
@@ -95,10 +95,10 @@ class _Scene:
         for node in self._of(instance).all("node"):
             yield from self._node(node, np.eye(4), 0)
 
-    def _of(self, element: Element, key: str = "url") -> Element:
+    def _of(self, element: XmlElement, key: str = "url") -> XmlElement:
         return self.named[element.attributes[key].removeprefix("#")]
 
-    def _node(self, node: Element, outer: FloatArray, depth: int) -> Iterator[Piece]:
+    def _node(self, node: XmlElement, outer: FloatArray, depth: int) -> Iterator[ColouredMesh]:
         self.visited += 1
         if depth > DEEPEST or self.visited > MOST_NODES:
             raise InputError("nodes that contain themselves")
@@ -118,7 +118,9 @@ class _Scene:
                     child if child.tag == "node" else self._of(child), T, depth + 1
                 )
 
-    def _geometry(self, geometry: Element, T: FloatArray, bound: dict[str, str]) -> Iterator[Piece]:
+    def _geometry(
+        self, geometry: XmlElement, T: FloatArray, bound: dict[str, str]
+    ) -> Iterator[ColouredMesh]:
         """Faces of a geometry. ``bound``: materials by the names that the faces use for them."""
         for mesh in geometry.all("mesh"):
             for faces in (each for tag in FACES for each in mesh.all(tag)):
@@ -128,7 +130,7 @@ class _Scene:
                         raise InputError("faces refer to missing points")
                     turned = triangles if np.linalg.det(T[:3, :3]) >= 0.0 else triangles[:, ::-1]
                     symbol = faces.attributes.get("material", "")
-                    yield Piece(
+                    yield ColouredMesh(
                         points @ T[:3, :3].T + T[:3, 3],
                         turned,
                         self._colour(bound.get(symbol, symbol)),
@@ -150,7 +152,7 @@ class _Scene:
                 return (*np.clip(values[:3], 0.0, 1.0).round(3).tolist(), _opacity(profile, shader))
         return None
 
-    def _points(self, faces: Element) -> FloatArray:
+    def _points(self, faces: XmlElement) -> FloatArray:
         """Positions (n, 3) that the corners of the faces index."""
         vertices = self._of(
             next(each for each in faces.all("input") if each.attributes["semantic"] == "VERTEX"),
@@ -176,7 +178,7 @@ class _Scene:
         return np.asarray(rows[:, :3])
 
 
-def _opacity(profile: Element, shader: Element) -> float:
+def _opacity(profile: XmlElement, shader: XmlElement) -> float:
     """Opacity of an effect, 0 to 1."""
     transparent, transparency = shader.first("transparent"), shader.first("transparency")
     values = None if transparent is None else _value(profile, transparent, "color")
@@ -191,7 +193,7 @@ def _opacity(profile: Element, shader: Element) -> float:
     return found or 1.0
 
 
-def _value(profile: Element, element: Element, tag: str) -> FloatArray | None:
+def _value(profile: XmlElement, element: XmlElement, tag: str) -> FloatArray | None:
     """Numbers of an effect element, directly or through a named parameter; None for others, such as
     textures."""
     own, param = element.first(tag), element.first("param")
@@ -211,7 +213,7 @@ def _value(profile: Element, element: Element, tag: str) -> FloatArray | None:
     return values
 
 
-def _triangles(faces: Element) -> IntArray:
+def _triangles(faces: XmlElement) -> IntArray:
     """Point rows of the triangles (T, 3); polygons become fans from their first corner."""
     inputs = [
         (int(each.attributes["offset"]), each.attributes["semantic"]) for each in faces.all("input")
@@ -239,7 +241,7 @@ def _triangles(faces: Element) -> IntArray:
     return np.concatenate([np.zeros((0, 3), np.int64), *fans])
 
 
-def _transform(element: Element) -> FloatArray:
+def _transform(element: XmlElement) -> FloatArray:
     """Matrix (4, 4) of one transformation element of a node; the identity for other elements."""
     T = np.eye(4)
     if element.tag == "matrix":
@@ -255,7 +257,7 @@ def _transform(element: Element) -> FloatArray:
     return T
 
 
-def _unit(root: Element) -> float:
+def _unit(root: XmlElement) -> float:
     """Unit of length of the file, m."""
     asset = root.first("asset")
     unit = asset.first("unit") if asset else None
@@ -268,11 +270,11 @@ def _unit(root: Element) -> float:
     return meters
 
 
-def _numbers(element: Element) -> FloatArray:
+def _numbers(element: XmlElement) -> FloatArray:
     return np.array(element.text.split(), float)
 
 
-def _below(element: Element) -> Iterator[Element]:
+def _below(element: XmlElement) -> Iterator[XmlElement]:
     """Element and all its descendants."""
     waiting = [element]
     while waiting:

@@ -9,14 +9,14 @@ from scipy.linalg import qr, solve_triangular
 
 from flexmbs.api.model import Model
 from flexmbs.errors import InputError
-from flexmbs.model.control.tree import Coordinate
+from flexmbs.model.control.tree import TreeCoordinate
 from flexmbs.model.couplings import ConstantCoupling
 from flexmbs.model.laws import Constant
 
 INDEPENDENT = 1e-10  # relative to the largest pivot: smaller pivots are round-off
 
 
-class Coupled(NamedTuple):
+class CoordinateCouplings(NamedTuple):
     """Couplings A q = b, m rows; N has the identity in the rows of the ``independent``
     coordinates."""
 
@@ -31,7 +31,7 @@ class Coupled(NamedTuple):
         return np.asarray(q - (q @ self.A.T - self.b) @ np.linalg.pinv(self.A).T)
 
 
-def couplings_of(model: Model, coordinates: Sequence[Coordinate]) -> Coupled:
+def couplings_of(model: Model, coordinates: Sequence[TreeCoordinate]) -> CoordinateCouplings:
     """Couplings of a model. Raises `InputError` for couplings by user functions or with time
     dependence."""
     n = len(coordinates)
@@ -44,7 +44,7 @@ def couplings_of(model: Model, coordinates: Sequence[Coordinate]) -> Coupled:
                 "couplings with constant factors"
             )
         for use, term in zip(uses, coupling.terms):
-            A[k, coordinates.index(Coordinate(*use))] += term.factor
+            A[k, coordinates.index(TreeCoordinate(*use))] += term.factor
         if coupling.offset is None:
             start = [model.joints[use.joint].initial_position[use.coordinate] for use in uses]
             b[k] = sum(term.factor * x for term, x in zip(coupling.terms, start))
@@ -54,7 +54,7 @@ def couplings_of(model: Model, coordinates: Sequence[Coordinate]) -> Coupled:
             raise InputError(
                 f"couplings.{name}.offset: depends on time; robot terms need a constant offset"
             )
-    return Coupled(A, b, *_allowed(A))
+    return CoordinateCouplings(A, b, *_allowed(A))
 
 
 def _allowed(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

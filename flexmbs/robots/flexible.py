@@ -82,7 +82,7 @@ def with_flexible_links(
     for name, body in model.bodies.items():
         made.add(chosen[name].declared(name) if name in chosen else body)
         if name in chosen:
-            replaced[name] = _Replaced(
+            replaced[name] = _ReplacedLink(
                 name,
                 chosen[name],
                 {key: _pose(value) for key, value in body.frames.items()},  # type: ignore[attr-defined]
@@ -100,7 +100,7 @@ def with_flexible_links(
     return made, _tool(made, replaced[tool.body], tool) if tool.body in replaced else tool
 
 
-def _tool(model: Model, link: "_Replaced", tool: FrameRef) -> FrameRef:
+def _tool(model: Model, link: "_ReplacedLink", tool: FrameRef) -> FrameRef:
     """Tool frame on an interface; on a massless body if it does not coincide with the interface."""
     place, (R, x) = link.frame(tool.frame or TOOL, tool.frame)
     motions = _constants(R, x)
@@ -111,7 +111,7 @@ def _tool(model: Model, link: "_Replaced", tool: FrameRef) -> FrameRef:
     return FrameRef(body.body)
 
 
-class _Replaced:
+class _ReplacedLink:
     """Frames of a rigid link on the flexible body that replaces it."""
 
     def __init__(self, name: str, link: FlexibleLink, frames: Mapping[str, Constant]) -> None:
@@ -171,7 +171,7 @@ class _Replaced:
         return FrameRef(self.name, interface), (R.T @ wanted, apart)
 
 
-def _moved(joint: Joint, replaced: Mapping[str, _Replaced]) -> Joint:
+def _moved(joint: Joint, replaced: Mapping[str, _ReplacedLink]) -> Joint:
     """Joint between the interfaces."""
     ends = {"parent": joint.parent, "child": joint.child}
     before: tuple[Motion, ...] = ()
@@ -188,7 +188,9 @@ def _moved(joint: Joint, replaced: Mapping[str, _Replaced]) -> Joint:
     return Chain(joint.name, **ends, motions=motions, q0=joint.q0, v0=joint.v0)  # type: ignore[arg-type]
 
 
-def _turned(rotor: RotorInertia, joint: Joint, replaced: Mapping[str, _Replaced]) -> RotorInertia:
+def _turned(
+    rotor: RotorInertia, joint: Joint, replaced: Mapping[str, _ReplacedLink]
+) -> RotorInertia:
     """Rotor with its axis expressed in the axes of the interface."""
     if rotor.axis is None or joint.parent.body not in replaced:
         return rotor

@@ -15,12 +15,12 @@ from flexmbs.report.view import View
 from flexmbs.report.view import shown as shown_page
 from flexmbs.robots.solids import solids_of
 from flexmbs.robots.visual_elements import Visual
-from flexmbs.robots.xml_tree import Element
+from flexmbs.robots.xml_tree import XmlElement
 
 WORLD = "world"  # name of the fixed frame in these files
 
 
-class Imported(NamedTuple):
+class ImportedModel(NamedTuple):
     """Model imported from a file of another program.
 
     model: an ordinary `Model`.  joints: names in the file → joint of the model and its first
@@ -54,7 +54,7 @@ class Imported(NamedTuple):
         return {WORLD: FrameRef(GROUND), **self.frames}
 
 
-class Report:
+class ImportReport:
     """Problems, which end the import, and notes on what is left out."""
 
     def __init__(self, path: Path) -> None:
@@ -62,7 +62,7 @@ class Report:
         self.problems: list[str] = []
         self.notes: list[str] = []
 
-    def problem(self, element: Element, text: str) -> None:
+    def problem(self, element: XmlElement, text: str) -> None:
         """Record content that cannot be read, once per text."""
         line = f"{element.place}: {text}"
         if line not in self.problems:

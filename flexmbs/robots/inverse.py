@@ -7,7 +7,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from flexmbs.model.control.motion import jacobian, pose_of, poses
-from flexmbs.model.control.tree import Place, Tree
+from flexmbs.model.control.tree import NodePose, RigidTree
 
 FIRST_DAMPING, LEAST_DAMPING = 1e-2, 1e-13
 LESS, MORE = 0.1, 4.0
@@ -30,20 +30,20 @@ class Found(NamedTuple):
     starts: np.ndarray
 
 
-class Task(NamedTuple):
+class PoseTask(NamedTuple):
     """Target poses of a frame: rotation matrices (B, 3, 3) and positions (B, 3), with the limits
     (n, 2) of the coordinates.
     """
 
-    tree: Tree
-    place: Place
+    tree: RigidTree
+    place: NodePose
     R: np.ndarray
     x: np.ndarray
     limits: np.ndarray
     reach: float
     turned: bool  # False: only positions are matched
 
-    def of(self, rows: np.ndarray) -> "Task":
+    def of(self, rows: np.ndarray) -> "PoseTask":
         """Task restricted to a subset of the poses."""
         return self._replace(R=self.R[rows], x=self.x[rows])
 
@@ -59,7 +59,7 @@ class Task(NamedTuple):
         return np.concatenate([(self.x - x) / self.reach, angle], axis=-1), J
 
 
-def solve(task: Task, starts: np.ndarray, tolerance: float, iterations: int) -> Found:
+def solve(task: PoseTask, starts: np.ndarray, tolerance: float, iterations: int) -> Found:
     """Joint coordinates for B poses from starts (m, B, n); a start is used only where the previous
     ones failed."""
     B = len(task.x)
@@ -84,7 +84,7 @@ def solve(task: Task, starts: np.ndarray, tolerance: float, iterations: int) -> 
 
 
 def _within(
-    task: Task, q: np.ndarray, tolerance: float, iterations: int
+    task: PoseTask, q: np.ndarray, tolerance: float, iterations: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Coordinates inside the limits: first solved without limits and shifted by full turns, then
     with limits if necessary."""
@@ -108,7 +108,7 @@ def _within(
 
 
 def _descend(
-    task: Task, q: np.ndarray, tolerance: float, iterations: int
+    task: PoseTask, q: np.ndarray, tolerance: float, iterations: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Levenberg–Marquardt steps (JᵀJ + μ 1) δ = Jᵀe within the limits; coordinates at an active
     limit are fixed.

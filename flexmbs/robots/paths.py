@@ -9,7 +9,7 @@ from scipy.spatial.transform import Rotation
 
 from flexmbs.errors import InputError, SolverError
 from flexmbs.model.argument_checks import checked, checked_count, checked_kind, real_array
-from flexmbs.model.control.paths import QUINTIC, MadePath, SplinePath
+from flexmbs.model.control.paths import QUINTIC, ComputedPath, SplinePath
 from flexmbs.model.fields import number, positive
 from flexmbs.model.frames import FrameRef
 from flexmbs.robots.robot import Robot
@@ -17,7 +17,7 @@ from flexmbs.robots.robot_arguments import given_poses
 
 
 @final
-class Line(MadePath):
+class Line(ComputedPath):
     """Straight line of a frame with rotation about one axis (slerp), from rest to rest with a
     quintic profile.
 

@@ -18,7 +18,7 @@ from flexmbs.model.bodies import Body
 from flexmbs.model.control.motion import homogeneous, jacobian, pose_of, poses
 from flexmbs.model.control.rigid_terms import RigidTerms
 from flexmbs.model.control.terms import accelerations
-from flexmbs.model.control.tree import Place, Tree
+from flexmbs.model.control.tree import NodePose, RigidTree
 from flexmbs.model.fields import positive, switch
 from flexmbs.model.frames import FrameRef, frame_ref
 from flexmbs.model.joints import Fixed
@@ -31,7 +31,7 @@ from flexmbs.robots.coordinate_couplings import couplings_of
 from flexmbs.robots.dh import BASE, dh_model, joint_name, table_rows
 from flexmbs.robots.euler import euler_rates
 from flexmbs.robots.flexible import with_flexible_links
-from flexmbs.robots.inverse import Found, Task, solve
+from flexmbs.robots.inverse import Found, PoseTask, solve
 from flexmbs.robots.links import Motor
 from flexmbs.robots.robot_arguments import (
     copy_of,
@@ -80,7 +80,7 @@ class Robot:
     """
 
     model: Model
-    tree: Tree
+    tree: RigidTree
     tool: FrameRef
     limits: np.ndarray
     motors: Mapping[str, Motor]
@@ -365,7 +365,7 @@ class Robot:
             span[:, 0], span[:, 1], (more, len(flat), self.n)
         )
         turned = checked("turned", switch, turned)
-        task = Task(
+        task = PoseTask(
             self.tree, place, flat[:, :3, :3], flat[:, :3, 3], self.limits, self._reach(), turned
         )
         tolerance = checked("tolerance", positive, tolerance)
@@ -482,10 +482,10 @@ class Robot:
             raise InputError(f"frame '{ref}' is not on the robot; {close_names(str(ref), known)}")
         return ref
 
-    def _place(self, frame: str | FrameRef | None) -> Place:
+    def _place(self, frame: str | FrameRef | None) -> NodePose:
         return self.tree.frames[self.tool if frame is None else self._ref(frame)]
 
-    def _without_couplings(self, place: Place) -> None:
+    def _without_couplings(self, place: NodePose) -> None:
         """Raise `InputError` if coupled coordinates move a point."""
         moved = self.tree.above[place.node] if place.node >= 0 else np.zeros(self.n)
         coupled = [

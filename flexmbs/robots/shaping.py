@@ -6,7 +6,7 @@ import numpy as np
 
 from flexmbs.errors import InputError
 from flexmbs.model.argument_checks import checked, checked_kind, real_array
-from flexmbs.model.control.paths import DelayedPath, MadePath, Path, not_impulses
+from flexmbs.model.control.paths import ComputedPath, DelayedPath, Path, not_impulses
 from flexmbs.model.fields import number
 
 
@@ -46,7 +46,7 @@ def _decay(frequency: float, damping: float) -> tuple[float, float]:
 
 
 @final
-class Shaped(MadePath):
+class Shaped(ComputedPath):
     """Path filtered by shapers: Σ A_k path(t − t_k), extended by the last t_k of each. Several
     shapers are applied in sequence.
 

@@ -12,7 +12,7 @@ from flexmbs.files.inputs import check_regular
 from flexmbs.model.frames import GROUND, Frame, FrameRef
 from flexmbs.model.model import ModelData
 from flexmbs.player.solids import Solid, thinned
-from flexmbs.robots.collada import Piece, read_collada
+from flexmbs.robots.collada import ColouredMesh, read_collada
 from flexmbs.robots.surface_files import read_surface
 from flexmbs.robots.visual_elements import Visual
 
@@ -77,18 +77,18 @@ def _placed(place: Frame, x: np.ndarray) -> np.ndarray:
     return np.asarray(x @ np.asarray(place.rotation).T + np.asarray(place.position))
 
 
-def _pieces(visual: Visual) -> list[Piece]:
+def _pieces(visual: Visual) -> list[ColouredMesh]:
     """Solids of a visual, one per colour; colour None means the colour of the visual. Raises
     InputError, OSError."""
     if visual.kind != "mesh":
-        return [Piece(*PRIMITIVES[visual.kind](visual.size), None)]
+        return [ColouredMesh(*PRIMITIVES[visual.kind](visual.size), None)]
     if visual.file and visual.file.suffix.lower() == ".dae":
         _check(visual.file)
         return [
             each._replace(points=each.points * np.asarray(visual.scale))
             for each in read_collada(visual.file)
         ]
-    return [Piece(*_mesh(visual), None)]
+    return [ColouredMesh(*_mesh(visual), None)]
 
 
 def _check(file: Path) -> None:

@@ -15,13 +15,13 @@ from flexmbs.errors import InputError
 from flexmbs.flexible_body.divided import DividedBodyData
 from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.model.bodies import Body, BodyWithFrames, FlexibleBody, PointMass, RigidBody
-from flexmbs.model.control.tree import Coordinate, Place, Tree, TreeRotors
+from flexmbs.model.control.tree import NodePose, RigidTree, TreeCoordinate, TreeRotors
 from flexmbs.model.frames import GROUND, Frame, FrameRef
 from flexmbs.model.motions import Motion
 from flexmbs.system.topology import PrimaryJoint, topology
 
 
-class _Inertia(NamedTuple):
+class _LinkInertia(NamedTuple):
     """Mass, first moment and inertia of a body about its frame's origin."""
 
     mass: float
@@ -29,7 +29,7 @@ class _Inertia(NamedTuple):
     inertia: np.ndarray
 
 
-def tree_of(model: Model) -> Tree:
+def tree_of(model: Model) -> RigidTree:
     """Rigid tree of a model. Raises `InputError` for closed loops and for ball joints, free joints
     and bodies without joint."""
     shape = topology(model, "joint")
@@ -41,12 +41,12 @@ def tree_of(model: Model) -> Tree:
     data = {
         name: body.whole() for name, body in model.bodies.items() if isinstance(body, FlexibleBody)
     }
-    frames = {FrameRef(GROUND): Place(-1, np.eye(3), np.zeros(3))}
+    frames = {FrameRef(GROUND): NodePose(-1, np.eye(3), np.zeros(3))}
     _add_frames(frames, GROUND, _declared(model.frames))
-    axes: list[tuple[Coordinate, int, np.ndarray, np.ndarray, Motion]] = []
+    axes: list[tuple[TreeCoordinate, int, np.ndarray, np.ndarray, Motion]] = []
     for primary in shape.tree:
         node, R, x = frames[_plain(primary.frame_p)]
-        place = _through(primary, Place(node, R, x), axes)
+        place = _through(primary, NodePose(node, R, x), axes)
         own = _frames_of(model.bodies[primary.body], data)
         R, x = own.get(primary.frame_c.frame, (np.eye(3), np.zeros(3)))
         frames[FrameRef(primary.body)] = place.then(R.T, -R.T @ x)
@@ -74,7 +74,7 @@ def tree_of(model: Model) -> Tree:
     )
     coordinates = tuple(axis[0] for axis in axes)
     K = np.cross(turn[:, None, :], np.eye(3)).swapaxes(1, 2)
-    return Tree(
+    return RigidTree(
         coordinates,
         parent,
         above,
@@ -96,12 +96,12 @@ def tree_of(model: Model) -> Tree:
 
 
 def _rotors(
-    model: Model, coordinates: tuple[Coordinate, ...], frames: Mapping[FrameRef, Place]
+    model: Model, coordinates: tuple[TreeCoordinate, ...], frames: Mapping[FrameRef, NodePose]
 ) -> TreeRotors:
     reflected, rows, spins = np.zeros(len(coordinates)), [], []
     for rotor in model.rotors.values():
         joint = model.joints[rotor.joint]
-        k = coordinates.index(Coordinate(rotor.joint, rotor.coordinate))
+        k = coordinates.index(TreeCoordinate(rotor.joint, rotor.coordinate))
         reflected[k] += rotor.reflected
         carrier = frames[_plain(joint.parent)]
         if rotor.gyroscopic and carrier.node >= 0:
@@ -113,9 +113,9 @@ def _rotors(
 
 def _through(
     primary: PrimaryJoint,
-    place: Place,
-    axes: list[tuple[Coordinate, int, np.ndarray, np.ndarray, Motion]],
-) -> Place:
+    place: NodePose,
+    axes: list[tuple[TreeCoordinate, int, np.ndarray, np.ndarray, Motion]],
+) -> NodePose:
     """Child frame of a joint, with one axis added per coordinate."""
     count = sum(motion.nq for motion in primary.motions)
     number = 0
@@ -129,9 +129,11 @@ def _through(
         if motion.nq == 0:
             place = place.then(*_constant(motion))
             continue
-        coordinate = Coordinate(primary.joint, count - 1 - number if primary.reversed else number)
+        coordinate = TreeCoordinate(
+            primary.joint, count - 1 - number if primary.reversed else number
+        )
         axes.append((coordinate, place.node, place.R, place.x, motion))
-        place = Place(len(axes) - 1, np.eye(3), np.zeros(3))
+        place = NodePose(len(axes) - 1, np.eye(3), np.zeros(3))
         number += 1
     return place
 
@@ -168,36 +170,36 @@ def _frames_of(
 
 
 def _add_frames(
-    frames: dict[FrameRef, Place], body: str, own: Mapping[str, tuple[np.ndarray, np.ndarray]]
+    frames: dict[FrameRef, NodePose], body: str, own: Mapping[str, tuple[np.ndarray, np.ndarray]]
 ) -> None:
     for name, (R, x) in own.items():
         frames[FrameRef(body, name)] = frames[FrameRef(body)].then(R, x)
 
 
-def _inertia(body: Body, data: Mapping[str, FlexibleBodyData | DividedBodyData]) -> _Inertia:
+def _inertia(body: Body, data: Mapping[str, FlexibleBodyData | DividedBodyData]) -> _LinkInertia:
     match body:
         case RigidBody():
             com = np.array(body.com)
-            return _Inertia(
+            return _LinkInertia(
                 body.mass,
                 body.mass * com,
                 np.array(body.inertia) + body.mass * (com @ com * np.eye(3) - np.outer(com, com)),
             )
         case PointMass():
-            return _Inertia(body.mass, np.zeros(3), np.zeros((3, 3)))
+            return _LinkInertia(body.mass, np.zeros(3), np.zeros((3, 3)))
         case _:
             known = data[body.name]
             second = np.asarray(known.second_moment)
-            return _Inertia(
+            return _LinkInertia(
                 float(known.mass),
                 np.asarray(known.first_moment),
                 np.trace(second) * np.eye(3) - second,
             )
 
 
-def _moved(part: _Inertia, R: np.ndarray, x: np.ndarray) -> _Inertia:
+def _moved(part: _LinkInertia, R: np.ndarray, x: np.ndarray) -> _LinkInertia:
     """Inertia of a body about another origin and in other axes, in which its frame is at (R, x)."""
     first = R @ part.first
     cross = x @ first * np.eye(3) - np.outer(x, first)
     shifted = part.mass * (x @ x * np.eye(3) - np.outer(x, x)) + cross + cross.T
-    return _Inertia(part.mass, first + part.mass * x, R @ part.inertia @ R.T + shifted)
+    return _LinkInertia(part.mass, first + part.mass * x, R @ part.inertia @ R.T + shifted)

@@ -33,7 +33,7 @@ from flexmbs.robots.visual_elements import Visual
 BASES = ("fixed", "floating")
 
 
-class Built(NamedTuple):
+class UrdfModel(NamedTuple):
     """Model of a file, frames of its links by their names in the file, limits and motors by joint
     of the model."""
 
@@ -77,7 +77,7 @@ def model_from_urdf(
     return built.model
 
 
-def urdf_model(urdf: Urdf, *, base: str, gravity: Sequence[float]) -> Built:
+def urdf_model(urdf: Urdf, *, base: str, gravity: Sequence[float]) -> UrdfModel:
     """Model with a body for each link with inertia or a moving joint; other links are frames on the
     supporting body."""
     if base not in BASES:
@@ -118,7 +118,7 @@ def urdf_model(urdf: Urdf, *, base: str, gravity: Sequence[float]) -> Built:
         for joint in urdf.joints.values()
         if places[joint.child][0] == joint.child
     }
-    return Built(
+    return UrdfModel(
         model,
         where,
         {name: joint.limits for name, joint in moving.items()},

@@ -10,7 +10,7 @@ attributes for URDF and SDFormat).
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from flexmbs.robots.xml_tree import Element
+from flexmbs.robots.xml_tree import XmlElement
 
 CHILDREN = {  # child elements that are read or do not affect the motion
     "robot": "link joint material transmission gazebo sensor",
@@ -46,13 +46,13 @@ COUNTED = {"collision": "collision shapes", "gazebo": "<gazebo> blocks", "sensor
 ROTOR, RATIO = "drake:rotor_inertia", "drake:gear_ratio"
 
 
-def unread(root: Element) -> list[str]:
+def unread(root: XmlElement) -> list[str]:
     """Descriptions of content that the model does not represent, each once with its number."""
     found = Counter(_unread(root))
     return [text if count == 1 else f"{text}, {count} times" for text, count in found.items()]
 
 
-def counted(root: Element) -> list[str]:
+def counted(root: XmlElement) -> list[str]:
     """Numbers of collision shapes and of blocks for other programs, which are never part of a model
     from URDF."""
     within = [*root.children, *(child for link in root.all("link") for child in link.children)]
@@ -60,7 +60,7 @@ def counted(root: Element) -> list[str]:
     return [f"{count} {COUNTED[tag]}" for tag, count in numbers.items()]
 
 
-def _unread(element: Element) -> Iterator[str]:
+def _unread(element: XmlElement) -> Iterator[str]:
     known = CHILDREN.get(element.tag, "").split()
     for key in element.attributes:
         if (
@@ -87,8 +87,8 @@ def _unread(element: Element) -> Iterator[str]:
 
 
 def rotors(
-    root: Element, number: Callable[[Element, str, str], float]
-) -> dict[str, tuple[float, float, Element]]:
+    root: XmlElement, number: Callable[[XmlElement, str, str], float]
+) -> dict[str, tuple[float, float, XmlElement]]:
     """Rotor inertia (kg m²), gear ratio and transmission element, by joint; ``number`` reads an
     attribute."""
     found = {}

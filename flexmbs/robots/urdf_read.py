@@ -14,7 +14,7 @@ from scipy.spatial.transform import Rotation
 
 from flexmbs.declaration import shown
 from flexmbs.errors import InputError, ModelWarning
-from flexmbs.files.path_policy import Reach, reach_of
+from flexmbs.files.path_policy import PathPolicy, path_policy_of
 from flexmbs.files.paths import file_path
 from flexmbs.model.argument_checks import checked
 from flexmbs.model.bodies import inertia_matrix
@@ -25,7 +25,7 @@ from flexmbs.model.joints import Fixed, Free, Joint, Planar, Prismatic, Revolute
 from flexmbs.robots.links import Motor
 from flexmbs.robots.urdf_elements import counted, rotors, unread
 from flexmbs.robots.visual_elements import Visual
-from flexmbs.robots.xml_tree import Element, numbers, read_xml
+from flexmbs.robots.xml_tree import XmlElement, numbers, read_xml
 
 JOINTS: dict[str, type[Joint]] = {
     "revolute": Revolute,
@@ -143,7 +143,9 @@ def read_urdf(
             f"{path}:{root.line}: the root element must be <robot>, not <{root.tag[:40]}>"
         )
     reader = _Reader(
-        path, reach_of(path, allow_outside=allow_outside, package_path=package_path), unphysical
+        path,
+        path_policy_of(path, allow_outside=allow_outside, package_path=package_path),
+        unphysical,
     )
     reader.reject_xacro(root)
     elements = reader.named(root, "link")
@@ -206,7 +208,7 @@ def read_urdf(
     )
 
 
-def _key(element: Element) -> list[str]:
+def _key(element: XmlElement) -> list[str]:
     return [element.attributes["name"]] if "name" in element.attributes else []
 
 
@@ -225,26 +227,26 @@ def nearest_physical(inertia: np.ndarray) -> np.ndarray:
 class _Reader:
     """Conversion of elements to values; problems are collected with their lines."""
 
-    def __init__(self, path: Path, reach: Reach, unphysical: str) -> None:
+    def __init__(self, path: Path, reach: PathPolicy, unphysical: str) -> None:
         self.path, self.reach, self.unphysical = path, reach, unphysical
         self.problems: list[str] = []
         self.strange: list[str] = []  # links with inertias that no mass distribution can have
 
-    def say(self, element: Element, message: str) -> None:
+    def say(self, element: XmlElement, message: str) -> None:
         self.report(element.line, message)
 
     def report(self, line: int, message: str) -> None:
         self.problems.append(f"{self.path}:{line}: {message}")
 
-    def reject_xacro(self, root: Element) -> None:
+    def reject_xacro(self, root: XmlElement) -> None:
         for child in root.children:
             if child.tag.startswith("xacro:"):
                 self.say(child, f"<{child.tag}> is a macro; expand the file with xacro first")
                 return
 
-    def named(self, root: Element, tag: str) -> dict[str, Element]:
+    def named(self, root: XmlElement, tag: str) -> dict[str, XmlElement]:
         """Elements with a tag, by name."""
-        found: dict[str, Element] = {}
+        found: dict[str, XmlElement] = {}
         for element in root.all(tag):
             name = self.value(element, "name", _name, f"<{tag}>")
             if name in found:
@@ -257,7 +259,7 @@ class _Reader:
                 found[name] = element
         return found
 
-    def value(self, element: Element, key: str, check: Callable[[Any], Any], item: str) -> Any:
+    def value(self, element: XmlElement, key: str, check: Callable[[Any], Any], item: str) -> Any:
         """Value of an attribute; None and a problem if it is missing or wrong."""
         if key not in element.attributes:
             self.say(element, f"{item}: attribute '{key}' is missing")
@@ -269,7 +271,7 @@ class _Reader:
             return None
 
     def number(
-        self, element: Element | None, key: str, item: str, default: float | None = None
+        self, element: XmlElement | None, key: str, item: str, default: float | None = None
     ) -> float:
         """Number of an attribute; 0 and a problem if it is wrong."""
         if element is None or (default is not None and key not in element.attributes):
@@ -277,7 +279,7 @@ class _Reader:
         found = self.value(element, key, lambda text: numbers(text, 1)[0], item)
         return 0.0 if found is None else float(found)
 
-    def origin(self, element: Element, item: str) -> Frame:
+    def origin(self, element: XmlElement, item: str) -> Frame:
         """Pose from <origin xyz rpy>: rotated by roll, pitch, yaw about the fixed axes x, y, z."""
         origin = element.first("origin")
         if origin is None:
@@ -294,7 +296,7 @@ class _Reader:
             return Frame(xyz, self.quaternion(origin, rpy, f"{item}.origin"))
         return Frame(xyz, Rotation.from_euler("xyz", rpy).as_matrix())
 
-    def quaternion(self, origin: Element, rpy: tuple[float, ...], item: str) -> np.ndarray:
+    def quaternion(self, origin: XmlElement, rpy: tuple[float, ...], item: str) -> np.ndarray:
         """Rotation matrix of the attribute quat_xyzw, which replaces rpy."""
         given = self.numbers(origin, "quat_xyzw", 4, item)
         if any(rpy) or not any(given):
@@ -305,7 +307,7 @@ class _Reader:
             return np.eye(3)
         return np.asarray(Rotation.from_quat(given).as_matrix())
 
-    def inertial(self, link: Element, name: str) -> Inertial | None:
+    def inertial(self, link: XmlElement, name: str) -> Inertial | None:
         element, item = link.first("inertial"), f"link '{name}'.inertial"
         if element is None:
             return None
@@ -336,7 +338,7 @@ class _Reader:
         return Inertial(m, np.array(place.position), inertia_about, physical)
 
     def visuals(
-        self, link: Element, name: str, colours: dict[str, tuple[float, ...]]
+        self, link: XmlElement, name: str, colours: dict[str, tuple[float, ...]]
     ) -> list[Visual]:
         """Visuals of a link; unknown geometries are skipped."""
         found = []
@@ -369,7 +371,7 @@ class _Reader:
                     )
         return found
 
-    def colour(self, material: Element) -> tuple[float, ...] | None:
+    def colour(self, material: XmlElement) -> tuple[float, ...] | None:
         """Colour (red, green, blue, alpha) of a material, 0 to 1; None if the element does not
         define it."""
         colour = material.first("color")
@@ -379,14 +381,14 @@ class _Reader:
             else self.numbers(colour, "rgba", 4, "<material>.color")
         )
 
-    def numbers(self, element: Element, key: str, count: int, item: str) -> tuple[float, ...]:
+    def numbers(self, element: XmlElement, key: str, count: int, item: str) -> tuple[float, ...]:
         found: tuple[float, ...] | None = self.value(
             element, key, lambda text: numbers(text, count), item
         )
         return (0.0,) * count if found is None else found
 
     def joint(
-        self, element: Element, name: str, links: dict[str, Inertial | None]
+        self, element: XmlElement, name: str, links: dict[str, Inertial | None]
     ) -> UrdfJoint | None:
         item = f"joint '{name}'"
         known = len(self.problems)
@@ -410,7 +412,7 @@ class _Reader:
             name, kind, ends[0], ends[1], origin, direction, limits, motor, mimic, element.line
         )
 
-    def _mimic(self, element: Element | None, item: str) -> Mimic | None:
+    def _mimic(self, element: XmlElement | None, item: str) -> Mimic | None:
         if element is None:
             return None
         multiplier, offset = (
@@ -419,7 +421,9 @@ class _Reader:
         )
         return Mimic(str(self.value(element, "joint", str, f"{item}.mimic")), multiplier, offset)
 
-    def _end(self, element: Element, tag: str, item: str, links: dict[str, Inertial | None]) -> str:
+    def _end(
+        self, element: XmlElement, tag: str, item: str, links: dict[str, Inertial | None]
+    ) -> str:
         end = element.first(tag)
         if end is None:
             self.say(element, f"{item}: <{tag}> is missing")
@@ -431,7 +435,7 @@ class _Reader:
             )
         return str(link)
 
-    def _limits(self, element: Element, kind: str, item: str) -> tuple[float, float]:
+    def _limits(self, element: XmlElement, kind: str, item: str) -> tuple[float, float]:
         limit = element.first("limit")
         if kind not in LIMITED:
             return (-np.inf, np.inf)
@@ -445,7 +449,7 @@ class _Reader:
             self.say(limit, f"{item}.limit: lower = {low:g} is above upper = {high:g}")
         return low, high
 
-    def _motor(self, element: Element, kind: str, item: str) -> Motor | None:
+    def _motor(self, element: XmlElement, kind: str, item: str) -> Motor | None:
         """Friction of <dynamics> and maxima of <limit>, equal for every coordinate of the joint."""
         dynamics, limit = element.first("dynamics"), element.first("limit")
         damping, friction = (
@@ -460,7 +464,7 @@ class _Reader:
             return None
         return Motor(viscous=damping, coulomb=friction, torque=torque, rate=rate)
 
-    def rotors(self, root: Element, joints: dict[str, Any]) -> dict[str, tuple[float, float]]:
+    def rotors(self, root: XmlElement, joints: dict[str, Any]) -> dict[str, tuple[float, float]]:
         """Rotor inertia and gear ratio by joint, from transmissions that state them."""
         found = {}
         for name, (inertia, ratio, element) in rotors(root, self.number).items():
@@ -482,7 +486,9 @@ class _Reader:
                 found[name] = (inertia, ratio)
         return found
 
-    def at_least_zero(self, element: Element | None, key: str, item: str, default: float) -> float:
+    def at_least_zero(
+        self, element: XmlElement | None, key: str, item: str, default: float
+    ) -> float:
         found = self.number(element, key, item, default)
         if element is not None and found < 0.0:
             self.say(element, f"{item}.{key}: must be >= 0, not {found:g}")
@@ -530,7 +536,7 @@ class _Reader:
                     return
             known.update(seen)
 
-    def check_meshes(self, root: Element) -> None:
+    def check_meshes(self, root: XmlElement) -> None:
         """Check that mesh and texture files are allowed by the path policy."""
         stack = [root]
         while stack:

@@ -15,13 +15,13 @@ DEEPEST = 50
 
 
 @dataclass(frozen=True)
-class Element:
+class XmlElement:
     """Element with its line in the file."""
 
     tag: str
     attributes: dict[str, str]
     line: int
-    children: list["Element"] = field(default_factory=list)
+    children: list["XmlElement"] = field(default_factory=list)
     pieces: list[str] = field(default_factory=list)
     path: Path = Path()
 
@@ -35,16 +35,16 @@ class Element:
         """File and line, for messages."""
         return f"{self.path}:{self.line}"
 
-    def all(self, tag: str) -> list["Element"]:
+    def all(self, tag: str) -> list["XmlElement"]:
         """Children with a tag."""
         return [child for child in self.children if child.tag == tag]
 
-    def first(self, tag: str) -> "Element | None":
+    def first(self, tag: str) -> "XmlElement | None":
         """First child with a tag."""
         return next(iter(self.all(tag)), None)
 
 
-def read_xml(path: Path) -> Element:
+def read_xml(path: Path) -> XmlElement:
     """Root element of a file. Raises `InputError` for invalid XML and for files that are too large,
     too deeply nested or have a document type."""
     try:
@@ -55,8 +55,8 @@ def read_xml(path: Path) -> Element:
     if len(data) > MOST_BYTES:
         raise InputError(f"{path}: larger than {MOST_BYTES // 1_000_000} MB; reduce it")
     parser, count = expat.ParserCreate(), 0
-    stack: list[Element] = []
-    roots: list[Element] = []
+    stack: list[XmlElement] = []
+    roots: list[XmlElement] = []
 
     def start(tag: str, attributes: dict[str, str]) -> None:
         nonlocal count
@@ -64,7 +64,7 @@ def read_xml(path: Path) -> Element:
         if count > MOST_ELEMENTS or len(stack) >= DEEPEST:
             limit = f"{MOST_ELEMENTS} elements" if count > MOST_ELEMENTS else f"{DEEPEST} levels"
             raise InputError(f"{path}:{parser.CurrentLineNumber}: more than {limit}")
-        element = Element(tag, attributes, parser.CurrentLineNumber, path=path)
+        element = XmlElement(tag, attributes, parser.CurrentLineNumber, path=path)
         (stack[-1].children if stack else roots).append(element)
         stack.append(element)
 

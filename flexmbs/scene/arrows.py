@@ -29,7 +29,7 @@ class Arrow(NamedTuple):
     vector: FloatArray
 
 
-class Touch(NamedTuple):
+class ContactMark(NamedTuple):
     """Contact: its name, the frame where it is shown, mask of the instants when it is closed (nt,),
     times of its impacts."""
 
@@ -81,7 +81,7 @@ def _applied(solution: SolutionData) -> list[Arrow]:
     return found
 
 
-def touches_of(solution: SolutionData) -> tuple[list[Touch], list[str]]:
+def contact_marks(solution: SolutionData) -> tuple[list[ContactMark], list[str]]:
     """Contacts between frames and bounds of joints, and notes."""
     try:
         return [_touch(solution, name) for name in solution.contacts], []
@@ -89,11 +89,13 @@ def touches_of(solution: SolutionData) -> tuple[list[Touch], list[str]]:
         return [], [f"contacts are not shown: {error}"]
 
 
-def _touch(solution: SolutionData, name: str) -> Touch:
+def _touch(solution: SolutionData, name: str) -> ContactMark:
     view = solution.contact(name)
     declared = solution.model.contacts.get(name) or solution.model.contacts[name.rpartition(".")[0]]
     if isinstance(declared, FrameContact):
         frame = str(declared.child)
     else:
         frame = str(solution.model.joints[declared.joint].child)  # type: ignore[attr-defined]
-    return Touch(name, frame, np.abs(view.normal) > 0.0, [impact.t for impact in view.impacts])
+    return ContactMark(
+        name, frame, np.abs(view.normal) > 0.0, [impact.t for impact in view.impacts]
+    )

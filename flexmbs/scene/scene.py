@@ -18,20 +18,20 @@ from flexmbs.algebra.so3 import euler_parameters
 from flexmbs.flexible_body.divided import in_one_piece
 from flexmbs.model.frames import GROUND, FrameRef
 from flexmbs.player.arrays import Buffer
-from flexmbs.player.body_scene import FORMAT, HasSurface, Show, body_scene, mark_tables
+from flexmbs.player.body_scene import FORMAT, HasSurface, SceneOptions, body_scene, mark_tables
 from flexmbs.player.extent import extremes
-from flexmbs.player.fields import Field, Mark, stored_fields
+from flexmbs.player.fields import Field, SurfaceMark, stored_fields
 from flexmbs.player.modes import MOST as MODES
 from flexmbs.player.solids import Solid, require_solids
-from flexmbs.player.surface import Skin
+from flexmbs.player.surface import PageSurface
 from flexmbs.results.bodies import frame_at_rest, whole_of
-from flexmbs.scene.arrows import arrows_of, touches_of
+from flexmbs.scene.arrows import arrows_of, contact_marks
 from flexmbs.scene.bounds import Bounds, bounds, places, size_of
 from flexmbs.scene.contact_shapes import touching_shapes
 from flexmbs.scene.frame_times import sampled, turn_note
 from flexmbs.scene.joint_marks import axes_of, stops_of
 from flexmbs.scene.links import Shape, body_shapes, extent_of
-from flexmbs.scene.supports import stands
+from flexmbs.scene.supports import supports
 from flexmbs.scene.surfaces import add_part, parts_of
 from flexmbs.system.topology import topology
 
@@ -43,14 +43,14 @@ SPACING = 7  # every n-th point of a surface is used for its extent
 ROUNDED = 1e-3  # relative to the size of the model: coarser rounding of positions is noted
 
 
-class Alone(NamedTuple):
+class SingleBodyScene(NamedTuple):
     """Scene of a single body, in addition to the motion; the page finds it by its ``key``."""
 
     key: str
     body: str
-    show: Show
+    show: SceneOptions
     fields: Sequence[Field] = ()
-    marks: Sequence[Mark] = ()
+    marks: Sequence[SurfaceMark] = ()
 
 
 class Extras(NamedTuple):
@@ -62,8 +62,8 @@ class Extras(NamedTuple):
     notes: Sequence[str] = ()
     forces: bool = True
     fields: Mapping[str, Sequence[Field]] = MappingProxyType({})
-    marks: Mapping[str, Sequence[Mark]] = MappingProxyType({})
-    alone: Sequence[Alone] = ()
+    marks: Mapping[str, Sequence[SurfaceMark]] = MappingProxyType({})
+    alone: Sequence[SingleBodyScene] = ()
 
 
 NOTHING: Extras = Extras()
@@ -72,13 +72,13 @@ NOTHING: Extras = Extras()
 def scene(solution: SolutionData, extras: Extras = NOTHING) -> dict[str, Any]:
     """Scene as a table of JSON values; its arrays are in the text ``data``."""
     buffer = Buffer()
-    return _Writer(solution, extras, buffer).table() | {"data": buffer.text()}
+    return _SceneWriter(solution, extras, buffer).table() | {"data": buffer.text()}
 
 
 def scene_of_two(a: SolutionData, b: SolutionData, names: tuple[str, str]) -> dict[str, Any]:
     """Scene of a run and, in its table ``other``, of another run; both share one colour scale."""
     buffer = Buffer()
-    one, other = (_Writer(run, NOTHING, buffer).table() for run in (a, b))
+    one, other = (_SceneWriter(run, NOTHING, buffer).table() for run in (a, b))
     notes = [
         f"{name}: {note}" for name, table in zip(names, (one, other)) for note in table["notes"]
     ]
@@ -109,7 +109,7 @@ def touching_of(solution: SolutionData, name: str) -> list[Shape]:
     return found
 
 
-class _Writer:
+class _SceneWriter:
     """Scene under construction."""
 
     def __init__(self, solution: SolutionData, extras: Extras, buffer: Buffer) -> None:
@@ -117,7 +117,7 @@ class _Writer:
         self.shown, notes = sampled(solution)
         self.notes = [*notes, *extras.notes]
         self.buffer, self.solids, self.extras = buffer, extras.solids, extras
-        self.skins: dict[str, Skin] = {}
+        self.skins: dict[str, PageSurface] = {}
         self.names = list(solution.bodies)
         self.motion = {name: self.shown.body(name) for name in self.names}
         self.used = _used(solution)
@@ -207,7 +207,7 @@ class _Writer:
                 found += mark_tables(self.names.index(name), marks, shape.surface, self.skins[name])
         return found
 
-    def _alone(self, each: Alone) -> dict[str, Any]:
+    def _alone(self, each: SingleBodyScene) -> dict[str, Any]:
         data: HasSurface | None = (
             in_one_piece(whole_of(self.shown, each.body), MODES)
             if each.show.modes
@@ -231,7 +231,7 @@ class _Writer:
         feet = np.array(
             [frame_at_rest(self.shown, ref)[0] for ref in self.used if ref in refs]
         ).reshape(-1, 3)
-        return stands(feet, places(self.shown, points).reshape(-1, 3), box)
+        return supports(feet, places(self.shown, points).reshape(-1, 3), box)
 
     def _points(self, factors: dict[str, dict[str, Any]]) -> dict[str, FloatArray]:
         """Points (n, 3) that span a body, in body axes."""
@@ -353,7 +353,7 @@ class _Writer:
         return found
 
     def _touches(self) -> list[dict[str, Any]]:
-        touches, notes = touches_of(self.shown)
+        touches, notes = contact_marks(self.shown)
         self.notes += notes
         return [
             {

@@ -20,7 +20,7 @@ TOP, BOTTOM = 0.02, 0.05  # half widths at top and bottom, relative to the size
 SIDES = 12
 
 
-def stands(places: FloatArray, points: FloatArray, box: Bounds) -> list[Solid]:
+def supports(places: FloatArray, points: FloatArray, box: Bounds) -> list[Solid]:
     """Supports under positions (n, 3) of joints on the ground; ``points`` (m, 3): positions of the
     bodies over the motion. The 45° cone below a support must contain none of them."""
     up, found = box.up, []

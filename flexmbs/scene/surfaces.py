@@ -12,8 +12,8 @@ from flexmbs.errors import InputError
 from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.flexible_body.stress import von_mises
 from flexmbs.player.arrays import Buffer
-from flexmbs.player.decomposition import Reduced, decomposed
-from flexmbs.player.surface import Skin, has_triangles, stored_skin
+from flexmbs.player.decomposition import ReducedField, decomposed
+from flexmbs.player.surface import PageSurface, has_triangles, stored_skin
 from flexmbs.results.bodies import flexible_bodies
 from flexmbs.results.deformation import Deformation
 
@@ -26,7 +26,7 @@ IntArray = NDArray[np.int64]
 DISPLACEMENT, STRESS = 5e-4, 1e-3  # tolerances relative to the largest value
 
 
-class Fields(NamedTuple):
+class FieldRanges(NamedTuple):
     """Largest displacement (m) and von Mises stress (Pa, None without stresses) over the instants,
     and notes."""
 
@@ -35,7 +35,7 @@ class Fields(NamedTuple):
     notes: list[str]
 
 
-class Part(NamedTuple):
+class SurfaceGroup(NamedTuple):
     """Surface and the bodies that have it; data: for a body in one piece, which several bodies may
     share."""
 
@@ -44,9 +44,9 @@ class Part(NamedTuple):
     bodies: list[str]
 
 
-def parts_of(solution: SolutionData) -> list[Part]:
+def parts_of(solution: SolutionData) -> list[SurfaceGroup]:
     """Flexible bodies with triangles, grouped by equal data."""
-    parts: list[Part] = []
+    parts: list[SurfaceGroup] = []
     for name in flexible_bodies(solution):
         shape, data = solution.shape(name), solution.compiled.data.get(name)
         if shape is None or not has_triangles(shape.surface):
@@ -55,23 +55,23 @@ def parts_of(solution: SolutionData) -> list[Part]:
             (part for part in parts if data and part.data and _alike(part.data, data)), None
         )
         if same is None:
-            parts.append(Part(shape, data, [name]))
+            parts.append(SurfaceGroup(shape, data, [name]))
         else:
             same.bodies.append(name)
     return parts
 
 
-class Added(NamedTuple):
+class SceneSurface(NamedTuple):
     """Surface in the buffer: its skin, its table, the factors of its bodies by name, and the ranges
     of the fields."""
 
-    skin: Skin
+    skin: PageSurface
     table: dict[str, Any]
     factors: dict[str, dict[str, Any]]
-    fields: Fields
+    fields: FieldRanges
 
 
-def add_part(buffer: Buffer, solution: SolutionData, part: Part) -> Added:
+def add_part(buffer: Buffer, solution: SolutionData, part: SurfaceGroup) -> SceneSurface:
     """Add the surface with its shapes of displacement and stress."""
     skin = stored_skin(buffer, part.shape.surface)
     notes = [f"surface of {', '.join(part.bodies)}: {note}" for note in skin.notes]
@@ -84,11 +84,13 @@ def add_part(buffer: Buffer, solution: SolutionData, part: Part) -> Added:
     stress, remark = _stress(solution, part, skin.rows)
     notes += remark
     if stress is None:
-        return Added(skin, table, factors, Fields(largest, None, notes))
+        return SceneSurface(skin, table, factors, FieldRanges(largest, None, notes))
     table["stress"] = _shapes(buffer, stress, STRESS, 6)
     for name, own in _factors(buffer, stress, part.bodies, "stress").items():
         factors[name] |= own
-    return Added(skin, table, factors, Fields(largest, _largest(stress, von_mises, 6), notes))
+    return SceneSurface(
+        skin, table, factors, FieldRanges(largest, _largest(stress, von_mises, 6), notes)
+    )
 
 
 def _alike(a: FlexibleBodyData, b: FlexibleBodyData) -> bool:
@@ -118,7 +120,9 @@ def _alike(a: FlexibleBodyData, b: FlexibleBodyData) -> bool:
     return all(x is y or np.array_equal(x, y) for x, y in pairs)
 
 
-def _stress(solution: SolutionData, part: Part, rows: IntArray) -> tuple[Reduced | None, list[str]]:
+def _stress(
+    solution: SolutionData, part: SurfaceGroup, rows: IntArray
+) -> tuple[ReducedField | None, list[str]]:
     """Stress at the vertices; None without stress modes there. For a node shared by materials the
     first one counts."""
     if not solution.body(part.bodies[0]).has_stress:
@@ -146,7 +150,9 @@ def _rows_of_stress(known: IntArray, wanted: IntArray) -> IntArray | None:
     return place if len(place) and np.array_equal(known[place], wanted) else None
 
 
-def _shapes(buffer: Buffer, field: Reduced, tolerance: float, components: int) -> dict[str, Any]:
+def _shapes(
+    buffer: Buffer, field: ReducedField, tolerance: float, components: int
+) -> dict[str, Any]:
     """Columns as integers (r, vertices, components)."""
     r = field.columns.shape[1]
     largest = float(np.abs(field.columns).max(initial=0.0))
@@ -157,7 +163,7 @@ def _shapes(buffer: Buffer, field: Reduced, tolerance: float, components: int) -
 
 
 def _factors(
-    buffer: Buffer, field: Reduced, bodies: list[str], key: str
+    buffer: Buffer, field: ReducedField, bodies: list[str], key: str
 ) -> dict[str, dict[str, Any]]:
     """Factors (instants, r) of every body."""
     own = np.split(field.factors.T, len(bodies))
@@ -167,7 +173,7 @@ def _factors(
     }
 
 
-def _largest(field: Reduced, measure: Any, components: int) -> float:
+def _largest(field: ReducedField, measure: Any, components: int) -> float:
     """Largest value over vertices and instants."""
     n, r = field.columns.shape
     columns = field.columns.astype(np.float32).reshape(n // components, components, r)

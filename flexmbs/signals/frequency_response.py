@@ -113,7 +113,7 @@ class FrequencyResponse:
         from flexmbs.files.universal import (
             FREQUENCY,
             FREQUENCY_RESPONSE,
-            End,
+            NodalDirection,
             NodalFunction,
             write_functions,
         )
@@ -126,8 +126,8 @@ class FrequencyResponse:
         for o, output in enumerate(self.outputs):
             for i, input in enumerate(self.inputs):
                 response, excitation = (
-                    End(self.output_units[o], *nodes[o]),
-                    End(self.input_units[i], *nodes[count + i]),
+                    NodalDirection(self.output_units[o], *nodes[o]),
+                    NodalDirection(self.input_units[i], *nodes[count + i]),
                 )
                 curve = FREQUENCY, self.f, self.values[:, o, i]
                 functions.append(

@@ -19,7 +19,7 @@ STRAIGHT = 0.05  # whirl below which an orbit counts as straight
 SMALL = 1e-6  # smaller damping ratios are not drawn
 
 
-class Mark(Protocol):
+class CriticalSpeedMark(Protocol):
     """Critical speed of a branch, which may rotate with the rotor."""
 
     @property
@@ -30,7 +30,7 @@ class Mark(Protocol):
     def turning(self) -> bool: ...
 
 
-class Diagram(Protocol):
+class CampbellData(Protocol):
     """Contents of a Campbell diagram."""
 
     @property
@@ -43,7 +43,9 @@ class Diagram(Protocol):
     def whirl(self) -> FloatArray: ...
 
 
-def campbell_figure(diagram: Diagram, orders: FloatArray, marks: Sequence[Mark]) -> Figure:
+def campbell_figure(
+    diagram: CampbellData, orders: FloatArray, marks: Sequence[CriticalSpeedMark]
+) -> Figure:
     """Frequencies and, if there are any, damping ratios over the speed; lines of the orders, points
     at critical speeds."""
     damped = np.nanmax(np.abs(diagram.damping), initial=0.0) > SMALL

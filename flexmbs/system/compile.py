@@ -17,10 +17,12 @@ from flexmbs.algebra.blocks import Elimination
 from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.model.bodies import FlexibleBody
 from flexmbs.model.cut_shapes import CutShape
+from flexmbs.model.divided import BodyPieces, in_pieces
 from flexmbs.model.divided import Pieces, in_pieces
+from flexmbs.model.frames import GROUND, FrameRef
 from flexmbs.model.frames import GROUND, FrameRef, frames_used
 from flexmbs.model.model import ModelData
-from flexmbs.model.motions import Motion, Prescribed
+from flexmbs.model.motions import Motion, PrescribedMotion
 from flexmbs.system.callbacks import Callbacks
 from flexmbs.system.compile_bodies import FrameTable, body_records
 from flexmbs.system.compile_contacts import compile_contacts
@@ -57,7 +59,7 @@ class Compiled:
 
     declared: ModelData  # as the user sees it; that of the records has divided bodies in pieces
     model: ModelData
-    pieces: Mapping[str, Pieces]  # of divided bodies, by their names
+    pieces: Mapping[str, BodyPieces]  # of divided bodies, by their names
     topology: Topology
     system: System
     data: dict[str, FlexibleBodyData]
@@ -372,7 +374,7 @@ def _drives(
         motion.drive
         for primary in shape.tree
         for motion in primary.motions
-        if isinstance(motion, Prescribed)
+        if isinstance(motion, PrescribedMotion)
     }
     for number, drive in enumerate(model.drives.values()):
         if drive.name in explicit:
@@ -399,7 +401,7 @@ def _prescribed(
     rows = []
     for i, primary in enumerate(shape.tree):
         for k, motion in enumerate(primary.motions):
-            if isinstance(motion, Prescribed):
+            if isinstance(motion, PrescribedMotion):
                 law = laws.number(f"drives.{motion.drive}", model.drives[motion.drive].motion)
                 rows.append(
                     (

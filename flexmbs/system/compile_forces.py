@@ -14,7 +14,7 @@ from flexmbs.model.frames import FrameRef
 from flexmbs.model.item import CoordinateUse
 from flexmbs.model.laws import TimeLaw
 from flexmbs.model.model import ModelData
-from flexmbs.model.motions import Motion, Prescribed
+from flexmbs.model.motions import Motion, PrescribedMotion
 from flexmbs.system.compile_laws import LawTable
 from flexmbs.system.records import (
     Couplings,
@@ -49,7 +49,7 @@ class JointPlace(NamedTuple):
         n = sum(m.freedoms for m in self.motions)
         for motion in self.motions:
             if count == self._declared(number, n):
-                if isinstance(motion, Prescribed):
+                if isinstance(motion, PrescribedMotion):
                     raise InputError(
                         f"{item}.coordinate: {number} is prescribed by drive "
                         f"'{motion.drive}', a function of time; "

@@ -4,13 +4,13 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from flexmbs.model.divided import Pieces
+from flexmbs.model.divided import BodyPieces
 from flexmbs.system.records import PiecesDamping, Tree
 from flexmbs.system.topology import Topology
 
 
 def compile_pieces(
-    divided: Iterable[Pieces], shape: Topology, tree: Tree, paths: list[int]
+    divided: Iterable[BodyPieces], shape: Topology, tree: Tree, paths: list[int]
 ) -> tuple[PiecesDamping, list[int]]:
     """The record of the divided bodies that have such damping, and the paths lengthened by their
     pieces, in the order of the tree."""

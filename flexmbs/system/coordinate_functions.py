@@ -17,7 +17,7 @@ from flexmbs.declaration import shown
 from flexmbs.errors import InputError
 from flexmbs.model.check_references import motion_of
 from flexmbs.model.couplings import Coupling, coordinate_of
-from flexmbs.model.functions import StandIn
+from flexmbs.model.functions import MissingFunction
 from flexmbs.model.general_couplings import (
     CoordinateEquation,
     GeneralCoupling,
@@ -240,7 +240,7 @@ def _check_shape(
     """Raise `InputError` where the function gives no real numbers at (t, x), or another number of
     them.
     """
-    if isinstance(function, StandIn):
+    if isinstance(function, MissingFunction):
         return
     found = np.asarray(getattr(function, "py_func", function)(float(at[0]), at[1:].copy()))
     if found.dtype.kind not in "iuf":

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from flexmbs.model.motions import Motion, Prescribed
+from flexmbs.model.motions import Motion, PrescribedMotion
 from flexmbs.system.compile import Compiled
 from flexmbs.system.records import rows_of
 from flexmbs.system.topology import PrimaryJoint
@@ -48,7 +48,9 @@ def _of_joint(primary: PrimaryJoint, nv: int) -> list[str]:
         else list(range(sum(m.freedoms for m in primary.motions)))
     )
     prescribed = [
-        isinstance(motion, Prescribed) for motion in primary.motions for _ in range(motion.freedoms)
+        isinstance(motion, PrescribedMotion)
+        for motion in primary.motions
+        for _ in range(motion.freedoms)
     ]
     return [f"{primary.joint}.{k}" for k, given in zip(numbers, prescribed) if not given]
 

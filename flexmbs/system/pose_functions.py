@@ -17,7 +17,7 @@ import numpy as np
 from flexmbs._jit import is_jitted, jitted
 from flexmbs.declaration import shown
 from flexmbs.errors import InputError
-from flexmbs.model.functions import StandIn
+from flexmbs.model.functions import MissingFunction
 from flexmbs.system.callbacks import FRAME_ARGUMENTS, POSE_ARGUMENTS, Callbacks
 from flexmbs.system.compile_laws import LawTable
 from flexmbs.system.user_derivatives import NEAR, STENCIL, STEP, TINY, first_defined, takes_complex
@@ -326,7 +326,7 @@ def check_shape(
     """Raise `InputError` where the function gives no real numbers at a pose, or another shape than
     those; one row may be flat.
     """
-    if isinstance(function, StandIn):
+    if isinstance(function, MissingFunction):
         return
     found = np.asarray(called(getattr(function, "py_func", function), at))
     if found.dtype.kind not in "iuf":

@@ -13,7 +13,7 @@ from flexmbs.model.drives import Drive
 from flexmbs.model.forces import JointForce, joints_read
 from flexmbs.model.laws import Function
 from flexmbs.model.model import ModelData
-from flexmbs.model.motions import Motion, Prescribed
+from flexmbs.model.motions import Motion, PrescribedMotion
 
 WHOLE = -1  # every degree of freedom of a joint
 JUMP = 1e-6  # of the largest rate at the corners of a law
@@ -49,7 +49,9 @@ def rheonomic_motions(
     count = 0
     for motion in motions:
         drive = drives.get(n - 1 - count if is_reversed else count)
-        chain.append(Prescribed(motion, drive) if drive is not None and motion.nv == 1 else motion)
+        chain.append(
+            PrescribedMotion(motion, drive) if drive is not None and motion.nv == 1 else motion
+        )
         count += motion.nv
     return tuple(chain)
 

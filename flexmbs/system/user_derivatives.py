@@ -13,6 +13,7 @@ from flexmbs.declaration import shown
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.model.bodies import BodyWithFrames, RigidBody
+from flexmbs.model.functions import MissingFunction
 from flexmbs.model.functions import StandIn
 from flexmbs.model.model import ModelData
 
@@ -74,7 +75,7 @@ def first_defined(
     plain = {
         name: getattr(function, "py_func", function)
         for name, function in functions.items()
-        if function is not None and not isinstance(function, StandIn)
+        if function is not None and not isinstance(function, MissingFunction)
     }
     error: InputError | None = None
     for place in places:

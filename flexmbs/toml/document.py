@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from flexmbs.declaration import NestedError, Problem, shown
 from flexmbs.errors import InputError
 from flexmbs.files.inputs import opened
-from flexmbs.files.path_policy import Reach
+from flexmbs.files.path_policy import PathPolicy
 from flexmbs.toml.line_numbers import line_of
 from flexmbs.toml.nesting_guard import check_nesting
 
@@ -18,7 +18,7 @@ LARGEST_FILE = 5_000_000
 MOST_PROBLEMS = 50
 
 
-class Document(NamedTuple):
+class TomlDocument(NamedTuple):
     """Text of a file and the table parsed from it."""
 
     path: Path
@@ -39,12 +39,12 @@ class Document(NamedTuple):
         return InputError(*places, *last)
 
 
-def read_document(path: Path, what: str = "model") -> Document:
+def read_document(path: Path, what: str = "model") -> TomlDocument:
     """Document in a file of type ``what``. Raises `InputError` if it is not a file, not text or not
     TOML.
     """
     text = _text(path, what)
-    return Document(path, text, _table(text, path))
+    return TomlDocument(path, text, _table(text, path))
 
 
 def _text(path: Path, what: str) -> str:
@@ -90,7 +90,7 @@ class Locator:
     """Resolver of paths: relative to a folder and inside it, unless the user allows others."""
 
     def __init__(self, folder: Path, allow_outside: bool, what: str = "model") -> None:
-        self.reach = Reach(folder.resolve(), allow_outside, what=what)
+        self.reach = PathPolicy(folder.resolve(), allow_outside, what=what)
 
     def located(self, table: Mapping[str, Any], key: str = "file") -> Mapping[str, Any]:
         """The table with the absolute path of the file under ``key``, if it names one."""
@@ -110,7 +110,7 @@ class Locator:
             raise NestedError([Problem((key,), str(error))]) from None
 
 
-class Collector:
+class ProblemCollector:
     """Collects problems with their paths."""
 
     def __init__(self) -> None:

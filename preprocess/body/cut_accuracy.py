@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg
 
-from flexmbs.flexible_body.assembled import Welded
+from flexmbs.flexible_body.assembled import WeldedPieces
 from flexmbs.flexible_body.components import FloatArray
 from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.flexible_body.undeformed_pieces import poses_of
@@ -78,7 +78,7 @@ def cut_errors(
     """
     names = [each.name for each in statics.interfaces]
     held = names.index(reference)
-    welded = Welded.of(bodies, poses_of(bodies))
+    welded = WeldedPieces.of(bodies, poses_of(bodies))
     # of the first piece, in those of the mesh
     axes = scipy.linalg.block_diag(*(2 * [statics.interfaces[held].axes]))
     motions = {name: axes @ B for name, B in welded.frames.items()}
@@ -99,11 +99,9 @@ def cut_errors(
 
 
 def pieces_damping(bodies: Sequence[FlexibleBodyData]) -> tuple[FloatArray, FloatArray]:
-    """Lowest frequencies (m,) [Hz] and damping ratios φᵀDφ / 2ω of bodies welded at their cuts.
-
-    The bodies are held at the reference interface of the first.
-    """
-    welded = Welded.of(bodies, poses_of(bodies)).in_modes(FREQUENCIES)
+    """The lowest frequencies (m,) [Hz] of bodies welded at their cuts, held at the reference of the
+    first, and the damping ratios φᵀDφ / 2ω of these modes."""
+    welded = WeldedPieces.of(bodies, poses_of(bodies)).in_modes(FREQUENCIES)
     omega = np.sqrt(np.maximum(np.diag(welded.K), 0.0))
     return omega / (2.0 * np.pi), np.diag(welded.D) / (2.0 * omega)
 

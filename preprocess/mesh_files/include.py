@@ -9,7 +9,7 @@ from pathlib import Path
 
 from flexmbs.errors import InputError
 from flexmbs.files.inputs import read_text
-from flexmbs.files.path_policy import Reach
+from flexmbs.files.path_policy import PathPolicy
 
 DEEPEST = 10  # depth of nested files; limits the work on damaged or malicious input
 LARGEST = 2**31  # bytes of all included files, 2 GB
@@ -69,5 +69,5 @@ def included_files(path: Path, allow_outside: bool = False) -> tuple[Path, ...]:
     return tuple(found)
 
 
-def _reach(path: Path, allow_outside: bool) -> Reach:
-    return Reach(path.resolve().parent, allow_outside, what="mesh file")
+def _reach(path: Path, allow_outside: bool) -> PathPolicy:
+    return PathPolicy(path.resolve().parent, allow_outside, what="mesh file")

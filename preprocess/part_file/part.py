@@ -55,6 +55,8 @@ from flexmbs.errors import InputError
 from flexmbs.flexible_body.divided import DividedBodyData
 from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.toml.document import Document
+from flexmbs.toml.document import TomlDocument
+from preprocess.body.build import How, reduce
 from preprocess.body.build import ReductionOptions, reduce
 from preprocess.body.divided import reduce_divided
 from preprocess.body.prestress import Prestress
@@ -194,8 +196,8 @@ class Part:
     (True, Guyan(), 70000000000.0)
     """
 
-    document: Document
-    options: PartOptions
+    document: TomlDocument
+    options: Options
     mesh: Path | None
     matrices: MatrixSource | None
     material: Material | Mapping[str, Material] | None
@@ -209,7 +211,7 @@ class Part:
     prestress: Prestress | None
     division: PartDivision | None
     files: tuple[Path, ...]
-    reader: Callable[[Document], Part] = field(repr=False)
+    reader: Callable[[TomlDocument], Part] = field(repr=False)
     allow_outside: bool = False
 
     def numbers(self) -> dict[str, float]:

@@ -11,7 +11,7 @@ from typing import Any
 from flexmbs.declaration import NestedError, Problem, shown
 from flexmbs.errors import InputError
 from flexmbs.files.paths import file_path
-from flexmbs.toml.document import Collector, Document, Locator, read_document
+from flexmbs.toml.document import Locator, ProblemCollector, TomlDocument, read_document
 from preprocess.body.prestress import Prestress
 from preprocess.body.stress import SURFACE_STRESS, Stress
 from preprocess.elements.formulation import Formulation
@@ -85,10 +85,10 @@ def read_part(path: str | Path, *, allow_outside: bool = False) -> Part:
     return part_of(read_document(file_path(path, "part file"), "part"), allow_outside=allow_outside)
 
 
-def part_of(document: Document, *, allow_outside: bool) -> Part:
-    """Part described by a document. Raises InputError with every problem."""
-    table, notes = document.table, Collector()
-    files = PartFiles(Locator(document.path.parent, allow_outside, "part"))
+def part_of(document: TomlDocument, *, allow_outside: bool) -> Part:
+    """The part that a document describes. Raises InputError with every problem."""
+    table, notes = document.table, ProblemCollector()
+    files = Files(Locator(document.path.parent, allow_outside, "part"))
     _check_format(table, notes)
     notes.problems += _source_problems(table)
 
@@ -185,7 +185,7 @@ def _matrices(given: Any, files: PartFiles) -> MatrixSource:
     return replace(found, **paths)
 
 
-def _check_format(table: Mapping[str, Any], notes: Collector) -> None:
+def _check_format(table: Mapping[str, Any], notes: ProblemCollector) -> None:
     if table.get("format") != FORMAT:
         given = f"is {shown(table['format'])}" if "format" in table else "is missing"
         notes.problems.append(
@@ -195,7 +195,7 @@ def _check_format(table: Mapping[str, Any], notes: Collector) -> None:
 
 
 def _attempt(
-    notes: Collector, path: tuple[str, ...], given: Any, make: Callable[[Any], Any]
+    notes: ProblemCollector, path: tuple[str, ...], given: Any, make: Callable[[Any], Any]
 ) -> Any:
     """Result of ``make`` for a table, or None with its problems recorded under ``path``."""
     try:
@@ -207,8 +207,8 @@ def _attempt(
     return None
 
 
-def _section(table: Mapping[str, Any], name: str, notes: Collector) -> Mapping[str, Any]:
-    """Non-empty table of tables."""
+def _section(table: Mapping[str, Any], name: str, notes: ProblemCollector) -> Mapping[str, Any]:
+    """A non-empty table of tables."""
     found = notes.attempt((name,), lambda: as_table(table[name])) if name in table else {}
     if found is not None and not found:
         notes.problems.append(Problem((name,), f"is missing; give at least one [{name}.…]"))

@@ -23,9 +23,9 @@ from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.page.drawings import deformed_drawing, side_by_side
 from flexmbs.page.fields import SCALE
 from flexmbs.page.html import Picture, number, powers, rendered
-from flexmbs.page.solids import Place, places_picture
+from flexmbs.page.solids import MarkedFrame, places_picture
 from flexmbs.page.style import PALETTE, png_image
-from flexmbs.player.body_scene import Region, Show, body_page_scene
+from flexmbs.player.body_scene import ColouredRegion, SceneOptions, body_page_scene
 from flexmbs.player.markup import player_code, scene_text
 from flexmbs.player.modes import MILLIMETRE, PASCALS, mode_stress, mode_title
 from flexmbs.player.surface import has_triangles
@@ -178,31 +178,33 @@ def _piece(number: int, piece: FlexibleBodyData) -> tuple[Any, ...]:
     )
 
 
-def _parts_of(body: FlexibleBodyData | DividedBodyData) -> list[Region]:
-    """Pieces as regions of the surface, in two shades of grey."""
+def _parts_of(body: FlexibleBodyData | DividedBodyData) -> list[ColouredRegion]:
+    """The pieces as regions of the surface, in two shades of grey."""
     if not isinstance(body, DividedBodyData) or body.joined is None:
         return []
     return [
-        Region(f"piece {k + 1}", rows, GREYS[k % len(GREYS)])
+        ColouredRegion(f"piece {k + 1}", rows, GREYS[k % len(GREYS)])
         for k, rows in enumerate(body.joined.rows)
     ]
 
 
-def _scene(data: FlexibleBodyData, places: Mapping[str, Place], pieces: Sequence[Region]) -> str:
-    """Three-dimensional view of the part; empty without triangles."""
+def _scene(
+    data: FlexibleBodyData, places: Mapping[str, MarkedFrame], pieces: Sequence[ColouredRegion]
+) -> str:
+    """The part in three dimensions; empty without triangles."""
     if not has_triangles(data.surface):
         return ""
     regions = [
-        Region(name, place.nodes, PALETTE[(k + 1) % len(PALETTE)])
+        ColouredRegion(name, place.nodes, PALETTE[(k + 1) % len(PALETTE)])
         for k, (name, place) in enumerate(places.items())
     ]
     regions += pieces
-    show = Show(data.name, {"frames": True, "mode": -1}, modes=True, frames=True)
+    show = SceneOptions(data.name, {"frames": True, "mode": -1}, modes=True, frames=True)
     return scene_text(body_page_scene(data, regions, show))
 
 
-def _still(data: FlexibleBodyData, places: Mapping[str, Place]) -> Picture | None:
-    """Picture of the interfaces on the mesh, for pages without a player."""
+def _still(data: FlexibleBodyData, places: Mapping[str, MarkedFrame]) -> Picture | None:
+    """The interfaces on the mesh, where there is no player."""
     if not has_triangles(data.surface):
         return None
     assert data.surface is not None

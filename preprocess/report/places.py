@@ -9,7 +9,7 @@ import numpy as np
 from flexmbs.flexible_body.components import FlexibleFrame, FloatArray, IntArray, Surface
 from flexmbs.flexible_body.free_body import elastic_frame_motion
 from flexmbs.flexible_body.record import FlexibleBodyData
-from flexmbs.page.solids import Place
+from flexmbs.page.solids import MarkedFrame
 from preprocess.fe.interfaces import BoundInterface
 from preprocess.mesh.rigid_motion import rigid_motion
 
@@ -20,10 +20,9 @@ RIGID = 1e-7
 
 def interface_places(
     data: FlexibleBodyData, interfaces: Mapping[str, BoundInterface]
-) -> dict[str, Place]:
-    """Frames with their nodes.
-
-    Those of ``interfaces``, or the nodes that follow the frame in every shape.
+) -> dict[str, MarkedFrame]:
+    """Frames with their nodes: those of ``interfaces``, or those that follow the frame in every
+    shape.
     """
     assert data.surface is not None
     places = {}
@@ -31,7 +30,7 @@ def interface_places(
         nodes = (
             interfaces[name].nodes if name in interfaces else _carried_nodes(data.surface, frame)
         )
-        places[name] = Place(nodes, frame.x, frame.R)
+        places[name] = MarkedFrame(nodes, frame.x, frame.R)
     return places
 
 

@@ -136,7 +136,7 @@ def test_what_is_no_solution_or_solid(tmp_path: Path) -> None:
         "other: must be a Solution, not NoneType": lambda: solution.compare(
             None, tmp_path / "a.html"
         ),
-        "names: must be two texts": lambda: solution.compare(
+        "names: must be two strings": lambda: solution.compare(
             solution, tmp_path / "a.html", names=("a",)
         ),
         r"names: must be two strings, not \(1, 2\)": lambda: solution.compare(

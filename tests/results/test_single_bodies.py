@@ -14,15 +14,15 @@ import flexmbs as fm
 from flexmbs.flexible_body.components import Surface
 from flexmbs.flexible_body.stress import von_mises
 from flexmbs.player.arrays import Buffer, read
-from flexmbs.player.body_scene import Region, Show, body_page_scene, mark_tables
-from flexmbs.player.fields import Field, Mark, ends, fractions, legend, stored_fields
+from flexmbs.player.body_scene import ColouredRegion, SceneOptions, body_page_scene, mark_tables
+from flexmbs.player.fields import Field, SurfaceMark, ends, fractions, legend, stored_fields
 from flexmbs.player.modes import modes_shown
 from flexmbs.player.surface import stored_skin
 from flexmbs.report.page import page
 from flexmbs.report.single_bodies import at_nodes
 from flexmbs.results.summary import summary
 
-SHOW = Show("part", {"mode": -1}, modes=True, frames=True)
+SHOW = SceneOptions("part", {"mode": -1}, modes=True, frames=True)
 
 
 def plate(n: int, *, modes: int) -> Surface:
@@ -89,10 +89,10 @@ def test_frames_are_coupled_with_the_vertices_of_their_regions() -> None:
     assert surface is not None
     name = next(iter(data.frames))
     regions = [
-        Region(name, np.unique(surface.triangles[:2]), "#ff0000"),
-        Region("no frame", np.arange(4), "#00ff00"),
+        ColouredRegion(name, np.unique(surface.triangles[:2]), "#ff0000"),
+        ColouredRegion("no frame", np.arange(4), "#00ff00"),
     ]
-    [spider] = body_page_scene(data, regions, Show("part", {}, frames=True))["spiders"]
+    [spider] = body_page_scene(data, regions, SceneOptions("part", {}, frames=True))["spiders"]
     assert (spider["frame"], spider["colour"]) == (0, "#ff0000")
     np.testing.assert_array_equal(
         np.unique(surface.triangles)[spider["vertices"]], regions[0].nodes
@@ -105,7 +105,9 @@ def test_regions_take_their_triangles_from_the_surface() -> None:
     assert surface is not None
     chosen = np.unique(surface.triangles[:2])
     table = body_page_scene(
-        data, [Region("base", chosen, "#ff0000"), Region("again", chosen, "#00ff00")], SHOW
+        data,
+        [ColouredRegion("base", chosen, "#ff0000"), ColouredRegion("again", chosen, "#00ff00")],
+        SHOW,
     )
     [part] = table["parts"]
     [region] = part["regions"]
@@ -171,7 +173,9 @@ def test_marks_move_with_the_nearest_vertex() -> None:
     few = Surface(surface.nodes, surface.phi, surface.triangles[:5], surface.node_ids)
     skin = stored_skin(Buffer(), few)
     known, beyond = int(skin.rows[3]), len(surface.nodes) - 1
-    tables = mark_tables(2, [Mark("1", known, ("f",)), Mark("2", beyond, ("f",))], few, skin)
+    tables = mark_tables(
+        2, [SurfaceMark("1", known, ("f",)), SurfaceMark("2", beyond, ("f",))], few, skin
+    )
     assert (tables[0]["body"], tables[0]["vertex"]) == (2, 3)
     assert tables[1]["at"] == surface.nodes[beyond].tolist()
     away = np.linalg.norm(surface.nodes[skin.rows] - surface.nodes[beyond], axis=1)

@@ -22,7 +22,7 @@ from flexmbs.report.tables import write_tables
 from flexmbs.results import linear_range, stress
 from flexmbs.results.body_loads import body_loads, frame_wrenches
 from flexmbs.results.hot_spots import HotSpots
-from flexmbs.results.output_selection import telling_outputs
+from flexmbs.results.output_selection import outputs_with_extremes
 from flexmbs.results.stress import StressView
 from flexmbs.results.summary import checks, summary
 from flexmbs.system.check import PASS, WARN
@@ -292,10 +292,10 @@ def test_short_pulses_of_long_runs_are_not_missed(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize("seed", range(5))
 def test_outputs_that_tell_the_largest_values(seed: int) -> None:
     scores = np.random.default_rng(seed).normal(size=(2, 500)).cumsum(axis=1)
-    pick = telling_outputs(scores, 40)
+    pick = outputs_with_extremes(scores, 40)
     assert len(pick) <= 40
     assert {0, 499, *scores.argmax(axis=1).tolist()} <= {*pick.tolist()}
-    assert telling_outputs(scores, 500).tolist() == list(range(500))
+    assert outputs_with_extremes(scores, 500).tolist() == list(range(500))
 
 
 def test_principal_stresses_at_round_off_are_shown_as_zero(solution: Solution) -> None:

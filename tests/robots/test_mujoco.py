@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import flexmbs as fm
-from flexmbs.robots.import_result import Imported
+from flexmbs.robots.import_result import ImportedModel
 from flexmbs.robots.mjcf.build import from_mujoco_coordinates
 from flexmbs.robots.mjcf.values import quaternion_rotation
 from flexmbs.studies.states.tangent import dense
@@ -86,7 +86,7 @@ class Both:
     """A file in MuJoCo and here."""
 
     def __init__(self, file: Path, **options: Any) -> None:
-        self.found: Imported = fm.from_mujoco(file, **options)
+        self.found: ImportedModel = fm.from_mujoco(file, **options)
         self.model = mujoco.MjModel.from_xml_path(str(file))
         self.data = mujoco.MjData(self.model)
 

@@ -11,7 +11,7 @@ import pytest
 import flexmbs as fm
 import preprocess as pp
 from flexmbs.errors import InputError
-from flexmbs.flexible_body.assembled import RIGID, Welded
+from flexmbs.flexible_body.assembled import RIGID, WeldedPieces
 from flexmbs.flexible_body.divided import DividedBodyData
 from flexmbs.studies.states.tangent import evaluate
 from flexmbs.studies.terms.forces_by_cause import forces_by_cause
@@ -67,7 +67,9 @@ def held(
 
 def struck(body: DividedBodyData, **given: object) -> fm.Model:
     """Held at its root, with the velocities of its first mode, whose frequency is about 5 Hz."""
-    rates = np.concatenate([T[RIGID:, 0] for T in Welded.of(body.pieces, body.poses).in_modes(1).N])
+    rates = np.concatenate(
+        [T[RIGID:, 0] for T in WeldedPieces.of(body.pieces, body.poses).in_modes(1).N]
+    )
     return held(body, ("root",), qf_dot0=tuple(SPEED * rates), **given)
 
 
@@ -168,7 +170,7 @@ def test_free_vibrations_decay_as_the_ratio_says(
         coordinates=coordinates,
         integrator=method,
     )
-    first = Welded.of(body.pieces, body.poses).in_modes(1)
+    first = WeldedPieces.of(body.pieces, body.poses).in_modes(1)
     omega = np.sqrt(first.K[0, 0])
     turning = omega * np.sqrt(1.0 - RATIO**2)
     tip = SPEED * first.frames["tip"][:3, 0]

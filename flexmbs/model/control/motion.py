@@ -5,12 +5,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flexmbs.model.control.tree import Place, Tree
+from flexmbs.model.control.tree import NodePose, RigidTree
 
 NEXT, AFTER = np.array([1, 2, 0]), np.array([2, 0, 1])
 
 
-class Pose(NamedTuple):
+class NodePoses(NamedTuple):
     """Rotation matrices (..., n, 3, 3) and origins (..., n, 3) of all nodes in the world."""
 
     R: np.ndarray
@@ -23,7 +23,7 @@ def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return a.take(NEXT, -1) * b.take(AFTER, -1) - a.take(AFTER, -1) * b.take(NEXT, -1)
 
 
-def poses(tree: Tree, q: np.ndarray) -> Pose:
+def poses(tree: RigidTree, q: np.ndarray) -> NodePoses:
     """Poses of all nodes: A_k = A_p · [R, x] · [exp(q ñ), q d]."""
     angle = q[..., None, None]
     relative = tree.R + np.sin(angle) * tree.RK + 2.0 * np.sin(0.5 * angle) ** 2 * tree.RKK
@@ -35,7 +35,7 @@ def poses(tree: Tree, q: np.ndarray) -> Pose:
         else:
             R[..., k, :, :] = R[..., p, :, :] @ relative[..., k, :, :]
             o[..., k, :] = o[..., p, :] + (R[..., p, :, :] @ displaced[..., k, :, None])[..., 0]
-    return Pose(R, o)
+    return NodePoses(R, o)
 
 
 def homogeneous(R: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -45,7 +45,7 @@ def homogeneous(R: np.ndarray, x: np.ndarray) -> np.ndarray:
     return result
 
 
-def pose_of(pose: Pose, place: Place) -> tuple[np.ndarray, np.ndarray]:
+def pose_of(pose: NodePoses, place: NodePose) -> tuple[np.ndarray, np.ndarray]:
     """World rotation (..., 3, 3) and position (..., 3) of a frame."""
     if place.node < 0:
         shape = pose.o.shape[:-2]
@@ -54,13 +54,13 @@ def pose_of(pose: Pose, place: Place) -> tuple[np.ndarray, np.ndarray]:
     return R @ place.R, pose.o[..., place.node, :] + R @ place.x
 
 
-def axes(tree: Tree, pose: Pose) -> tuple[np.ndarray, np.ndarray]:
+def axes(tree: RigidTree, pose: NodePoses) -> tuple[np.ndarray, np.ndarray]:
     """Angular velocity and velocity (..., n, 3) in world axes of each node relative to its parent,
     per unit rate."""
     return (pose.R @ tree.turn[:, :, None])[..., 0], (pose.R @ tree.slide[:, :, None])[..., 0]
 
 
-def jacobian(tree: Tree, pose: Pose, place: Place) -> np.ndarray:
+def jacobian(tree: RigidTree, pose: NodePoses, place: NodePose) -> np.ndarray:
     """Jacobian J (..., 6, n): velocity and angular velocity of a frame in world axes are J q̇."""
     z, d = axes(tree, pose)
     moves = tree.above[place.node] if place.node >= 0 else np.zeros(len(tree.parent))

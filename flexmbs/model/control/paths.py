@@ -155,7 +155,7 @@ class DeclaredPath(Declaration, Path, section="paths"):
     """Path that a model file can hold."""
 
 
-class MadePath(Path):
+class ComputedPath(Path):
     """Path computed by its constructor from another one, ``made``, which model files hold
     instead."""
 

@@ -8,19 +8,19 @@ import numpy as np
 from flexmbs.model.frames import FrameRef
 
 
-class Place(NamedTuple):
+class NodePose(NamedTuple):
     """Pose fixed on a node (−1 for the ground): x = R x' + o."""
 
     node: int
     R: np.ndarray  # (3, 3)
     x: np.ndarray  # (3,)
 
-    def then(self, R: np.ndarray, x: np.ndarray) -> "Place":
+    def then(self, R: np.ndarray, x: np.ndarray) -> "NodePose":
         """This pose followed by a constant pose."""
-        return Place(self.node, self.R @ R, self.x + self.R @ x)
+        return NodePose(self.node, self.R @ R, self.x + self.R @ x)
 
 
-class Coordinate(NamedTuple):
+class TreeCoordinate(NamedTuple):
     """Coordinate of a joint, by its index."""
 
     joint: str
@@ -37,14 +37,14 @@ class TreeRotors(NamedTuple):
     spin: np.ndarray
 
 
-class Tree(NamedTuple):
+class RigidTree(NamedTuple):
     """Tree of n axes, each parent before its children; lengths in m, masses in kg.
 
     above[m, k] = 1 if axis k moves node m.
 
     """
 
-    coordinates: tuple[Coordinate, ...]
+    coordinates: tuple[TreeCoordinate, ...]
     parent: np.ndarray  # (n,) node that supports the axis, −1 for the ground
     above: np.ndarray  # (n, n)
     R: np.ndarray  # (n, 3, 3) pose of the axis' frame in its parent node
@@ -59,5 +59,5 @@ class Tree(NamedTuple):
     inertia: np.ndarray  # (n, 3, 3) about the node, node axes
     gravity: np.ndarray  # (3,)
     rotors: TreeRotors
-    frames: Mapping[FrameRef, Place]
+    frames: Mapping[FrameRef, NodePose]
     before: Mapping[str, str]  # body → its supporting body

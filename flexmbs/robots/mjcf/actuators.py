@@ -15,13 +15,13 @@ from flexmbs.errors import InputError
 from flexmbs.model.actuators import AffineActuator
 from flexmbs.model.forces import FrameForce, JointTorque, Transmission
 from flexmbs.model.laws import Constant, TimeLaw, time_law
-from flexmbs.robots.import_result import Report, free_name
+from flexmbs.robots.import_result import ImportReport, free_name
 from flexmbs.robots.mjcf.document import ACTUATORS, Defaults
-from flexmbs.robots.mjcf.model_builder import Draft
+from flexmbs.robots.mjcf.model_builder import ModelBuilder
 from flexmbs.robots.mjcf.tree import FREEDOMS
-from flexmbs.robots.mjcf.values import Given, counts
+from flexmbs.robots.mjcf.values import ElementValues, counts
 from flexmbs.robots.urdf_read import item_name
-from flexmbs.robots.xml_tree import Element
+from flexmbs.robots.xml_tree import XmlElement
 
 LAGS = ("filter", "filterexact")
 TARGETS = ("joint", "jointinparent", "tendon", "site", "cranksite", "body")
@@ -39,7 +39,7 @@ class Gains:
         self.gain_kind, self.bias_kind, self.dynamics = "fixed", "none", "none"
         self.dampratio, self.inherited, self.other = False, 0.0, ""
 
-    def taken(self, given: Given) -> "Gains":
+    def taken(self, given: ElementValues) -> "Gains":
         """Gains updated by the attributes of an actuator element."""
         self.kind = given.element.tag
         self.inherited = given.number("inheritrange", self.inherited)
@@ -50,7 +50,7 @@ class Gains:
             shape(given)
         return self
 
-    def _general(self, given: Given) -> None:
+    def _general(self, given: ElementValues) -> None:
         self.gain_kind, self.bias_kind = (
             given.text("gaintype", self.gain_kind),
             given.text("biastype", self.bias_kind),
@@ -61,10 +61,10 @@ class Gains:
         )
         self.lag = float(_three(given, "dynprm", np.array([self.lag or 1.0, 0.0, 0.0]))[0])
 
-    def _motor(self, given: Given) -> None:
+    def _motor(self, given: ElementValues) -> None:
         pass
 
-    def _position(self, given: Given) -> None:
+    def _position(self, given: ElementValues) -> None:
         kp = given.number("kp", self.gain[0])
         self.gain[0], self.bias[1] = kp, -kp
         if "kv" in given:
@@ -77,11 +77,11 @@ class Gains:
             self.dynamics = "filterexact" if self.lag > 0.0 else "none"
         self.bias_kind = "affine"
 
-    def _velocity(self, given: Given) -> None:
+    def _velocity(self, given: ElementValues) -> None:
         kv = given.number("kv", self.gain[0])
         self.gain[0], self.bias[2], self.bias_kind = kv, -kv, "affine"
 
-    def _damper(self, given: Given) -> None:
+    def _damper(self, given: ElementValues) -> None:
         self.gain = np.array([0.0, 0.0, -given.number("kv", -self.gain[2])])
         self.gain_kind = "affine"
 
@@ -106,7 +106,9 @@ class Gains:
         return ""
 
 
-def gains_of(classes: Sequence[Sequence[Element]], element: Element, report: Report) -> Gains:
+def gains_of(
+    classes: Sequence[Sequence[XmlElement]], element: XmlElement, report: ImportReport
+) -> Gains:
     """Gains of an actuator with the defaults of its classes, outermost first.
 
     <general> inherits from its class whichever element set the values; a shortcut inherits from the
@@ -118,9 +120,11 @@ def gains_of(classes: Sequence[Sequence[Element]], element: Element, report: Rep
     for defaults in classes:
         state = deepcopy(states[0]) if states else Gains()
         for each in defaults:
-            state = _begun(each.tag, [state, *states]).taken(Given(each, each.attributes, report))
+            state = _begun(each.tag, [state, *states]).taken(
+                ElementValues(each, each.attributes, report)
+            )
         states.insert(0, state)
-    return _begun(element.tag, states).taken(Given(element, element.attributes, report))
+    return _begun(element.tag, states).taken(ElementValues(element, element.attributes, report))
 
 
 def _begun(kind: str, states: Sequence[Gains]) -> Gains:
@@ -153,15 +157,15 @@ def _of_general(kind: str, state: Gains) -> Gains:
 class Actuator:
     """Gains, gear and ranges, set by the default classes and then by the element itself."""
 
-    def __init__(self, gains: Gains, elements: Sequence[Element], report: Report) -> None:
+    def __init__(self, gains: Gains, elements: Sequence[XmlElement], report: ImportReport) -> None:
         self.gains, self.gear = gains, np.array([1.0, 0.0, 0.0, 0.0, 0.0, 0.0])
         self.ranges: dict[str, tuple[bool | None, np.ndarray | None]] = {
             "ctrl": (None, None),
             "force": (None, None),
         }
-        self.group, self.own = 0, Given(elements[-1], elements[-1].attributes, report)
+        self.group, self.own = 0, ElementValues(elements[-1], elements[-1].attributes, report)
         for element in elements:
-            given = Given(element, element.attributes, report)
+            given = ElementValues(element, element.attributes, report)
             self.gear = given.numbers("gear", tuple(self.gear), 1)
             self.group = int(given.number("group", self.group))
             for key, (limited, bounds) in self.ranges.items():
@@ -181,7 +185,7 @@ class Actuator:
         return float(bounds[0]), float(bounds[1])
 
 
-def _three(given: Given, key: str, old: np.ndarray) -> np.ndarray:
+def _three(given: ElementValues, key: str, old: np.ndarray) -> np.ndarray:
     """First three numbers of an attribute, completed from the previous values."""
     if key not in given:
         return old.copy()
@@ -190,8 +194,8 @@ def _three(given: Given, key: str, old: np.ndarray) -> np.ndarray:
 
 
 def add_actuators(
-    draft: Draft,
-    section: Element,
+    draft: ModelBuilder,
+    section: XmlElement,
     defaults: Defaults,
     commands: Mapping[str, Any],
     start: np.ndarray,
@@ -226,7 +230,12 @@ def add_actuators(
         ]
         why = actuator.gains.why_not() or (f"has {extra[0]}" if extra else "")
         why = why or _attach(
-            draft, actuator, Given(element, element.attributes, draft.report), name, command, off
+            draft,
+            actuator,
+            ElementValues(element, element.attributes, draft.report),
+            name,
+            command,
+            off,
         )
         if why:
             draft.report.note(f"actuator '{name}' {why}")
@@ -238,7 +247,12 @@ def add_actuators(
 
 
 def _attach(
-    draft: Draft, actuator: Actuator, given: Given, name: str, command: TimeLaw, off: set[str]
+    draft: ModelBuilder,
+    actuator: Actuator,
+    given: ElementValues,
+    name: str,
+    command: TimeLaw,
+    off: set[str],
 ) -> str:
     """Add the force of an actuator; return the reason if it is left out, else ""."""
     target = next((key for key in TARGETS if key in given), "")
@@ -266,7 +280,9 @@ def _attach(
     return f"acts on a {target} with refsite" if target == "site" else f"acts on a {target}"
 
 
-def _within(command: TimeLaw, actuator: Actuator, given: Given, draft: Draft) -> TimeLaw:
+def _within(
+    command: TimeLaw, actuator: Actuator, given: ElementValues, draft: ModelBuilder
+) -> TimeLaw:
     """Command, clamped to its range if it is constant."""
     low, high = actuator.range("ctrl", draft.compiler.autolimits)
     inherited, own = actuator.gains.inherited, actuator.ranges["ctrl"][1] is not None
@@ -281,7 +297,7 @@ def _within(command: TimeLaw, actuator: Actuator, given: Given, draft: Draft) ->
 
 
 def _law(
-    actuator: Actuator, draft: Draft, factor: float, command: TimeLaw, ref: float = 0.0
+    actuator: Actuator, draft: ModelBuilder, factor: float, command: TimeLaw, ref: float = 0.0
 ) -> AffineActuator:
     """Law factor · force, with its length factor · q."""
     low, high = actuator.range("force", draft.compiler.autolimits)
@@ -300,7 +316,9 @@ def _law(
     )
 
 
-def _on_joint(draft: Draft, actuator: Actuator, aim: str, name: str, command: TimeLaw) -> str:
+def _on_joint(
+    draft: ModelBuilder, actuator: Actuator, aim: str, name: str, command: TimeLaw
+) -> str:
     found = draft.tree.joint(aim)
     if found is None:
         return f"acts on joint '{aim}', which is not in the file"
@@ -317,7 +335,9 @@ def _on_joint(draft: Draft, actuator: Actuator, aim: str, name: str, command: Ti
     return ""
 
 
-def _on_tendon(draft: Draft, actuator: Actuator, aim: str, name: str, command: TimeLaw) -> str:
+def _on_tendon(
+    draft: ModelBuilder, actuator: Actuator, aim: str, name: str, command: TimeLaw
+) -> str:
     if aim not in draft.tendons:
         return f"acts on tendon '{aim}', which is not a fixed tendon of hinges and slides"
     if factors := draft.tendon(aim):
@@ -332,7 +352,7 @@ def _on_tendon(draft: Draft, actuator: Actuator, aim: str, name: str, command: T
     return ""
 
 
-def _on_site(draft: Draft, actuator: Actuator, aim: str, name: str, command: TimeLaw) -> str:
+def _on_site(draft: ModelBuilder, actuator: Actuator, aim: str, name: str, command: TimeLaw) -> str:
     if aim not in draft.refs or not draft.tree.site(aim):
         return f"acts on site '{aim}', which is not in the file"
     if not isinstance(command, Constant) or actuator.gains.dynamics in LAGS:

@@ -8,9 +8,9 @@ these are idle. Source: MuJoCo documentation, XML reference.
 from collections import Counter
 from collections.abc import Iterator
 
-from flexmbs.robots.import_result import Report
+from flexmbs.robots.import_result import ImportReport
 from flexmbs.robots.mjcf.document import ACTUATORS
-from flexmbs.robots.xml_tree import Element
+from flexmbs.robots.xml_tree import XmlElement
 
 ELSEWHERE = {  # sections for rendering, sensors, sizes and data, or noted as a whole
     "asset",
@@ -136,14 +136,14 @@ UNMOVED = {
 NOTHING = ("", "false", "none", "auto")  # values that do not enable anything
 
 
-def note_unread(root: Element, report: Report) -> None:
+def note_unread(root: XmlElement, report: ImportReport) -> None:
     """Note every attribute that is neither read nor idle, and every unknown element."""
     found = Counter(_unread(root, ""))
     for what, count in found.items():
         report.note(what if count == 1 else f"{what}, {count} times")
 
 
-def _unread(element: Element, around: str) -> Iterator[str]:
+def _unread(element: XmlElement, around: str) -> Iterator[str]:
     kind = f"{element.tag} of {around}" if f"{element.tag} of {around}" in READ else element.tag
     if around == "default" and element.tag == "tendon":
         kind = "fixed"

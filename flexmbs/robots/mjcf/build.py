@@ -9,26 +9,26 @@ import numpy as np
 
 from flexmbs.declaration import shown
 from flexmbs.errors import InputError
-from flexmbs.files.path_policy import reach_of
+from flexmbs.files.path_policy import path_policy_of
 from flexmbs.files.paths import file_path
 from flexmbs.model.argument_checks import checked, checked_kind
 from flexmbs.model.fields import switch
 from flexmbs.model.joints import Joint
-from flexmbs.robots.import_result import Imported, Report
+from flexmbs.robots.import_result import ImportedModel, ImportReport
 from flexmbs.robots.mjcf.actuators import add_actuators
 from flexmbs.robots.mjcf.attributes import note_unread
 from flexmbs.robots.mjcf.document import Defaults, read_document
 from flexmbs.robots.mjcf.equalities import add_equalities, read_tendons
 from flexmbs.robots.mjcf.model_builder import (
-    Draft,
+    ModelBuilder,
     add_gravity_compensation,
     add_joints,
     add_passive,
 )
 from flexmbs.robots.mjcf.tree import read_tree
-from flexmbs.robots.mjcf.values import Given, compiler_of, quaternion_rotation
-from flexmbs.robots.mjcf.visuals import Looks
-from flexmbs.robots.xml_tree import Element, numbers
+from flexmbs.robots.mjcf.values import ElementValues, compiler_of, quaternion_rotation
+from flexmbs.robots.mjcf.visuals import MjcfVisuals
+from flexmbs.robots.xml_tree import XmlElement, numbers
 
 DOWN = (0.0, 0.0, -9.81)
 FLUID = ("density", "viscosity", "wind")
@@ -44,7 +44,7 @@ def from_mujoco(
     limits: bool = False,
     strict: bool = False,
     allow_outside: bool = False,
-) -> Imported:
+) -> ImportedModel:
     """Model from an MJCF file of MuJoCo.
 
     Read are bodies with inertia, given or from geoms; hinges, slides, balls and free joints,
@@ -75,8 +75,8 @@ def from_mujoco(
     path, allow_outside = file_path(path), checked("allow_outside", switch, allow_outside)
     limits, strict = checked("limits", switch, limits), checked("strict", switch, strict)
     given_commands = checked_kind("commands", Mapping, commands or {})
-    reach = reach_of(path, allow_outside=allow_outside)
-    root, report = read_document(path, reach), Report(path)
+    reach = path_policy_of(path, allow_outside=allow_outside)
+    root, report = read_document(path, reach), ImportReport(path)
     compiler, defaults = compiler_of(root, report), Defaults(root, report)
     options = _options(root, report)
     off = {
@@ -89,8 +89,8 @@ def from_mujoco(
     if "passive" in off:  # flag of versions before 3.4
         off |= {"spring", "damper"}
     disabled = {int(each) for each in numbers(options.text("actuatorgroupdisable"))}
-    looks = Looks(root, defaults, report, reach)
-    draft = Draft(read_tree(root, defaults, compiler, looks), compiler, report)
+    looks = MjcfVisuals(root, defaults, report, reach)
+    draft = ModelBuilder(read_tree(root, defaults, compiler, looks), compiler, report)
     for body in draft.tree.bodies:
         add_joints(draft, body)
     for body in draft.tree.bodies:
@@ -121,24 +121,26 @@ def from_mujoco(
             _start(model.joints, draft, key)
         model.cuts = closing
     notes = report.finish(strict=strict)
-    return Imported(
+    return ImportedModel(
         model, draft.coordinates, draft.refs, draft.limits, notes, tuple(draft.tree.visuals)
     )
 
 
-def _elements(root: Element, section: str, tag: str) -> list[Element]:
+def _elements(root: XmlElement, section: str, tag: str) -> list[XmlElement]:
     return [element for each in root.all(section) for element in each.all(tag)]
 
 
-def _options(root: Element, report: Report) -> Given:
+def _options(root: XmlElement, report: ImportReport) -> ElementValues:
     """Attributes of all <option> elements."""
     attributes: dict[str, str] = {}
     for element in root.all("option"):
         attributes |= element.attributes
-    return Given(next(iter(root.all("option")), root), attributes, report)
+    return ElementValues(next(iter(root.all("option")), root), attributes, report)
 
 
-def _note_rest(root: Element, options: Given, draft: Draft, *, limits: bool) -> None:
+def _note_rest(
+    root: XmlElement, options: ElementValues, draft: ModelBuilder, *, limits: bool
+) -> None:
     """Note elements without a counterpart in the model, with their number."""
     report = draft.report
     note_unread(root, report)
@@ -164,7 +166,7 @@ def _note_rest(root: Element, options: Given, draft: Draft, *, limits: bool) -> 
                 report.note(f"actuatorfrcrange of joint '{joint.name}'")
 
 
-def _keyframe(root: Element, wanted: str | int, report: Report) -> Given:
+def _keyframe(root: XmlElement, wanted: str | int, report: ImportReport) -> ElementValues:
     keys = _elements(root, "keyframe", "key")
     names = [each.attributes.get("name", str(k)) for k, each in enumerate(keys)]
     k = names.index(wanted) if wanted in names else wanted
@@ -172,10 +174,10 @@ def _keyframe(root: Element, wanted: str | int, report: Report) -> Given:
         raise InputError(
             f"keyframe: no {shown(wanted)}; the file has: {', '.join(names) or 'none'}"
         )
-    return Given(keys[k], keys[k].attributes, report)
+    return ElementValues(keys[k], keys[k].attributes, report)
 
 
-def _start(joints: dict[str, Joint], draft: Draft, key: Given) -> None:
+def _start(joints: dict[str, Joint], draft: ModelBuilder, key: ElementValues) -> None:
     """Set the initial positions and velocities of a keyframe."""
     every = [(body, joint) for body in draft.tree.bodies for joint in body.joints]
     nq = sum(POSITIONS[joint.kind] for _, joint in every)

@@ -5,10 +5,10 @@ from pathlib import Path
 
 from flexmbs.declaration import close_names, shown
 from flexmbs.errors import InputError
-from flexmbs.files.path_policy import Reach
-from flexmbs.robots.import_result import Report
+from flexmbs.files.path_policy import PathPolicy
+from flexmbs.robots.import_result import ImportReport
 from flexmbs.robots.mjcf.values import ORIENTATIONS
-from flexmbs.robots.xml_tree import Element, read_xml
+from flexmbs.robots.xml_tree import XmlElement, read_xml
 
 INCLUDED = ("mujoco", "mujocoinclude")
 ACTUATORS = (
@@ -28,7 +28,7 @@ ACTUATORS = (
 MAIN = "main"
 
 
-def read_document(path: Path, reach: Reach) -> Element:
+def read_document(path: Path, reach: PathPolicy) -> XmlElement:
     """Root <mujoco> with the content of included files in place of <include>. Raises
     `InputError`."""
     root = read_xml(path)
@@ -40,16 +40,16 @@ def read_document(path: Path, reach: Reach) -> Element:
 class _Includes:
     """Replacement of <include> by the content of its file; a file can be included once."""
 
-    def __init__(self, path: Path, reach: Reach) -> None:
+    def __init__(self, path: Path, reach: PathPolicy) -> None:
         self.reach, self.seen = reach, {path.resolve()}
 
-    def expanded(self, element: Element) -> Element:
-        children: list[Element] = []
+    def expanded(self, element: XmlElement) -> XmlElement:
+        children: list[XmlElement] = []
         for child in element.children:
             children += self._included(child) if child.tag == "include" else [self.expanded(child)]
         return replace(element, children=children)
 
-    def _included(self, element: Element) -> list[Element]:
+    def _included(self, element: XmlElement) -> list[XmlElement]:
         name = element.attributes.get("file", "")
         if not name:
             raise InputError(f"{element.place}: <include>: attribute 'file' is missing")
@@ -75,18 +75,18 @@ class _Includes:
 class Defaults:
     """Attributes by default class; a nested class inherits those of its enclosing class."""
 
-    def __init__(self, root: Element, report: Report) -> None:
+    def __init__(self, root: XmlElement, report: ImportReport) -> None:
         self.report = report
         self.classes: dict[str, dict[str, dict[str, str]]] = {MAIN: {}}
         # outermost class first
-        self.actuators: dict[str, tuple[list[Element], ...]] = {MAIN: ([],)}
+        self.actuators: dict[str, tuple[list[XmlElement], ...]] = {MAIN: ([],)}
         for section in root.all("default"):
             main = section.attributes.get("class", MAIN)
             self.classes.setdefault(main, self.classes[MAIN])
             self.actuators.setdefault(main, self.actuators[MAIN])
             self._fill(main, section)
 
-    def _fill(self, name: str, section: Element) -> None:
+    def _fill(self, name: str, section: XmlElement) -> None:
         known = self.classes[name]
         for element in section.children:
             if element.tag in ACTUATORS:
@@ -106,7 +106,7 @@ class Defaults:
             self.actuators[inner] = (*map(list, self.actuators[name]), [])
             self._fill(inner, nested)
 
-    def of(self, element: Element, around: str, tag: str = "") -> dict[str, str]:
+    def of(self, element: XmlElement, around: str, tag: str = "") -> dict[str, str]:
         """Attributes of an element; its own precede those of its class, or of the enclosing class
         ``around``."""
         return merged(
@@ -114,7 +114,7 @@ class Defaults:
             element.attributes,
         )
 
-    def name_of(self, element: Element, around: str) -> str:
+    def name_of(self, element: XmlElement, around: str) -> str:
         """Default class of an element."""
         name = element.attributes.get("class", around)
         if name in self.classes:

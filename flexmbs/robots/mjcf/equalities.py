@@ -13,11 +13,11 @@ from flexmbs.model.item import CoordinateUse
 from flexmbs.model.joints import Fixed, Spherical
 from flexmbs.model.laws import SpringDamper
 from flexmbs.robots.mjcf.document import MAIN, Defaults
-from flexmbs.robots.mjcf.model_builder import Draft
+from flexmbs.robots.mjcf.model_builder import ModelBuilder
 from flexmbs.robots.mjcf.tree import FREEDOMS, MjBody
-from flexmbs.robots.mjcf.values import Given, Pose, quaternion_rotation
+from flexmbs.robots.mjcf.values import ElementValues, RigidPose, quaternion_rotation
 from flexmbs.robots.urdf_read import item_name
-from flexmbs.robots.xml_tree import Element
+from flexmbs.robots.xml_tree import XmlElement
 
 LINEAR = 2  # coefficients of a linear polynomial
 UNREAD = ("frictionloss", "armature", "limited", "range")  # attributes of tendons that are noted
@@ -38,11 +38,13 @@ class Polynomial:
         return np.array([1.0, -np.polynomial.polynomial.polyval(x[1], slopes)])
 
 
-def read_tendons(draft: Draft, section: Element, defaults: Defaults, off: set[str]) -> None:
+def read_tendons(
+    draft: ModelBuilder, section: XmlElement, defaults: Defaults, off: set[str]
+) -> None:
     """Fixed tendons as factors of the coordinates of hinges and slides, with their springs and
     dampers; other effects are noted."""
     for element in section.children:
-        given = Given(element, defaults.of(element, MAIN, "tendon"), draft.report)
+        given = ElementValues(element, defaults.of(element, MAIN, "tendon"), draft.report)
         name = element.attributes.get("name", "")
         if element.tag != "fixed":
             draft.report.note(f"{element.tag} tendon '{name}'")
@@ -54,7 +56,9 @@ def read_tendons(draft: Draft, section: Element, defaults: Defaults, off: set[st
         ]
         if acts:
             draft.report.note(f"{acts[0]} of tendon '{name}'")
-        parts = [Given(each, each.attributes, draft.report) for each in element.all("joint")]
+        parts = [
+            ElementValues(each, each.attributes, draft.report) for each in element.all("joint")
+        ]
         factors = {each.text("joint"): each.number("coef", 0.0) for each in parts}
         known = [draft.tree.joint(joint) for joint in factors]
         if all(found and FREEDOMS[found[1].kind] == 1 for found in known):
@@ -62,7 +66,7 @@ def read_tendons(draft: Draft, section: Element, defaults: Defaults, off: set[st
             _passive(draft, given, name, off)
 
 
-def _passive(draft: Draft, given: Given, name: str, off: set[str]) -> None:
+def _passive(draft: ModelBuilder, given: ElementValues, name: str, off: set[str]) -> None:
     """Spring and damper of a fixed tendon: −k (L − L₀) − c L̇ on its length; L₀ from the joints'
     springs unless given."""
     stiffness, damping = (
@@ -91,12 +95,12 @@ def _passive(draft: Draft, given: Given, name: str, off: set[str]) -> None:
     draft.add(Transmission(draft.name("forces", item_name(name)), draft.tendon(name), law))
 
 
-def add_equalities(draft: Draft, section: Element, defaults: Defaults) -> list[str]:
+def add_equalities(draft: ModelBuilder, section: XmlElement, defaults: Defaults) -> list[str]:
     """Add joints and couplings of the active constraints; return the names of loop-closing
     joints."""
     closing: list[str] = []
     for k, element in enumerate(section.children):
-        given = Given(element, defaults.of(element, MAIN, "equality"), draft.report)
+        given = ElementValues(element, defaults.of(element, MAIN, "equality"), draft.report)
         if given.switch("active", True) is False:
             continue
         name = item_name(element.attributes.get("name") or f"{element.tag} {k + 1}")
@@ -109,7 +113,7 @@ def add_equalities(draft: Draft, section: Element, defaults: Defaults) -> list[s
     return closing
 
 
-def _closing(draft: Draft, given: Given, name: str) -> list[str]:
+def _closing(draft: ModelBuilder, given: ElementValues, name: str) -> list[str]:
     """Spherical joint (connect) or fixed joint (weld) between two bodies, at their poses for qpos0
     unless given."""
     weld = given.element.tag == "weld"
@@ -127,7 +131,9 @@ def _closing(draft: Draft, given: Given, name: str) -> list[str]:
     return [name]
 
 
-def _sites(draft: Draft, given: Given) -> tuple[tuple[MjBody, Pose], tuple[MjBody, Pose]] | None:
+def _sites(
+    draft: ModelBuilder, given: ElementValues
+) -> tuple[tuple[MjBody, RigidPose], tuple[MjBody, RigidPose]] | None:
     found = [draft.tree.site(given.text(key)) for key in ("site1", "site2")]
     if found[0] is None or found[1] is None:
         given.problem("site1 and site2: both must be sites of the file")
@@ -136,8 +142,8 @@ def _sites(draft: Draft, given: Given) -> tuple[tuple[MjBody, Pose], tuple[MjBod
 
 
 def _bodies(
-    draft: Draft, given: Given, weld: bool
-) -> tuple[tuple[MjBody, Pose], tuple[MjBody, Pose]] | None:
+    draft: ModelBuilder, given: ElementValues, weld: bool
+) -> tuple[tuple[MjBody, RigidPose], tuple[MjBody, RigidPose]] | None:
     first, second = (
         draft.tree.body(given.text("body1")),
         draft.tree.body(given.text("body2", "world")),
@@ -151,22 +157,22 @@ def _bodies(
     relpose = given.numbers("relpose", (0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0))
     if weld:
         # point in body 2; matters for torquescale 0 and for a given pose in body 1
-        at = Pose(np.eye(3), anchor)
+        at = RigidPose(np.eye(3), anchor)
         own = (
-            Pose(quaternion_rotation(relpose[3:]), relpose[:3])
+            RigidPose(quaternion_rotation(relpose[3:]), relpose[:3])
             if relpose[3:].any()
             else between.then(at)
         )
         return (first, own), (second, at)
-    place = Pose(np.eye(3), anchor)
-    return (first, place), (second, Pose(between.R.T, between.R.T @ (anchor - between.o)))
+    place = RigidPose(np.eye(3), anchor)
+    return (first, place), (second, RigidPose(between.R.T, between.R.T @ (anchor - between.o)))
 
 
-def _relative(first: Pose, second: Pose) -> Pose:
-    return Pose(first.R.T @ second.R, first.R.T @ (second.o - first.o))
+def _relative(first: RigidPose, second: RigidPose) -> RigidPose:
+    return RigidPose(first.R.T @ second.R, first.R.T @ (second.o - first.o))
 
 
-def _coupling(draft: Draft, given: Given, name: str) -> None:
+def _coupling(draft: ModelBuilder, given: ElementValues, name: str) -> None:
     """Coupling x₁ = Σ cₖ x₂ᵏ of joints, or of the lengths of fixed tendons, relative to qpos0."""
     kind = given.element.tag
     polynomial = given.numbers("polycoef", (0.0, 1.0, 0.0, 0.0, 0.0), 1)
@@ -199,7 +205,7 @@ def _coupling(draft: Draft, given: Given, name: str) -> None:
     draft.add(LinearCoupling(draft.name("couplings", name), kept, offset=float(polynomial[0])))
 
 
-def _factors(draft: Draft, given: Given, key: str) -> dict[str, float] | None:
+def _factors(draft: ModelBuilder, given: ElementValues, key: str) -> dict[str, float] | None:
     """Factors by joint of a joint or tendon; empty if there is none, None if it has no
     counterpart."""
     aim = given.text(key)
@@ -211,7 +217,7 @@ def _factors(draft: Draft, given: Given, key: str) -> dict[str, float] | None:
     return {aim: 1.0} if found and FREEDOMS[found[1].kind] == 1 else None
 
 
-def _coordinate(draft: Draft, joint: str) -> str:
+def _coordinate(draft: ModelBuilder, joint: str) -> str:
     use: CoordinateUse = draft.coordinates[joint]
     body = draft.tree.joint(joint)
     assert body is not None

@@ -11,14 +11,21 @@ from typing import NamedTuple
 import numpy as np
 
 from flexmbs.declaration import shown
-from flexmbs.robots.mjcf.values import Compiler, Given, Pose, pose_of, rotation_of, turned_z
+from flexmbs.robots.mjcf.values import (
+    Compiler,
+    ElementValues,
+    RigidPose,
+    pose_of,
+    rotation_of,
+    turned_z,
+)
 
 MASSLESS = ("plane", "hfield", "sdf")
 SIZES = {"sphere": 1, "capsule": 2, "cylinder": 2, "ellipsoid": 3, "box": 3}
 LEAST = 1e-15  # kg: a lighter geom or body counts as massless
 
 
-class Lump(NamedTuple):
+class MassProperties(NamedTuple):
     """Mass (kg), centre of mass (m), inertia about it (kg m²) in body axes."""
 
     mass: float
@@ -26,7 +33,7 @@ class Lump(NamedTuple):
     inertia: np.ndarray
 
 
-def explicit(given: Given, compiler: Compiler) -> Lump:
+def explicit(given: ElementValues, compiler: Compiler) -> MassProperties:
     """Mass, position, and principal moments or full matrix of an <inertial> element."""
     mass, com = given.number("mass", 0.0), given.vector("pos")
     if "fullinertia" in given:
@@ -38,10 +45,10 @@ def explicit(given: Given, compiler: Compiler) -> Lump:
         given.problem(
             f"mass: must be >= 0, not {mass:g}" if "mass" in given else "mass: is missing"
         )
-    return Lump(mass, com, R @ J @ R.T)
+    return MassProperties(mass, com, R @ J @ R.T)
 
 
-def of_geom(given: Given, compiler: Compiler, frame: Pose) -> Lump | None:
+def of_geom(given: ElementValues, compiler: Compiler, frame: RigidPose) -> MassProperties | None:
     """Inertia of a geom; None for one without mass or with an unknown shape."""
     kind = given.text("type", "mesh" if "mesh" in given else "sphere")
     mass, density = given.number("mass", -1.0), given.number("density", 1000.0)
@@ -69,10 +76,12 @@ def of_geom(given: Given, compiler: Compiler, frame: Pose) -> Lump | None:
     pose = frame.then(pose)
     volume, moments = _moments(kind, size)
     m = mass if "mass" in given else density * volume
-    return Lump(m, pose.o, pose.R @ np.diag(m * moments) @ pose.R.T)
+    return MassProperties(m, pose.o, pose.R @ np.diag(m * moments) @ pose.R.T)
 
 
-def size_and_pose(given: Given, kind: str, compiler: Compiler) -> tuple[np.ndarray, Pose]:
+def size_and_pose(
+    given: ElementValues, kind: str, compiler: Compiler
+) -> tuple[np.ndarray, RigidPose]:
     """Radii and half lengths of a geom, as required by its type, and its pose."""
     size = given.numbers("size", (0.0, 0.0, 0.0), 1)
     if "fromto" not in given:
@@ -83,12 +92,12 @@ def size_and_pose(given: Given, kind: str, compiler: Compiler) -> tuple[np.ndarr
         given.problem(
             f"fromto: needs two points, and a capsule, cylinder, ellipsoid or box, not a {kind}"
         )
-        return size, Pose(np.eye(3), first)
+        return size, RigidPose(np.eye(3), first)
     half = 0.5 * length
     size = (
         np.array([size[0], half, 0.0]) if SIZES[kind] == 2 else np.array([size[0], size[0], half])
     )
-    return size, Pose(turned_z(first - last), 0.5 * (first + last))
+    return size, RigidPose(turned_z(first - last), 0.5 * (first + last))
 
 
 def _moments(kind: str, size: np.ndarray) -> tuple[float, np.ndarray]:
@@ -114,7 +123,7 @@ def _moments(kind: str, size: np.ndarray) -> tuple[float, np.ndarray]:
     return tube + ends, np.array([across, across, along])
 
 
-def joined(lumps: Sequence[Lump]) -> Lump | None:
+def joined(lumps: Sequence[MassProperties]) -> MassProperties | None:
     """Combined inertia; None without mass."""
     mass = sum(lump.mass for lump in lumps)
     if mass < LEAST:
@@ -124,10 +133,10 @@ def joined(lumps: Sequence[Lump]) -> Lump | None:
     for lump in lumps:
         d = lump.com - com
         inertia += lump.inertia + lump.mass * (d @ d * np.eye(3) - np.outer(d, d))
-    return Lump(mass, com, inertia)
+    return MassProperties(mass, com, inertia)
 
 
-def bounded(lump: Lump, compiler: Compiler) -> Lump:
+def bounded(lump: MassProperties, compiler: Compiler) -> MassProperties:
     """Inertia with the least mass and moments, and physically possible moments, as requested by the
     <compiler> options."""
     mass = max(lump.mass, compiler.least_mass)
@@ -136,5 +145,5 @@ def bounded(lump: Lump, compiler: Compiler) -> Lump:
     if compiler.balance and raised[0] + raised[1] < raised[2]:
         raised = np.full(3, raised.mean())
     if (raised == moments).all():
-        return Lump(mass, lump.com, lump.inertia)
-    return Lump(mass, lump.com, axes @ np.diag(raised) @ axes.T)
+        return MassProperties(mass, lump.com, lump.inertia)
+    return MassProperties(mass, lump.com, axes @ np.diag(raised) @ axes.T)

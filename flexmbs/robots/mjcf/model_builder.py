@@ -16,20 +16,20 @@ from flexmbs.model.item import CoordinateUse
 from flexmbs.model.joints import Chain, Fixed, Free, Joint, Prismatic, Revolute, Spherical
 from flexmbs.model.motions import Ball, FixedTranslation, Motion, Rotate, Slide
 from flexmbs.model.rotors import RotorInertia
-from flexmbs.robots.import_result import Report, add_frame, free_name
-from flexmbs.robots.mjcf.tree import FREEDOMS, MjBody, MjJoint, Tree
-from flexmbs.robots.mjcf.values import Compiler, Pose
+from flexmbs.robots.import_result import ImportReport, add_frame, free_name
+from flexmbs.robots.mjcf.tree import FREEDOMS, BodyTree, MjBody, MjJoint
+from flexmbs.robots.mjcf.values import Compiler, RigidPose
 from flexmbs.robots.urdf_read import item_name
 
 NEAR = 1e-14  # m: closer points are identical up to round-off
 
 
-class Draft:
+class ModelBuilder:
     """Frames by body, and items in the order in which they are added to the model."""
 
-    def __init__(self, tree: Tree, compiler: Compiler, report: Report) -> None:
+    def __init__(self, tree: BodyTree, compiler: Compiler, report: ImportReport) -> None:
         self.tree, self.compiler, self.report = tree, compiler, report
-        self.places: dict[MjBody, tuple[str, Pose]] = {}
+        self.places: dict[MjBody, tuple[str, RigidPose]] = {}
         self.frames: dict[str, dict[str, Frame]] = {GROUND: {}}
         self.items: list[Declaration] = []
         self.used: dict[str, set[str]] = {}
@@ -51,17 +51,17 @@ class Draft:
             self.places[body] = (GROUND, body.pose)
         elif not body.joints and (above[0] == GROUND or body.lump is None):
             self.places[body] = (above[0], above[1].then(body.pose))
-            self.refs[body.name] = self.frame(body, Pose(np.eye(3), np.zeros(3)), body.name)
+            self.refs[body.name] = self.frame(body, RigidPose(np.eye(3), np.zeros(3)), body.name)
         else:
             own = item_name(body.name)
-            self.places[body], self.frames[own] = (own, Pose(np.eye(3), np.zeros(3))), {}
+            self.places[body], self.frames[own] = (own, RigidPose(np.eye(3), np.zeros(3))), {}
             self.refs[body.name] = FrameRef(own)
 
     def stands_alone(self, body: MjBody) -> bool:
         """True if it is a body of the model, not a frame on another body."""
         return body.parent is not None and self.places[body][0] == item_name(body.name)
 
-    def frame(self, body: MjBody, pose: Pose, name: str) -> FrameRef:
+    def frame(self, body: MjBody, pose: RigidPose, name: str) -> FrameRef:
         """Frame at a pose on a body; the body frame itself if they coincide."""
         carrier, place = self.places[body]
         at = place.then(pose)
@@ -112,7 +112,7 @@ class Draft:
         return model
 
 
-def add_joints(draft: Draft, body: MjBody) -> None:
+def add_joints(draft: ModelBuilder, body: MjBody) -> None:
     """Add the joint between a body and its parent, one chain of all its joints; nothing for a frame
     on another body."""
     if not draft.stands_alone(body):
@@ -126,7 +126,7 @@ def add_joints(draft: Draft, body: MjBody) -> None:
     draft.add(_joint(draft, body, name))
 
 
-def _joint(draft: Draft, body: MjBody, name: str) -> Joint:
+def _joint(draft: ModelBuilder, body: MjBody, name: str) -> Joint:
     assert body.parent is not None
     joints = body.joints
     if joints and joints[0].kind == "free":
@@ -136,8 +136,8 @@ def _joint(draft: Draft, body: MjBody, name: str) -> Joint:
         )
     first, last = (joints[0].pos, joints[-1].pos) if joints else (np.zeros(3), np.zeros(3))
     mark = f"{name} joint"
-    parent = draft.frame(body.parent, body.pose.then(Pose(np.eye(3), first)), mark)
-    child = draft.frame(body, Pose(np.eye(3), last), mark)
+    parent = draft.frame(body.parent, body.pose.then(RigidPose(np.eye(3), first)), mark)
+    child = draft.frame(body, RigidPose(np.eye(3), last), mark)
     if not joints:
         return Fixed(name, parent, child)
     if len(joints) > 1:
@@ -163,7 +163,9 @@ def _motions(joints: list[MjJoint]) -> tuple[Motion, ...]:
     return tuple(found)
 
 
-def add_passive(draft: Draft, body: MjBody, joint: MjJoint, off: set[str], *, limits: bool) -> None:
+def add_passive(
+    draft: ModelBuilder, body: MjBody, joint: MjJoint, off: set[str], *, limits: bool
+) -> None:
     """Add springs, dampers, armature, friction and limits of a joint; those in ``off`` are disabled
     in the file."""
     given = joint.given
@@ -200,7 +202,9 @@ def add_passive(draft: Draft, body: MjBody, joint: MjJoint, off: set[str], *, li
         draft.report.note(f"joint '{joint.name}': limit of a ball joint")
 
 
-def _on_coordinate(draft: Draft, body: MjBody, joint: MjJoint, values: dict[str, float]) -> None:
+def _on_coordinate(
+    draft: ModelBuilder, body: MjBody, joint: MjJoint, values: dict[str, float]
+) -> None:
     """Add elements acting on the coordinate of a hinge or slide."""
     on: dict[str, Any] = dict(zip(("joint", "coordinate"), draft.coordinates[joint.name]))
     own = item_name(joint.name)
@@ -229,7 +233,7 @@ def _on_coordinate(draft: Draft, body: MjBody, joint: MjJoint, values: dict[str,
         )
 
 
-def _on_pose(draft: Draft, body: MjBody, joint: MjJoint, values: dict[str, float]) -> None:
+def _on_pose(draft: ModelBuilder, body: MjBody, joint: MjJoint, values: dict[str, float]) -> None:
     """Add elements of a ball or free joint: springs and dampers of equal stiffness about all
     axes."""
     for key in ("armature", "frictionloss"):
@@ -245,21 +249,21 @@ def _on_pose(draft: Draft, body: MjBody, joint: MjJoint, values: dict[str, float
         return
     assert body.parent is not None
     along = float(joint.kind == "free")
-    start = body.pose.then(Pose(np.eye(3), joint.pos * (1.0 - along)))
+    start = body.pose.then(RigidPose(np.eye(3), joint.pos * (1.0 - along)))
     own = f"{joint.name} joint"
     a, b = (
         draft.frame(body.parent, start, own),
-        draft.frame(body, Pose(np.eye(3), joint.pos * (1.0 - along)), own),
+        draft.frame(body, RigidPose(np.eye(3), joint.pos * (1.0 - along)), own),
     )
     k, c = ((along * values[key],) * 3 + (values[key],) * 3 for key in ("spring", "damper"))
     draft.add(Bushing(draft.name("forces", item_name(joint.name)), a, b, k=k, c=c))
 
 
-def add_gravity_compensation(draft: Draft, body: MjBody, gravity: np.ndarray) -> None:
+def add_gravity_compensation(draft: ModelBuilder, body: MjBody, gravity: np.ndarray) -> None:
     """Add the force −gravcomp m g at the centre of mass."""
     share = body.given.number("gravcomp", 0.0)
     if share and body.lump and draft.places[body][0] != GROUND:
-        at = draft.frame(body, Pose(np.eye(3), body.lump.com), f"{body.name} centre of mass")
+        at = draft.frame(body, RigidPose(np.eye(3), body.lump.com), f"{body.name} centre of mass")
         force = -share * body.lump.mass * gravity
         draft.add(
             FrameForce(

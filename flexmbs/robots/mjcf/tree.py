@@ -8,11 +8,19 @@ import numpy as np
 from flexmbs.declaration import shown
 from flexmbs.robots.import_result import WORLD, free_name
 from flexmbs.robots.mjcf.document import MAIN, Defaults
-from flexmbs.robots.mjcf.inertia import Lump, bounded, explicit, joined, of_geom
-from flexmbs.robots.mjcf.values import HERE, Compiler, Given, Pose, counts, pose_of, turned_z
-from flexmbs.robots.mjcf.visuals import Looks
+from flexmbs.robots.mjcf.inertia import MassProperties, bounded, explicit, joined, of_geom
+from flexmbs.robots.mjcf.values import (
+    HERE,
+    Compiler,
+    ElementValues,
+    RigidPose,
+    counts,
+    pose_of,
+    turned_z,
+)
+from flexmbs.robots.mjcf.visuals import MjcfVisuals
 from flexmbs.robots.visual_elements import Visual
-from flexmbs.robots.xml_tree import Element
+from flexmbs.robots.xml_tree import XmlElement
 
 FREEDOMS = {"hinge": 1, "slide": 1, "ball": 3, "free": 6}
 UNREAD = ("replicate", "attach", "composite", "flexcomp")
@@ -27,7 +35,7 @@ class MjJoint(NamedTuple):
     pos: np.ndarray
     axis: np.ndarray
     ref: float
-    given: Given
+    given: ElementValues
     unit: float  # rad of one unit of angle in the file; 1 for lengths
 
     def limited(self, compiler: Compiler) -> bool:
@@ -58,15 +66,15 @@ class MjBody:
 
     name: str
     parent: "MjBody | None"
-    pose: Pose
-    given: Given
+    pose: RigidPose
+    given: ElementValues
     joints: list[MjJoint] = field(default_factory=list)
-    lump: Lump | None = None
+    lump: MassProperties | None = None
     counts: bool = False  # True if its inertia is computed from its geoms
-    sites: dict[str, Pose] = field(default_factory=dict)
+    sites: dict[str, RigidPose] = field(default_factory=dict)
 
     @property
-    def world(self) -> Pose:
+    def world(self) -> RigidPose:
         """Pose in the world at qpos0."""
         return self.pose if self.parent is None else self.parent.world.then(self.pose)
 
@@ -77,7 +85,7 @@ class MjBody:
 
 
 @dataclass(eq=False)
-class Tree:
+class BodyTree:
     """All bodies, each after its parent; the world is ``bodies[0]``. touching: number of geoms that
     can collide."""
 
@@ -97,16 +105,18 @@ class Tree:
             None,
         )
 
-    def site(self, name: str) -> tuple[MjBody, Pose] | None:
+    def site(self, name: str) -> tuple[MjBody, RigidPose] | None:
         """Site with a name, and its body."""
         return next(((body, body.sites[name]) for body in self.bodies if name in body.sites), None)
 
 
-def read_tree(root: Element, defaults: Defaults, compiler: Compiler, looks: Looks) -> Tree:
+def read_tree(
+    root: XmlElement, defaults: Defaults, compiler: Compiler, looks: MjcfVisuals
+) -> BodyTree:
     """Bodies of all <worldbody> elements."""
     report = looks.report
     reader = _TreeReader(defaults, compiler, looks)
-    world = MjBody(WORLD, None, HERE, Given(root, {}, report))
+    world = MjBody(WORLD, None, HERE, ElementValues(root, {}, report))
     reader.tree.bodies.append(world)
     for element in root.all("worldbody"):
         reader.fill(world, element, element.attributes.get("childclass", MAIN), HERE, [])
@@ -114,7 +124,7 @@ def read_tree(root: Element, defaults: Defaults, compiler: Compiler, looks: Look
     return reader.tree
 
 
-def _scale(tree: Tree, compiler: Compiler) -> None:
+def _scale(tree: BodyTree, compiler: Compiler) -> None:
     """Scale masses and inertias to the total mass requested by the file."""
     heavy = [body for body in tree.bodies[1:] if body.lump]
     total = sum(body.lump.mass for body in heavy if body.lump)
@@ -122,27 +132,29 @@ def _scale(tree: Tree, compiler: Compiler) -> None:
         factor = compiler.total_mass / total
         for body in heavy:
             assert body.lump
-            body.lump = Lump(factor * body.lump.mass, body.lump.com, factor * body.lump.inertia)
+            body.lump = MassProperties(
+                factor * body.lump.mass, body.lump.com, factor * body.lump.inertia
+            )
 
 
 class _TreeReader:
     """Reader of bodies, frames, joints, geoms and sites."""
 
-    def __init__(self, defaults: Defaults, compiler: Compiler, looks: Looks) -> None:
+    def __init__(self, defaults: Defaults, compiler: Compiler, looks: MjcfVisuals) -> None:
         self.defaults, self.compiler, self.looks, self.report = (
             defaults,
             compiler,
             looks,
             looks.report,
         )
-        self.tree = Tree([])
+        self.tree = BodyTree([])
         self.names: dict[str, set[str]] = {"body": {WORLD}, "joint": set(), "site": set()}
 
-    def given(self, element: Element, around: str) -> Given:
+    def given(self, element: XmlElement, around: str) -> ElementValues:
         """Element with the attributes of its class."""
-        return Given(element, self.defaults.of(element, around), self.report)
+        return ElementValues(element, self.defaults.of(element, around), self.report)
 
-    def name(self, element: Element, section: str) -> str:
+    def name(self, element: XmlElement, section: str) -> str:
         """Name of an element, or a number; a problem if it is taken."""
         taken = self.names[section]
         name = element.attributes.get("name", "")
@@ -154,7 +166,12 @@ class _TreeReader:
         return name
 
     def fill(
-        self, body: MjBody, element: Element, around: str, frame: Pose, geoms: list[Lump]
+        self,
+        body: MjBody,
+        element: XmlElement,
+        around: str,
+        frame: RigidPose,
+        geoms: list[MassProperties],
     ) -> None:
         """Read the content of a body or <frame>, whose pose in the body is ``frame``; geoms are
         collected in the list."""
@@ -167,7 +184,7 @@ class _TreeReader:
                 )
             elif child.tag == "frame":
                 inner = frame.then(
-                    pose_of(Given(child, child.attributes, self.report), self.compiler)
+                    pose_of(ElementValues(child, child.attributes, self.report), self.compiler)
                 )
                 self.fill(body, child, child.attributes.get("childclass", around), inner, geoms)
             elif child.tag == "body":
@@ -180,9 +197,9 @@ class _TreeReader:
                 given = self.given(child, around)
                 body.sites[self.name(child, "site")] = frame.then(self.site_pose(given))
 
-    def body(self, parent: MjBody, element: Element, around: str, frame: Pose) -> None:
+    def body(self, parent: MjBody, element: XmlElement, around: str, frame: RigidPose) -> None:
         """Read a body with all its content."""
-        given = Given(element, element.attributes, self.report)
+        given = ElementValues(element, element.attributes, self.report)
         around = element.attributes.get("childclass", around)
         if around not in self.defaults.classes:
             self.report.problem(element, f"childclass: there is no default class {shown(around)}")
@@ -195,7 +212,7 @@ class _TreeReader:
         name = self.name(element, "body")
         body = MjBody(name, parent, frame.then(pose_of(given, self.compiler)), given)
         self.tree.bodies.append(body)
-        geoms: list[Lump] = []
+        geoms: list[MassProperties] = []
         inertial = element.first("inertial")
         body.counts = self.compiler.from_geoms is True or (
             self.compiler.from_geoms is None and inertial is None
@@ -203,7 +220,9 @@ class _TreeReader:
         self.fill(body, element, around, HERE, geoms)
         lump = joined(geoms) if body.counts else None
         if lump is None and inertial is not None:
-            lump = explicit(Given(inertial, inertial.attributes, self.report), self.compiler)
+            lump = explicit(
+                ElementValues(inertial, inertial.attributes, self.report), self.compiler
+            )
         if lump and not np.isfinite([lump.mass, *lump.com, *lump.inertia.ravel()]).all():
             self.report.problem(
                 element,
@@ -214,10 +233,12 @@ class _TreeReader:
         if lump or max(self.compiler.least_mass, self.compiler.least_inertia) > 0.0:
             # as MuJoCo does for a body without inertia: as far from the body frame as that is from
             # its parent
-            nothing = Lump(0.0, given.vector("pos"), np.zeros((3, 3)))
+            nothing = MassProperties(0.0, given.vector("pos"), np.zeros((3, 3)))
             body.lump = bounded(lump or nothing, self.compiler)
 
-    def geom(self, body: MjBody, given: Given, frame: Pose, geoms: list[Lump]) -> None:
+    def geom(
+        self, body: MjBody, given: ElementValues, frame: RigidPose, geoms: list[MassProperties]
+    ) -> None:
         """Add the inertia of a geom, if it counts, and its visual."""
         if visual := self.looks.of_geom(body.name, given, frame, self.compiler):
             self.tree.visuals.append(visual)
@@ -231,11 +252,13 @@ class _TreeReader:
         if lump:
             geoms.append(lump)
 
-    def joint(self, body: MjBody, element: Element, around: str, frame: Pose) -> None:
+    def joint(self, body: MjBody, element: XmlElement, around: str, frame: RigidPose) -> None:
         """Read a joint of a body."""
         free = element.tag == "freejoint"
         given = (
-            Given(element, element.attributes, self.report) if free else self.given(element, around)
+            ElementValues(element, element.attributes, self.report)
+            if free
+            else self.given(element, around)
         )
         kind = "free" if free else given.text("type", "hinge")
         if kind not in FREEDOMS:
@@ -267,9 +290,9 @@ class _TreeReader:
                 "remove joints"
             )
 
-    def site_pose(self, given: Given) -> Pose:
+    def site_pose(self, given: ElementValues) -> RigidPose:
         """Pose of a site; a site given by two points is at their midpoint."""
         if "fromto" not in given:
             return pose_of(given, self.compiler)
         first, last = np.split(given.numbers("fromto", (0.0,) * 6), 2)
-        return Pose(turned_z(first - last), 0.5 * (first + last))
+        return RigidPose(turned_z(first - last), 0.5 * (first + last))

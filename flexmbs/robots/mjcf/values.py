@@ -8,8 +8,8 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from flexmbs.declaration import shown
-from flexmbs.robots.import_result import Report
-from flexmbs.robots.xml_tree import Element, numbers
+from flexmbs.robots.import_result import ImportReport
+from flexmbs.robots.xml_tree import XmlElement, numbers
 
 SWITCHES = {"true": True, "false": False, "auto": None, "enable": True, "disable": False}
 UNITS = {"degree": math.pi / 180.0, "radian": 1.0}  # rad of one unit of angle
@@ -17,28 +17,30 @@ ORIENTATIONS = ("quat", "axisangle", "xyaxes", "zaxis", "euler")
 SHORT = 1e-10  # length of the cross product of unit vectors that count as parallel
 
 
-class Pose(NamedTuple):
+class RigidPose(NamedTuple):
     """x = R x' + o."""
 
     R: np.ndarray
     o: np.ndarray
 
-    def then(self, inner: "Pose") -> "Pose":
+    def then(self, inner: "RigidPose") -> "RigidPose":
         """Composition with an inner pose."""
-        return Pose(self.R @ inner.R, self.o + self.R @ inner.o)
+        return RigidPose(self.R @ inner.R, self.o + self.R @ inner.o)
 
     def point(self, x: np.ndarray) -> np.ndarray:
         """Position of a point given in the inner axes."""
         return np.asarray(self.o + self.R @ x)
 
 
-HERE = Pose(np.eye(3), np.zeros(3))
+HERE = RigidPose(np.eye(3), np.zeros(3))
 
 
-class Given:
+class ElementValues:
     """Element with its attributes and those of its default class."""
 
-    def __init__(self, element: Element, attributes: Mapping[str, str], report: Report) -> None:
+    def __init__(
+        self, element: XmlElement, attributes: Mapping[str, str], report: ImportReport
+    ) -> None:
         self.element, self.attributes, self.report = element, attributes, report
 
     def __contains__(self, key: str) -> bool:
@@ -104,13 +106,13 @@ class Compiler(NamedTuple):
     total_mass: float
 
 
-def compiler_of(root: Element, report: Report) -> Compiler:
+def compiler_of(root: XmlElement, report: ImportReport) -> Compiler:
     """Options of all <compiler> elements; the last value of each applies."""
     attributes: dict[str, str] = {}
     elements = root.all("compiler")
     for element in elements:
         attributes |= element.attributes
-    given = Given(elements[-1] if elements else root, attributes, report)
+    given = ElementValues(elements[-1] if elements else root, attributes, report)
     sequence = given.text("eulerseq", "xyz")
     if len(sequence) != 3 or set(sequence) - set("xyzXYZ"):
         given.problem(
@@ -144,12 +146,12 @@ def counts(limited: bool | None, bounds: np.ndarray, autolimits: bool) -> bool:
     return autolimits and bool(bounds[0] < bounds[1]) if limited is None else limited
 
 
-def pose_of(given: Given, compiler: Compiler) -> Pose:
+def pose_of(given: ElementValues, compiler: Compiler) -> RigidPose:
     """Position and orientation of an element."""
-    return Pose(rotation_of(given, compiler), given.vector("pos"))
+    return RigidPose(rotation_of(given, compiler), given.vector("pos"))
 
 
-def rotation_of(given: Given, compiler: Compiler) -> np.ndarray:
+def rotation_of(given: ElementValues, compiler: Compiler) -> np.ndarray:
     """Rotation matrix of the one orientation given."""
     several = [key for key in ORIENTATIONS if key in given]
     if len(several) > 1:
@@ -197,7 +199,7 @@ def _euler(angles: np.ndarray, sequence: str) -> np.ndarray:
     return R
 
 
-def _unit(given: Given, key: str, value: np.ndarray) -> Any:
+def _unit(given: ElementValues, key: str, value: np.ndarray) -> Any:
     length = float(np.linalg.norm(value))
     if length < SHORT:
         given.problem(f"{key}: has zero length; give a direction")

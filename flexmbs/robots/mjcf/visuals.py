@@ -10,14 +10,14 @@ from pathlib import Path
 
 import numpy as np
 
-from flexmbs.files.path_policy import Reach
+from flexmbs.files.path_policy import PathPolicy
 from flexmbs.model.frames import Frame
-from flexmbs.robots.import_result import Report
+from flexmbs.robots.import_result import ImportReport
 from flexmbs.robots.mjcf.document import MAIN, Defaults
 from flexmbs.robots.mjcf.inertia import SIZES, size_and_pose
-from flexmbs.robots.mjcf.values import Compiler, Given, Pose, pose_of
+from flexmbs.robots.mjcf.values import Compiler, ElementValues, RigidPose, pose_of
 from flexmbs.robots.visual_elements import Visual
-from flexmbs.robots.xml_tree import Element
+from flexmbs.robots.xml_tree import XmlElement
 
 # last group of geoms that MuJoCo shows by default; collision meshes are in higher groups
 SHOWN = 2
@@ -25,10 +25,12 @@ SHOWN = 2
 DOUBLED = {"box": (2.0, 2.0, 2.0), "cylinder": (1.0, 2.0), "capsule": (1.0, 2.0)}
 
 
-class Looks:
+class MjcfVisuals:
     """Materials and meshes of a file by name."""
 
-    def __init__(self, root: Element, defaults: Defaults, report: Report, reach: Reach) -> None:
+    def __init__(
+        self, root: XmlElement, defaults: Defaults, report: ImportReport, reach: PathPolicy
+    ) -> None:
         self.defaults, self.report, self.reach = defaults, report, reach
         compiler = {
             key: value for each in root.all("compiler") for key, value in each.attributes.items()
@@ -41,22 +43,24 @@ class Looks:
             self._mesh(each) for each in self._assets(root, "mesh") if "file" in each
         )
 
-    def _assets(self, root: Element, tag: str) -> Iterator[Given]:
+    def _assets(self, root: XmlElement, tag: str) -> Iterator[ElementValues]:
         for section in root.all("asset"):
             for element in section.all(tag):
-                yield Given(element, self.defaults.of(element, MAIN), self.report)
+                yield ElementValues(element, self.defaults.of(element, MAIN), self.report)
 
-    def _mesh(self, given: Given) -> tuple[str, tuple[str, tuple[float, ...]]]:
+    def _mesh(self, given: ElementValues) -> tuple[str, tuple[str, tuple[float, ...]]]:
         file = given.text("file").replace("\\", "/")
         return given.text("name", Path(file).stem), (
             file,
             tuple(given.vector("scale", (1.0, 1.0, 1.0)).tolist()),
         )
 
-    def _colour(self, given: Given) -> tuple[float, ...] | None:
+    def _colour(self, given: ElementValues) -> tuple[float, ...] | None:
         return tuple(given.numbers("rgba", (1.0,) * 4).tolist()) if "rgba" in given else None
 
-    def of_geom(self, body: str, given: Given, frame: Pose, compiler: Compiler) -> Visual | None:
+    def of_geom(
+        self, body: str, given: ElementValues, frame: RigidPose, compiler: Compiler
+    ) -> Visual | None:
         """Visual of a geom; None if it is invisible or of unknown shape."""
         kind = given.text("type", "mesh" if "mesh" in given else "sphere")
         if given.number("group", 0.0) > SHOWN:
@@ -77,7 +81,7 @@ class Looks:
         )
 
     def _of_mesh(
-        self, body: str, given: Given, pose: Pose, colour: tuple[float, ...] | None
+        self, body: str, given: ElementValues, pose: RigidPose, colour: tuple[float, ...] | None
     ) -> Visual | None:
         if given.text("mesh") not in self.meshes:
             return None
@@ -90,5 +94,5 @@ class Looks:
         return Visual(body, "mesh", path, (), scale, _frame(pose), colour)
 
 
-def _frame(pose: Pose) -> Frame:
+def _frame(pose: RigidPose) -> Frame:
     return Frame(pose.o, pose.R)

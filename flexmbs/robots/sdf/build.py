@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 from flexmbs.api.model import Model
 from flexmbs.declaration import shown
 from flexmbs.errors import InputError
-from flexmbs.files.path_policy import reach_of
+from flexmbs.files.path_policy import path_policy_of
 from flexmbs.files.paths import file_path
 from flexmbs.model.argument_checks import checked
 from flexmbs.model.bodies import RigidBody
@@ -23,16 +23,16 @@ from flexmbs.model.item import CoordinateUse
 from flexmbs.model.joints import Chain, Fixed, Free, Joint, Prismatic, Revolute, Screw, Spherical
 from flexmbs.model.motions import Rotate
 from flexmbs.model.rotors import RotorInertia
-from flexmbs.robots.import_result import WORLD, Imported, Report, add_frame, free_name
-from flexmbs.robots.mjcf.inertia import Lump
-from flexmbs.robots.mjcf.values import Pose
+from flexmbs.robots.import_result import WORLD, ImportedModel, ImportReport, add_frame, free_name
+from flexmbs.robots.mjcf.inertia import MassProperties
+from flexmbs.robots.mjcf.values import RigidPose
 from flexmbs.robots.sdf.elements import note_unread
-from flexmbs.robots.sdf.scopes import MODEL, Poses, Reader, Scope, sdf_root
+from flexmbs.robots.sdf.scopes import MODEL, Scope, SdfPoses, SdfReader, sdf_root
 from flexmbs.robots.sdf.visuals import visuals_of
 from flexmbs.robots.urdf_elements import RATIO, ROTOR
 from flexmbs.robots.urdf_read import item_name
 from flexmbs.robots.visual_elements import Visual
-from flexmbs.robots.xml_tree import Element
+from flexmbs.robots.xml_tree import XmlElement
 
 DOWN = (0.0, 0.0, -9.8)  # default of the specification
 AXES = {
@@ -55,7 +55,7 @@ def from_sdf(
     strict: bool = False,
     allow_outside: bool = False,
     package_path: str | Path | Iterable[str | Path] = (),
-) -> Imported:
+) -> ImportedModel:
     """Model from an SDF file (SDFormat 1.5 or later) with one world or one model.
 
     Read are links with inertia; joints of types fixed, ball, revolute, continuous, prismatic,
@@ -86,8 +86,10 @@ def from_sdf(
     """
     path, allow_outside = file_path(path), checked("allow_outside", switch, allow_outside)
     limits, strict = checked("limits", switch, limits), checked("strict", switch, strict)
-    root, report = sdf_root(path), Report(path)
-    reader = Reader(report, reach_of(path, allow_outside=allow_outside, package_path=package_path))
+    root, report = sdf_root(path), ImportReport(path)
+    reader = SdfReader(
+        report, path_policy_of(path, allow_outside=allow_outside, package_path=package_path)
+    )
     tops = [*root.all("world"), *root.all("model")]
     if len(tops) != 1:
         raise InputError(f"{root.place}: must have one <world> or <model>, not {len(tops)}")
@@ -108,7 +110,7 @@ def from_sdf(
     )
     notes = report.finish(strict=strict)
     assert model is not None
-    return Imported(
+    return ImportedModel(
         model, builder.joints, builder.refs, builder.limits, notes, tuple(builder.visuals)
     )
 
@@ -123,12 +125,12 @@ class _Builder:
     """Bodies, joints and forces of all scopes."""
 
     def __init__(
-        self, reader: Reader, report: Report, gravity: np.ndarray, *, limits: bool
+        self, reader: SdfReader, report: ImportReport, gravity: np.ndarray, *, limits: bool
     ) -> None:
         self.reader, self.report, self.gravity, self.with_limits = reader, report, gravity, limits
-        self.poses = Poses(reader)
+        self.poses = SdfPoses(reader)
         # by item name, with their poses in the world
-        self.bodies: dict[str, tuple[Lump, Pose]] = {}
+        self.bodies: dict[str, tuple[MassProperties, RigidPose]] = {}
         self.frames: dict[str, dict[str, Frame]] = {GROUND: {}}
         self.refs: dict[str, FrameRef] = {}
         self.joints: dict[str, CoordinateUse] = {}
@@ -136,7 +138,7 @@ class _Builder:
         self.visuals: list[Visual] = []
         self.items: list[object] = []
         self.supported: set[str] = set()
-        self.mimics: list[tuple[Scope, str, Element]] = []
+        self.mimics: list[tuple[Scope, str, XmlElement]] = []
         self.single: set[str] = set()
 
     def place(self, scope: Scope) -> None:
@@ -162,14 +164,14 @@ class _Builder:
                     FrameForce(f"{own} without gravity", at, force=tuple(-mass * self.gravity))
                 )
 
-    def _inertia(self, link: Element, name: str) -> Lump:
+    def _inertia(self, link: XmlElement, name: str) -> MassProperties:
         element = link.first("inertial")
         if element is None:
             self.report.note(
                 f"link '{name}' has no <inertial>: 1 kg and 1 kg m² about all axes, as "
                 "in the specification"
             )
-            return Lump(1.0, np.zeros(3), np.eye(3))
+            return MassProperties(1.0, np.zeros(3), np.eye(3))
         if element.attributes.get("auto", "false").lower() in ("true", "1"):
             self.report.problem(
                 element,
@@ -185,7 +187,7 @@ class _Builder:
             self.reader.pose(element.first("pose")),
             np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]),
         )
-        return Lump(number(element, "mass", 1.0), pose.o, pose.R @ J @ pose.R.T)
+        return MassProperties(number(element, "mass", 1.0), pose.o, pose.R @ J @ pose.R.T)
 
     def join(self, scope: Scope) -> None:
         """Add the joints and named frames of a scope."""
@@ -199,14 +201,14 @@ class _Builder:
                     self._frame(body, self.poses.of(scope, name, element), scope.full(name)),
                 )
 
-    def _frame(self, body: str, pose: Pose, name: str) -> FrameRef:
+    def _frame(self, body: str, pose: RigidPose, name: str) -> FrameRef:
         """Frame on a body at a pose in the world."""
         if body != GROUND:
             at = self.bodies[body][1]
-            pose = Pose(at.R.T @ pose.R, at.R.T @ (pose.o - at.o))
+            pose = RigidPose(at.R.T @ pose.R, at.R.T @ (pose.o - at.o))
         return FrameRef(body, add_frame(self.frames[body], item_name(name), Frame(pose.o, pose.R)))
 
-    def _body_of(self, scope: Scope, name: str, element: Element, depth: int = 0) -> str | None:
+    def _body_of(self, scope: Scope, name: str, element: XmlElement, depth: int = 0) -> str | None:
         """Body that carries a link or frame; None and a problem if there is none."""
         if name == WORLD:
             return GROUND
@@ -234,7 +236,7 @@ class _Builder:
         self.report.problem(element, f"there is no link or frame {shown(name)}")
         return None
 
-    def _joint(self, scope: Scope, name: str, element: Element) -> None:
+    def _joint(self, scope: Scope, name: str, element: XmlElement) -> None:
         kind, full = element.attributes.get("type", ""), scope.full(name)
         if kind not in AXES:
             self.report.problem(
@@ -277,7 +279,7 @@ class _Builder:
         parent: FrameRef,
         child: FrameRef,
         axes: list[np.ndarray],
-        element: Element,
+        element: XmlElement,
     ) -> Joint:
         if kind == "fixed":
             return Fixed(name, parent, child)
@@ -301,7 +303,7 @@ class _Builder:
             return Chain(name, parent, child, motions=(Rotate(axes[0]), Rotate(axes[1])))
         return (Prismatic if kind == "prismatic" else Revolute)(name, parent, child, axis=axes[0])
 
-    def _axis(self, scope: Scope, joint: Element, tag: str, pose: Pose) -> np.ndarray:
+    def _axis(self, scope: Scope, joint: XmlElement, tag: str, pose: RigidPose) -> np.ndarray:
         """Unit vector of an axis in the joint's frame."""
         axis = joint.first(tag)
         xyz = None if axis is None else axis.first("xyz")
@@ -316,7 +318,7 @@ class _Builder:
             direction = pose.R.T @ self.poses.of(scope, base, joint).R @ direction
         return np.asarray(direction / np.linalg.norm(direction))
 
-    def _rotor(self, element: Element, full: str, own: str, kind: str) -> None:
+    def _rotor(self, element: XmlElement, full: str, own: str, kind: str) -> None:
         """Reflected inertia N² I of a joint, from Drake's extensions."""
         inertia, ratio = (
             self.reader.number(element, key, default)
@@ -331,7 +333,7 @@ class _Builder:
         self.items.append(RotorInertia(own, own, inertia=inertia, ratio=ratio, gyroscopic=False))
 
     def _along(
-        self, scope: Scope, full: str, own: str, k: int, kind: str, axis: Element | None
+        self, scope: Scope, full: str, own: str, k: int, kind: str, axis: XmlElement | None
     ) -> None:
         """Add spring, damper, friction, limits and mimic of one axis."""
         if axis is None:

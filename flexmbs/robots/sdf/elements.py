@@ -8,10 +8,10 @@ controllers. Source: SDFormat specification 1.12.
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from flexmbs.robots.import_result import Report
+from flexmbs.robots.import_result import ImportReport
 from flexmbs.robots.sdf.scopes import Scope
 from flexmbs.robots.urdf_elements import RATIO, ROTOR
-from flexmbs.robots.xml_tree import Element
+from flexmbs.robots.xml_tree import XmlElement
 
 ATTRIBUTES = {  # of the elements that are read
     "name",
@@ -60,7 +60,7 @@ WITHIN = {  # elements that are searched for unknown ones
 NOTHING = ("0", "false", "")
 
 
-def note_unread(scopes: Sequence[Scope], report: Report) -> None:
+def note_unread(scopes: Sequence[Scope], report: ImportReport) -> None:
     """Note every unknown element of models, links and joints."""
     found: Counter[str] = Counter()
     for scope in scopes:
@@ -77,7 +77,7 @@ def note_unread(scopes: Sequence[Scope], report: Report) -> None:
         report.note(what if count == 1 else f"{what}, {count} times")
 
 
-def _unread(element: Element) -> Iterator[str]:
+def _unread(element: XmlElement) -> Iterator[str]:
     kind = "axis" if element.tag == "axis2" else element.tag
     for key in element.attributes:
         if key not in ATTRIBUTES and not key.startswith("xmlns"):

@@ -11,10 +11,10 @@ from scipy.spatial.transform import Rotation
 
 from flexmbs.declaration import close_names, shown
 from flexmbs.errors import InputError
-from flexmbs.files.path_policy import Reach
-from flexmbs.robots.import_result import WORLD, Report
-from flexmbs.robots.mjcf.values import HERE, Pose
-from flexmbs.robots.xml_tree import Element, numbers, read_xml
+from flexmbs.files.path_policy import PathPolicy
+from flexmbs.robots.import_result import WORLD, ImportReport
+from flexmbs.robots.mjcf.values import HERE, RigidPose
+from flexmbs.robots.xml_tree import XmlElement, numbers, read_xml
 
 MODEL, BETWEEN = "__model__", "::"
 DEEPEST = 20  # levels of nested models: a bound for files that include themselves
@@ -25,15 +25,15 @@ class Scope:
     """Name scope: a model or the world. ``prefix``: prepended to the names of its items, "" for the
     outermost model."""
 
-    element: Element
+    element: XmlElement
     prefix: str
     around: "Scope | None"
     static: bool
-    links: dict[str, Element] = field(default_factory=dict)
-    joints: dict[str, Element] = field(default_factory=dict)
-    frames: dict[str, Element] = field(default_factory=dict)
+    links: dict[str, XmlElement] = field(default_factory=dict)
+    joints: dict[str, XmlElement] = field(default_factory=dict)
+    frames: dict[str, XmlElement] = field(default_factory=dict)
     models: dict[str, "Scope"] = field(default_factory=dict)
-    placed: Element | None = None  # <include>, whose pose overrides the pose of the model
+    placed: XmlElement | None = None  # <include>, whose pose overrides the pose of the model
 
     def full(self, name: str) -> str:
         """Name of this scope, unique in the whole file."""
@@ -50,19 +50,19 @@ class Scope:
         return scope, last
 
 
-class Reader:
+class SdfReader:
     """Scopes and values of elements, with their problems."""
 
-    def __init__(self, report: Report, reach: Reach) -> None:
+    def __init__(self, report: ImportReport, reach: PathPolicy) -> None:
         self.report, self.reach = report, reach
 
     def scope(
         self,
-        element: Element,
+        element: XmlElement,
         prefix: str,
         around: Scope | None,
         depth: int = 0,
-        placed: Element | None = None,
+        placed: XmlElement | None = None,
     ) -> Scope:
         """Scope of a model or world, with nested and included models."""
         own = placed if placed is not None and placed.first("static") is not None else element
@@ -97,14 +97,14 @@ class Reader:
         return found
 
     def _nest(
-        self, scope: Scope, element: Element, name: str, placed: Element | None, depth: int
+        self, scope: Scope, element: XmlElement, name: str, placed: XmlElement | None, depth: int
     ) -> None:
         if not name or name in scope.models:
             self.report.problem(element, f"model {shown(name)} needs a unique name; rename it")
             return
         scope.models[name] = self.scope(element, scope.full(name), scope, depth + 1, placed)
 
-    def _included(self, element: Element) -> Element:
+    def _included(self, element: XmlElement) -> XmlElement:
         if element.attributes.get("merge", "false").lower() in ("true", "1"):
             self.report.problem(
                 element,
@@ -135,7 +135,7 @@ class Reader:
             )
         return models[0]
 
-    def switch(self, element: Element, tag: str, default: bool = False) -> bool:
+    def switch(self, element: XmlElement, tag: str, default: bool = False) -> bool:
         """Boolean value of a child (true, false, 1 or 0)."""
         child = element.first(tag)
         if child is None:
@@ -144,7 +144,7 @@ class Reader:
             self.report.problem(child, f"<{tag}>: must be true or false, not {shown(child.text)}")
         return child.text.lower() in ("true", "1")
 
-    def number(self, element: Element | None, tag: str, default: float) -> float:
+    def number(self, element: XmlElement | None, tag: str, default: float) -> float:
         """Number in a child."""
         child = None if element is None else element.first(tag)
         if child is None:
@@ -159,7 +159,7 @@ class Reader:
             self.report.problem(child, f"<{tag}>: {error}")
             return default
 
-    def vector(self, child: Element, count: int) -> np.ndarray:
+    def vector(self, child: XmlElement, count: int) -> np.ndarray:
         """Numbers of an element."""
         try:
             return np.array(numbers(child.text, count))
@@ -167,7 +167,7 @@ class Reader:
             self.report.problem(child, f"<{child.tag}>: {error}")
             return np.zeros(count)
 
-    def pose(self, child: Element | None) -> Pose:
+    def pose(self, child: XmlElement | None) -> RigidPose:
         """Pose from <pose>: x y z and roll, pitch, yaw about fixed axes, or a quaternion."""
         if child is None or not child.text:
             return HERE
@@ -176,13 +176,15 @@ class Reader:
             if not given[3:].any():
                 self.report.problem(child, "<pose>: the quaternion has length zero")
                 return HERE
-            return Pose(Rotation.from_quat(given[3:]).as_matrix(), given[:3])
+            return RigidPose(Rotation.from_quat(given[3:]).as_matrix(), given[:3])
         given = self.vector(child, 6)
         degrees = child.attributes.get("degrees", "false").lower() in ("true", "1")
-        return Pose(Rotation.from_euler("xyz", given[3:], degrees=degrees).as_matrix(), given[:3])
+        return RigidPose(
+            Rotation.from_euler("xyz", given[3:], degrees=degrees).as_matrix(), given[:3]
+        )
 
 
-def sdf_root(path: Path) -> Element:
+def sdf_root(path: Path) -> XmlElement:
     """Root <sdf> of version 1.5 or later. Raises `InputError`."""
     root = read_xml(path)
     if root.tag != "sdf":
@@ -201,15 +203,15 @@ def sdf_root(path: Path) -> Element:
     return root
 
 
-class Poses:
+class SdfPoses:
     """Poses in the world at zero joint coordinates."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: SdfReader) -> None:
         self.reader = reader
-        self.known: dict[tuple[Scope, str], Pose] = {}
+        self.known: dict[tuple[Scope, str], RigidPose] = {}
         self.open: list[tuple[Scope, str]] = []  # poses being evaluated, to detect cycles
 
-    def of(self, scope: Scope, name: str, element: Element) -> Pose:
+    def of(self, scope: Scope, name: str, element: XmlElement) -> RigidPose:
         """Pose of a link, joint, frame, nested model (by its name), the model itself, or the
         world."""
         if name == WORLD:
@@ -227,7 +229,7 @@ class Poses:
             self.open.pop()
         return self.known[key]
 
-    def _found(self, scope: Scope, name: str, element: Element) -> Pose:
+    def _found(self, scope: Scope, name: str, element: XmlElement) -> RigidPose:
         if name == MODEL:
             return self._model(scope)
         if name in scope.models:
@@ -241,12 +243,12 @@ class Poses:
             f"{element.place}: there is no {shown(name)} in {where}; {close_names(name, known)}"
         )
 
-    def _relative(self, scope: Scope, item: Element, default: str) -> Pose:
+    def _relative(self, scope: Scope, item: XmlElement, default: str) -> RigidPose:
         pose = item.first("pose")
         base = (pose.attributes.get("relative_to", "") if pose is not None else "") or default
         return self.of(scope, base, item).then(self.reader.pose(pose))
 
-    def _model(self, scope: Scope) -> Pose:
+    def _model(self, scope: Scope) -> RigidPose:
         """Model frame: its pose in the enclosing scope, through the placement frame if it has
         one."""
         item = (
@@ -277,10 +279,10 @@ class Poses:
         self.known, self.open = {(scope, MODEL): HERE}, []
         inside = self.of(scope, name, scope.element)
         self.known, self.open = kept
-        return given.then(Pose(inside.R.T, -inside.R.T @ inside.o))
+        return given.then(RigidPose(inside.R.T, -inside.R.T @ inside.o))
 
 
-def _carrier(item: Element) -> str:
+def _carrier(item: XmlElement) -> str:
     """Default reference of the pose of a joint or frame."""
     if item.tag == "frame":
         return item.attributes.get("attached_to", "") or MODEL

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from flexmbs.model.frames import Frame
-from flexmbs.robots.mjcf.values import Pose
-from flexmbs.robots.sdf.scopes import Poses, Reader, Scope
+from flexmbs.robots.mjcf.values import RigidPose
+from flexmbs.robots.sdf.scopes import Scope, SdfPoses, SdfReader
 from flexmbs.robots.visual_elements import Visual
-from flexmbs.robots.xml_tree import Element
+from flexmbs.robots.xml_tree import XmlElement
 
 ONE = (1.0, 1.0, 1.0)
 # elements of each shape, with their default values
@@ -26,7 +26,7 @@ SIZES: dict[str, dict[str, tuple[float, ...]]] = {
 
 
 def visuals_of(
-    reader: Reader, poses: Poses, scope: Scope, name: str, link: Pose
+    reader: SdfReader, poses: SdfPoses, scope: Scope, name: str, link: RigidPose
 ) -> Iterator[Visual]:
     """Visuals of a link, with its full name and its pose in the world."""
     for element in scope.links[name.rpartition("::")[2]].all("visual"):
@@ -57,13 +57,15 @@ def visuals_of(
 
 
 def _numbers(
-    reader: Reader, element: Element, tag: str, default: tuple[float, ...]
+    reader: SdfReader, element: XmlElement, tag: str, default: tuple[float, ...]
 ) -> tuple[float, ...]:
     child = element.first(tag)
     return default if child is None else tuple(reader.vector(child, len(default)).tolist())
 
 
-def _place(reader: Reader, poses: Poses, scope: Scope, visual: Element, link: Pose) -> Frame:
+def _place(
+    reader: SdfReader, poses: SdfPoses, scope: Scope, visual: XmlElement, link: RigidPose
+) -> Frame:
     """Pose of a visual in its link; it may be given relative to another frame."""
     child = visual.first("pose")
     pose, base = (
@@ -72,11 +74,11 @@ def _place(reader: Reader, poses: Poses, scope: Scope, visual: Element, link: Po
     )
     if base:
         world = poses.of(scope, base, visual).then(pose)
-        pose = Pose(link.R.T @ world.R, link.R.T @ (world.o - link.o))
+        pose = RigidPose(link.R.T @ world.R, link.R.T @ (world.o - link.o))
     return Frame(pose.o, pose.R)
 
 
-def _colour(reader: Reader, visual: Element) -> tuple[float, ...] | None:
+def _colour(reader: SdfReader, visual: XmlElement) -> tuple[float, ...] | None:
     """Diffuse colour of the material, with the transparency of the visual."""
     material = visual.first("material")
     diffuse = None if material is None else material.first("diffuse")

@@ -44,7 +44,7 @@ from flexmbs.files.reserved_outputs import locked_by
 from flexmbs.integrators.integrator import is_number
 from flexmbs.integrators.run_context import DONE, REACHED, TIME
 from flexmbs.model.function_code import code_digest, contents_named, functions_of
-from flexmbs.results.output_log import OutputLog, Rows, fields_of, read_rows, row_bytes, rows
+from flexmbs.results.output_log import LoggedRows, OutputLog, fields_of, read_rows, row_bytes, rows
 from flexmbs.studies.parameters.fingerprint import FILES, differences, require_same, versions
 from flexmbs.studies.run.run_setup import Prepared
 from flexmbs.system.names import velocity_names
@@ -222,7 +222,7 @@ class OpenFolder:
         record = {"format": FORMAT, "of": mine, "shown": shown, "provenance": provenance()}
         write_text(self.folder / RECORD, json.dumps(record, indent=1) + "\n")
 
-    def _restored(self, ready: Prepared, there: Rows | None) -> int:
+    def _restored(self, ready: Prepared, there: LoggedRows | None) -> int:
         """The state of the checkpoint and the rows before it into the run. Returns the number of
         these.
         """
@@ -270,7 +270,7 @@ class Keeper:
     """
 
     def __init__(
-        self, place: OpenFolder, run: Run, log: OutputLog, there: Rows | None, reached: int
+        self, place: OpenFolder, run: Run, log: OutputLog, there: LoggedRows | None, reached: int
     ) -> None:
         self.place, self.run, self.log, self.there, self.compared = place, run, log, there, reached
         self.state = RunState(run)

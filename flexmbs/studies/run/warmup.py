@@ -32,7 +32,13 @@ from flexmbs.model.bodies import RigidBody
 from flexmbs.model.contacts import JointLimit, SpherePlane
 from flexmbs.model.forces import FrameForce, PointSpring
 from flexmbs.model.joints import Revolute
-from flexmbs.results.histories import Motions, States, energy_history, frames_history, joint_history
+from flexmbs.results.histories import (
+    MotionHistory,
+    StateHistory,
+    energy_history,
+    frame_history,
+    joint_history,
+)
 from flexmbs.results.joints import JointHistories, history_shapes
 from flexmbs.studies.run.simulate import simulate
 from flexmbs.system.compile import Compiled, compile_model
@@ -161,7 +167,10 @@ def _of_start_and_results(
 ) -> tuple[list[tuple[Any, Any]], list[tuple[Any, Any]]]:
     """Kernels that Python calls before a run, and after it."""
     system, row, rows, three = compiled.system, np.zeros(1), np.zeros((1, 1)), np.zeros((1, 1, 1))
-    one, states = Evaluation(*[row] * 6), States(row, rows, rows, rows, rows, rows, three, rows)
+    one, states = (
+        Evaluation(*[row] * 6),
+        StateHistory(row, rows, rows, rows, rows, rows, three, rows),
+    )
     sizes = history_shapes(compiled, 1)
     histories = JointHistories(
         **{
@@ -180,10 +189,7 @@ def _of_start_and_results(
     return begin, [
         energy,
         joints,
-        (
-            frames_history,
-            (system, work, np.zeros(1, np.int64), Motions(row, rows, rows, rows), rows[None]),
-        ),
+        (frame_history, (system, work, 0, MotionHistory(row, rows, rows, rows), rows)),
     ]
 
 

@@ -10,6 +10,7 @@ from flexmbs.dynamics.kinematics import rates
 from flexmbs.errors import InputError
 from flexmbs.initial import analysis_arguments
 from flexmbs.model.frames import FrameRef, frame_ref
+from flexmbs.results.histories import MotionHistory, frame_history
 from flexmbs.results.histories import Motions, frames_history
 from flexmbs.results.state import State
 from flexmbs.studies.states.tangent import cut_rates
@@ -58,8 +59,8 @@ def _frame_rates(state: State, frame: str | FrameRef, velocities: np.ndarray) ->
     frames_history(
         compiled.system,
         state.work(),
-        numbers,
-        Motions(np.full(n, state.t), q, s, np.zeros_like(s)),
+        number,
+        MotionHistory(np.full(n, state.t), q, s, np.zeros_like(s)),
         out,
     )
     return out[0]

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from flexmbs.api.solution import Solution
 from flexmbs.errors import FlexmbsError, MachineError
-from flexmbs.files.append_log import Log, frames
+from flexmbs.files.append_log import AppendLog, frames
 from flexmbs.studies.run.options import asked
 from flexmbs.studies.run.run_setup import RunStart, prepared
 from flexmbs.studies.run.simulate import concluded
@@ -68,7 +68,9 @@ def run_batch(study: Study, cases: Sequence[Case], logs: str, solutions: str) ->
     that takes a worker for dead runs its batch again, perhaps beside it.
     """
     unknown: list[UnknownChannel] = []
-    with closing(Log(Path(f"{logs}-{secrets.token_hex(4)}.log"), 0, kept=study.lasting)) as into:
+    with closing(
+        AppendLog(Path(f"{logs}-{secrets.token_hex(4)}.log"), 0, kept=study.lasting)
+    ) as into:
         for case in cases:
             into.append(json.dumps({"begun": case.digest}).encode())
             into.append(packed_record(recorded(study, case, solutions, unknown)))

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from flexmbs.api.model import Model
 from flexmbs.errors import MachineError
-from flexmbs.files.append_log import Log
+from flexmbs.files.append_log import AppendLog
 from flexmbs.studies.sweeps.batch import Record, packed_record, run_batch
 from flexmbs.studies.sweeps.folder import LOGS, SOLUTIONS, SweepFolder
 from flexmbs.studies.sweeps.named_outputs import UnknownChannel
@@ -210,7 +210,7 @@ class Schedule:
 
     def _fail(self, cases: Sequence[Case], tell: Callable[[Record], None]) -> None:
         """Cases whose workers died are failures. Raises `MachineError`."""
-        log = Log(self.place.folder / LOGS / f"{self.place.next_batch()}-0.log", 0)
+        log = AppendLog(self.place.folder / LOGS / f"{self.place.next_batch()}-0.log", 0)
         try:
             for case in cases:
                 text = (

@@ -30,7 +30,7 @@ from flexmbs.studies.parameters.outputs import WORDS, Wanted
 from flexmbs.studies.sweeps.designs import Design, Grid
 from flexmbs.studies.sweeps.named_outputs import checked_outputs
 from flexmbs.studies.sweeps.ranges import Axis, LogNormal, Normal, Range, axis_of, read_spread
-from flexmbs.toml.document import Collector, Locator, read_document
+from flexmbs.toml.document import Locator, ProblemCollector, read_document
 
 FORMAT = "flexmbs-sweep/1"
 KEYS = ("format", "model", "parameters", "design", "outputs", "run", "parts")
@@ -54,7 +54,7 @@ class StudyFile(NamedTuple):
 
 def read_study(path: Path, *, allow_outside: bool = False, allow_code: bool = False) -> StudyFile:
     """The study in a file. Raises `InputError` with every problem, one line each."""
-    document, notes = read_document(path, "sweep"), Collector()
+    document, notes = read_document(path, "sweep"), ProblemCollector()
     table, locator = document.table, Locator(path.parent, allow_outside, "study")
     notes.attempt((), lambda: _check_keys(table))
     tables = {

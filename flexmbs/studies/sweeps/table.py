@@ -17,7 +17,7 @@ from flexmbs.errors import InputError
 from flexmbs.exports.data_frames import optional
 from flexmbs.files.output import cell, write_text
 from flexmbs.files.paths import file_path
-from flexmbs.report.sweep_page import Cases, sweep_page
+from flexmbs.report.sweep_page import SweepCases, sweep_page
 from flexmbs.studies.sweeps.batch import Record
 from flexmbs.studies.sweeps.folder import RECORD, SOLUTIONS, records_in
 from flexmbs.system.check import FAIL, STATUSES
@@ -176,7 +176,7 @@ class SweepResult:
             failure or next(iter(found), "") for failure, found in zip(self.failure, self.findings)
         ]
         heading = name or (self.folder.resolve().name if self.folder else "Sweep")
-        cases = Cases(
+        cases = SweepCases(
             heading,
             self.parameters,
             self.outputs,

@@ -15,7 +15,7 @@ from skfem.helpers import eye, sym_grad, trace
 from flexmbs.errors import InputError
 from flexmbs.files import plain_hdf5
 from flexmbs.flexible_body.record import FlexibleBodyData
-from flexmbs.results.body_loads import BodyLoads
+from flexmbs.results.body_loads import LoadFactors
 from flexmbs.results.stress import StressPiece, StressView
 from preprocess.body.build import reduce
 from preprocess.body.prestress import Prestress
@@ -248,7 +248,7 @@ def under(body: FlexibleBodyData, **loads: float) -> StressView:
     q = np.linalg.solve(body.K_ff, force)
     rows = body.stress.rows
     piece = StressPiece(
-        body.stress, np.arange(len(rows)), q[None], lambda: BodyLoads(zeta[None], ())
+        body.stress, np.arange(len(rows)), q[None], lambda: LoadFactors(zeta[None], ())
     )
     return StressView("bar", np.zeros(1), rows, body.surface, (piece,))
 
