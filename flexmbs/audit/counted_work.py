@@ -25,7 +25,7 @@ def work_of(compiled: Compiled, evaluations: float) -> float:
 
 def evaluations_in(solution: SolutionData, units: float) -> int:
     """Number of evaluations in so much work, at least one; `UNLIMITED` for a full audit."""
-    return UNLIMITED if full(solution) else max(int(units / work_of(solution.compiled, 1.0)), 1)
+    return UNLIMITED if full(solution) else max(round(units / work_of(solution.compiled, 1.0)), 1)
 
 
 def most_evaluations(solution: SolutionData, cost: float = 1.0) -> int:

@@ -123,3 +123,15 @@ def test_the_limit_is_that_of_the_loop(monkeypatch):
         text = found(fm.simulate(four_bar(), t_end=1.0, step=1e-3), "Second run").found
         reached.append(float(text.split("up to t = ")[1].split(" s")[0]))
     assert np.diff(reached) == pytest.approx(np.diff(reached)[0], abs=4e-3)
+
+
+def test_units_of_work():
+    """By coordinates, or by calls of functions in Python; a full audit has no limit."""
+    options = {"t_end": 0.1, "step": 1e-2}
+    plain, called = (fm.simulate(make(), **options) for make in (oscillator, switched))
+    assert counted_work.evaluations_in(plain, 1.0) == 500_000 // 5  # one velocity
+    assert counted_work.evaluations_in(called, 1.0) == 50_000
+    own = plain.statistics["evaluations"]
+    assert counted_work.most_evaluations(plain, 2.0) == max(200_000, 4 * own)
+    full = fm.simulate(oscillator(), audit="full", **options)
+    assert counted_work.most_evaluations(full) == counted_work.UNLIMITED
