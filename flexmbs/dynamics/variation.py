@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from flexmbs._jit import called, part
-from flexmbs.algebra.small import add, cross, largest, scale
+from flexmbs.algebra.small import add, cross, largest_over, scale
 from flexmbs.dynamics.equations import clear_energies, inward, kinematics, motion_of_bodies
 from flexmbs.dynamics.inertia import inertia_force
 from flexmbs.dynamics.kinematics import displace
@@ -28,7 +28,8 @@ from flexmbs.dynamics.rotors import apply_rotors, rotor_loads
 from flexmbs.system.records import Evaluation
 
 DEPENDENT = 1e-9  # of the length of a row: what is left of a dependent one by round-off
-# m or rad between the points of the differences of fourth order that give D M Δ
+# of displacements that are alike, between the points of the differences of fourth order that give
+# D M Δ
 DISPLACEMENT = 1e-3
 
 
@@ -42,12 +43,13 @@ class Variation(NamedTuple):
     q: np.ndarray  # (nq,)
     gap: np.ndarray  # (nc,) at the end of the step, of cuts along the rows below
     rows: np.ndarray  # (nc, 6) orthonormal basis of the closed directions there
+    sizes: np.ndarray  # (ns,) displacements that are alike
 
 
-def make_variation(nq: int, ns: int, nc: int) -> Variation:
+def make_variation(nq: int, nc: int, sizes: np.ndarray) -> Variation:
     """Zeroed workspace."""
-    z = np.zeros
-    return Variation(z(ns), z(ns), z(ns), z(ns), z(nq), z(nc), z((nc, 6)))
+    z, ns = np.zeros, len(sizes)
+    return Variation(z(ns), z(ns), z(ns), z(ns), z(nq), z(nc), z((nc, 6)), sizes)
 
 
 @part
@@ -176,7 +178,7 @@ def variation(system, work, scratch, points, h, constant, terms):
         d[a] = 0.5 * (other[a] - p[a])
         p[a] += d[a]
     group_terms(system, end.d, p, d, e0, e1)
-    size = largest(speed)
+    size = largest_over(speed, scratch.sizes)
     if size == 0.0:
         return
     # the points of the difference lie at equal distances along the motion, so that its errors do

@@ -11,8 +11,10 @@ from flexmbs.errors import InputError
 from flexmbs.model.chain_twists import chain_twists
 from flexmbs.model.joints import Joint
 from flexmbs.system.compile import Compiled
+from flexmbs.system.sizes import model_size
 
-DEPENDENT = 1e-6  # smallest singular value of C with columns of unit length
+# smallest singular value of C, lengths over the size of the model, with columns of unit length
+DEPENDENT = 1e-6
 NEARLY_DEPENDENT = 0.05  # the same at the end of a run that stopped
 
 
@@ -22,7 +24,7 @@ def dependent_motions(
     """The joints whose motions are (nearly) dependent at the coordinates q and those of cut joints
     β.
     """
-    found = []
+    found, length = [], model_size(compiled)
     for name, place in compiled.places.items():
         if sum(motion.nv > 0 for motion in place.motions) < 2:  # a single motion is independent
             continue
@@ -34,6 +36,7 @@ def dependent_motions(
         )
         nq = sum(motion.nq for motion in place.motions)
         C = chain_twists(place.motions, (beta if cut else q)[at : at + nq])
+        C[:3] /= length
         C = C / np.linalg.norm(C, axis=0)
         if np.linalg.svd(C, compute_uv=False)[-1] < least:
             found.append(compiled.model.joints[name])

@@ -247,7 +247,7 @@ class Run:
             c.exchange,
             c.contact,
             self.events,
-            make_variation(self.facts.nq, self.facts.ns, self.facts.nc),
+            make_variation(self.facts.nq, self.facts.nc, self.facts.sizes),
             self.sampled,
         )
         self.model = equations.FormalismRecords(system, work, self.workspace, c.exchange)
@@ -312,7 +312,7 @@ class Run:
             state.z[:] = start.z
         begin_sampling(self.compiled.system.samplers, self.sampled, state.z)
         self._settle(0.0)
-        c.contact.scale[2] = min(1.0, extent(self.compiled, self.work.motion.x))
+        c.contact.scale[2] = extent(self.compiled, self.work.motion.x)
         c.contact.size[:] = contact_sizes(self.compiled, float(c.contact.scale[2]))
         if len(start.contact):
             self._close_contacts(start.contact)

@@ -2,7 +2,8 @@
 times factors: the same runs.
 
 The motion, the reactions and the status of every check agree. `metamorphic.py first last record`
-runs the models of many seeds, with a line of the record for each.
+runs the models of many seeds, with a line of the record for each (the last one, after counts of it:
+`reports/differential/metamorphic.jsonl`).
 """
 
 import math
