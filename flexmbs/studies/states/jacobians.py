@@ -10,8 +10,7 @@ from flexmbs.dynamics.kinematics import rates
 from flexmbs.errors import InputError
 from flexmbs.initial import analysis_arguments
 from flexmbs.model.frames import FrameRef, frame_ref
-from flexmbs.results.histories import MotionHistory, frame_history
-from flexmbs.results.histories import Motions, frames_history
+from flexmbs.results.histories import MotionHistory, Motions, frame_history, frames_history
 from flexmbs.results.state import State
 from flexmbs.studies.states.tangent import cut_rates
 from flexmbs.system.compile import Compiled
