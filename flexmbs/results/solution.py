@@ -480,11 +480,13 @@ class SolutionData:
             thread = threading.get_ident()
             if thread not in self._scratches:
                 self._scratches[thread] = make_work(self.compiled.system)
-            motions = MotionHistory(self.t, self.q, self.s, self.sd)
-            frame_history(self.compiled.system, self._scratches[thread], number, motions, out)
-            if (len(self._motions) + 1) * out.nbytes <= KEPT_MOTIONS:
-                self._motions[number] = out
-        out = out.copy()  # the view is returned to the user, the original is cached
+            states = MotionHistory(self.t, self.q, self.s, self.sd)
+            frames_history(self.compiled.system, self._scratches[thread], numbers, states, motions)
+            for old in list(self._motions)[: 1 - KEPT_BLOCKS]:
+                self._motions.pop(old, None)
+            self._motions[block] = motions
+        out = motions[number - block * size]
+        out = out.copy()  # views are their owner's
         return FrameMotion(
             out[:, 9:12],
             out[:, :9].reshape(-1, 3, 3),

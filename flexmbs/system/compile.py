@@ -18,8 +18,6 @@ from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.model.bodies import FlexibleBody
 from flexmbs.model.cut_shapes import CutShape
 from flexmbs.model.divided import BodyPieces, in_pieces
-from flexmbs.model.divided import Pieces, in_pieces
-from flexmbs.model.frames import GROUND, FrameRef
 from flexmbs.model.frames import GROUND, FrameRef, frames_used
 from flexmbs.model.model import ModelData
 from flexmbs.model.motions import Motion, PrescribedMotion

@@ -13,7 +13,7 @@ from flexmbs.declaration import shown
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.model.bodies import BodyWithFrames, RigidBody
-from flexmbs.model.functions import MissingFunction, StandIn
+from flexmbs.model.functions import MissingFunction
 from flexmbs.model.model import ModelData
 
 STEP = 1e-3  # of a length of the model, rad or s, of differences of fourth order

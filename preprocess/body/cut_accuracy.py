@@ -99,8 +99,10 @@ def cut_errors(
 
 
 def pieces_damping(bodies: Sequence[FlexibleBodyData]) -> tuple[FloatArray, FloatArray]:
-    """The lowest frequencies (m,) [Hz] of bodies welded at their cuts, held at the reference of the
-    first, and the damping ratios φᵀDφ / 2ω of these modes."""
+    """Lowest frequencies (m,) [Hz] and damping ratios φᵀDφ / 2ω of bodies welded at their cuts.
+
+    The bodies are held at the reference interface of the first.
+    """
     welded = WeldedPieces.of(bodies, poses_of(bodies)).in_modes(FREQUENCIES)
     omega = np.sqrt(np.maximum(np.diag(welded.K), 0.0))
     return omega / (2.0 * np.pi), np.diag(welded.D) / (2.0 * omega)

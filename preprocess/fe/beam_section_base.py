@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from flexmbs.errors import InputError, shown
+from preprocess.elements.structural import names_of
 from preprocess.fe.section_base import Section, check_added_mass
 from preprocess.inputs.argument_checks import floats, instance, number
 
@@ -82,7 +83,7 @@ class BeamSection(Section):
     added_mass: float = 0.0
     line: Literal["centroid", "shear-centre", "origin"] = "centroid"
 
-    elements: ClassVar[tuple[str, ...]] = ("line2", "line3")
+    elements: ClassVar[tuple[str, ...]] = names_of("beam")
     round: ClassVar[bool] = False
     tapers: ClassVar[bool] = True
 

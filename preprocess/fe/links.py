@@ -25,7 +25,14 @@ from flexmbs.flexible_body.components import FloatArray, IntArray
 from preprocess.fe.connection_base import NO_NODES, Connection, ModelNodes, one_node, row_of
 from preprocess.fe.constraints import Dependence
 from preprocess.fe.mass_points import spread
-from preprocess.inputs.argument_checks import checked_arguments, floats, number, vector
+from preprocess.inputs.argument_checks import (
+    checked_arguments,
+    floats,
+    nonzero_vector,
+    not_negative,
+    number,
+    vector,
+)
 from preprocess.mesh.rigid_motion import rigid_motion, rotation_of
 
 # sine of the angle between a spring and the line of its nodes that counts as zero; directions with
@@ -205,17 +212,11 @@ class Spring(Connection):
 
     def __post_init__(self) -> None:
         for option, unit in (("stiffness", "N/m"), ("damping", "N s/m")):
-            if not 0 <= number(getattr(self, option), f"connection: {option}") < np.inf:
-                raise InputError(
-                    f"connection: {option}: {getattr(self, option)!r}; give a number in "
-                    f"{unit} that is not negative"
-                )
-        if (
-            self.direction is not None
-            and not np.linalg.norm(vector(self.direction, "connection: direction")) > 0
-        ):
-            raise InputError(
-                "connection: direction: has zero length; give the direction of the spring"
+            remedy = f"give a number in {unit} that is not negative"
+            not_negative(getattr(self, option), f"connection: {option}", remedy)
+        if self.direction is not None:
+            nonzero_vector(
+                self.direction, "connection: direction", "give the direction of the spring"
             )
 
     def rotating(self, name: str, nodes: ModelNodes) -> IntArray:

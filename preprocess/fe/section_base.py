@@ -5,10 +5,7 @@ from __future__ import annotations
 from abc import ABC
 from typing import ClassVar
 
-import numpy as np
-
-from flexmbs.errors import InputError
-from preprocess.inputs.argument_checks import number
+from preprocess.inputs.argument_checks import not_negative
 
 
 class Section(ABC):
@@ -26,5 +23,4 @@ class Section(ABC):
 
 def check_added_mass(value: float, unit: str) -> None:
     """Raise InputError for a mass per length or area that is negative or not finite."""
-    if not 0 <= number(value, "section: added_mass") < np.inf:
-        raise InputError(f"section: added_mass: {value!r}; give {unit} that are not negative")
+    not_negative(value, "section: added_mass", f"give {unit} that are not negative")

@@ -21,16 +21,12 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
+from preprocess.elements.structural import STRUCTURAL, names_of
 from preprocess.fe.structural_element import Array, Indices
 from preprocess.mesh.checks import SMOOTH
 from preprocess.mesh.shell_edges import FOLD, pairs_within
 
-RINGS = {
-    "tri3": [0, 1, 2],
-    "quad4": [0, 1, 2, 3],
-    "tri6": [0, 3, 1, 4, 2, 5],
-    "quad8": [0, 4, 1, 5, 2, 6, 3, 7],
-}
+RINGS = {name: list(STRUCTURAL[name].ring) for name in names_of("shell")}
 
 
 class ShellFacets(Protocol):

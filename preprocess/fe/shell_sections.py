@@ -24,11 +24,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from flexmbs.errors import InputError, shown
+from preprocess.elements.structural import names_of
 from preprocess.fe.material import Anisotropic, Isotropic, Material, Orthotropic
 from preprocess.fe.nodal_stress import elasticity
 from preprocess.fe.section_base import Section, check_added_mass
 from preprocess.fe.structural_element import PlyData, rotated_stress
-from preprocess.inputs.argument_checks import checked_arguments, floats, number, vector
+from preprocess.inputs.argument_checks import (
+    checked_arguments,
+    floats,
+    nonzero_vector,
+    number,
+    positive,
+)
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -79,7 +86,7 @@ class SurfaceSection(Section):
     added_mass: float
     turn: float = 0.0
     normals: Sequence[tuple[int, int, float, float, float]] = ()
-    elements: ClassVar[tuple[str, ...]] = ("tri3", "quad4", "tri6", "quad8")
+    elements: ClassVar[tuple[str, ...]] = names_of("shell")
 
     @property
     def first_axis(self) -> ArrayLike | None:
@@ -162,10 +169,7 @@ class ShellSection(SurfaceSection):
     kind = "shell"
 
     def __post_init__(self) -> None:
-        if not 0 < number(self.thickness, "section: thickness") < np.inf:
-            raise InputError(
-                f"section: thickness = {self.thickness!r}; give a positive length in m"
-            )
+        positive(self.thickness, "section: thickness", "give a positive length in m")
         self._check_offset()
         rows = (
             floats(self.at_nodes, "section: at_nodes").reshape(-1, 2)
@@ -239,13 +243,9 @@ class LaminateSection(SurfaceSection):
                 f"section: materials: {len(self.materials)} given for {len(rows)} plies; "
                 "give one for each"
             )
-        if (
-            self.orientation is not None
-            and not np.linalg.norm(vector(self.orientation, "section: orientation")) > 0
-        ):
-            raise InputError(
-                "section: orientation: has zero length; give the direction of the first axis"
-            )
+        if self.orientation is not None:
+            remedy = "give the direction of the first axis"
+            nonzero_vector(self.orientation, "section: orientation", remedy)
         if not np.isfinite(number(self.turn, "section: turn")):
             raise InputError(f"section: turn: {self.turn!r}; give an angle in degrees")
         self._check_offset()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pkgutil
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -9,34 +10,26 @@ from typing import Any
 import numpy as np
 
 from flexmbs.errors import InputError
+from preprocess.elements.structural import STRUCTURAL
 from preprocess.fe.beam_section_base import BeamSection
-from preprocess.fe.beams import Beams
-from preprocess.fe.curved_beams import CurvedBeams
 from preprocess.fe.element_groups import Materials, owners_by_block
 from preprocess.fe.freedoms import NONE, Freedoms, Indices
 from preprocess.fe.material import Isotropic, Material
 from preprocess.fe.offset_triangles import offset_triangles
 from preprocess.fe.section_base import Section
 from preprocess.fe.shell_normals import smooth_normals
-from preprocess.fe.shells import Shells
-from preprocess.fe.straight_beams import StraightBeams
 from preprocess.fe.structural_element import StructuralElement
-from preprocess.fe.tapered_beams import TaperedBeams
-from preprocess.fe.trusses import Trusses
 from preprocess.inputs.argument_checks import instance
 from preprocess.mesh.mesh import Mesh
 
 Sections = Section | Mapping[str, Section]
-CLASSES: dict[str, type[StructuralElement]] = {
-    "truss2": Trusses,
-    "line2": StraightBeams,
-    "line3": CurvedBeams,
-    "tri3": Shells,
-    "quad4": Shells,
-    "tri6": Shells,
-    "quad8": Shells,
-}
-TAPERED: dict[str, type[StructuralElement]] = {"line2": TaperedBeams}
+
+
+def element_class(name: str, varies: bool = False) -> Any:
+    """Class of an element type, for sections that vary along it if ``varies``."""
+    own = STRUCTURAL[name]
+    found = (varies and own.varying) or own.formulation
+    return pkgutil.resolve_name(f"preprocess.fe.{found}")
 
 
 def structural_groups(
@@ -63,7 +56,7 @@ def structural_groups(
             _check_material(mesh, name, own)
             rows = np.flatnonzero((owner == both).all(axis=1))
             table = block.connectivity[rows]
-            made: Any = (TAPERED if section.varies else CLASSES).get(name, CLASSES[name])
+            made = element_class(name, section.varies)
             rows_of = name, table, block.ids[rows], mesh.node_ids[table]
             found.append(made(*rows_of, own, freedoms, mesh.nodes[table], section=section))
     return tuple(_on_one_surface(found))
@@ -74,7 +67,7 @@ def _on_one_surface(found: list[Any]) -> list[Any]:
 
     Triangles are moved to their offset.
     """
-    shells = [each for each in found if CLASSES[each.kind] is Shells]
+    shells = [each for each in found if STRUCTURAL[each.kind].family == "shell"]
     normals = dict(zip(map(id, shells), smooth_normals(shells)))
     placed = [
         replace(each, smooth=normals[id(each)]) if id(each) in normals else each for each in found
@@ -90,14 +83,14 @@ def turning_nodes(mesh: Mesh) -> Indices:
     tables = [
         block.connectivity.ravel()
         for name, block in mesh.structural.items()
-        if CLASSES[name].rotates
+        if element_class(name).rotates
     ]
     return np.unique(np.concatenate([NONE, *tables]))
 
 
 def _check_material(mesh: Mesh, name: str, material: Material) -> None:
     """Raise InputError for beams of an anisotropic material, whose axes are those of the mesh."""
-    if issubclass(CLASSES[name], (Beams, Trusses)) and not isinstance(material, Isotropic):
+    if STRUCTURAL[name].family != "shell" and not isinstance(material, Isotropic):
         raise InputError(
             f"{mesh.source}: material: {name} elements need an Isotropic one, not "
             f"{type(material).__name__}"

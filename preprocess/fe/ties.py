@@ -27,7 +27,7 @@ from preprocess.fe.connection_base import NO_NODES, Connection, ModelNodes
 from preprocess.fe.constraints import Dependence
 from preprocess.fe.mass_points import spread
 from preprocess.fe.shell_schemes import SCHEMES
-from preprocess.inputs.argument_checks import checked_arguments, number
+from preprocess.inputs.argument_checks import checked_arguments, positive
 from preprocess.inputs.warning import PreprocessWarning
 from preprocess.mesh.node_regions import Region, region_of
 from preprocess.mesh.rigid_motion import rigid_motion
@@ -76,13 +76,8 @@ class Tie(Connection):
     kind = "tie"
 
     def __post_init__(self) -> None:
-        if (
-            self.tolerance is not None
-            and not 0 < number(self.tolerance, "connection: tolerance") < np.inf
-        ):
-            raise InputError(
-                f"connection: tolerance: {self.tolerance!r}; give a positive distance in m"
-            )
+        if self.tolerance is not None:
+            positive(self.tolerance, "connection: tolerance", "give a positive distance in m")
 
     def rotating(self, name: str, nodes: ModelNodes) -> IntArray:
         return NO_NODES

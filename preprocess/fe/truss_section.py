@@ -8,9 +8,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs.errors import InputError
+from preprocess.elements.structural import names_of
 from preprocess.fe.section_base import Section, check_added_mass
-from preprocess.inputs.argument_checks import checked_arguments, number
+from preprocess.inputs.argument_checks import checked_arguments, positive
 
 CORNERS = 8  # number of corners of the drawn outline of a circle
 
@@ -36,11 +36,10 @@ class TrussSection(Section):
     added_mass: float = 0.0
 
     kind = "truss"
-    elements: ClassVar[tuple[str, ...]] = ("truss2",)
+    elements: ClassVar[tuple[str, ...]] = names_of("truss")
 
     def __post_init__(self) -> None:
-        if not 0 < number(self.area, "section: area") < np.inf:
-            raise InputError(f"section: area = {self.area!r}; give a positive area in m²")
+        positive(self.area, "section: area", "give a positive area in m²")
         check_added_mass(self.added_mass, "kg/m")
 
     @property

@@ -109,6 +109,30 @@ def number(value: Any, what: str) -> float:
     return float(value)
 
 
+def positive(value: Any, what: str, remedy: str) -> float:
+    """One positive finite number. Raises InputError with the remedy."""
+    found = number(value, what)
+    if not 0 < found < math.inf:
+        raise InputError(f"{what} = {shown(value)}; {remedy}")
+    return found
+
+
+def not_negative(value: Any, what: str, remedy: str) -> float:
+    """One finite number that is zero or positive. Raises InputError with the remedy."""
+    found = number(value, what)
+    if not 0 <= found < math.inf:
+        raise InputError(f"{what} = {shown(value)}; {remedy}")
+    return found
+
+
+def nonzero_vector(value: Any, what: str, remedy: str) -> FloatArray:
+    """Vector (3,) with a length. Raises InputError with the remedy."""
+    found = vector(value, what)
+    if not np.linalg.norm(found) > 0:
+        raise InputError(f"{what}: has zero length; {remedy}")
+    return found
+
+
 def integer(value: Any, what: str) -> int:
     """One integer. Raises InputError."""
     if not is_number(value) or not math.isfinite(value) or value != int(value):

@@ -10,6 +10,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
 from preprocess.elements import ELEMENTS
+from preprocess.elements.structural import STRUCTURAL, names_of
 from preprocess.mesh.faces import Faces
 from preprocess.mesh.rigid_motion import rigid_motion
 
@@ -29,7 +30,7 @@ FLAT = 1e-6  # rad, about the square of 0.06°; below, positions rounded to six 
 THICK = 0.02  # thicknesses: rise of an element below which frequencies change by less than 0.5 %
 # between a normal and the mean at a node; beyond, there is a fold
 SMOOTH = np.cos(np.radians(25.0))
-CORNERS = {"tri3": 3, "tri6": 3, "quad4": 4, "quad8": 4}  # of shells
+CORNERS = {name: STRUCTURAL[name].corners for name in names_of("shell")}
 # number of parts above which rigid-body modes are not counted; their matrix has six columns per
 # part
 COUNTED_PARTS = 50

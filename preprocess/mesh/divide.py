@@ -16,7 +16,13 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from flexmbs.errors import InputError, shown
-from preprocess.inputs.argument_checks import checked_arguments, floats, instance, integer, vector
+from preprocess.inputs.argument_checks import (
+    checked_arguments,
+    floats,
+    instance,
+    integer,
+    nonzero_vector,
+)
 from preprocess.mesh.declarations import FileDeclarations
 from preprocess.mesh.distribute_items import distribute_items
 from preprocess.mesh.mesh import ElementBlock, Mesh
@@ -102,11 +108,10 @@ def _direction(along: str | ArrayLike) -> Array:
         raise InputError(
             f"along: is {shown(along)}; give 'x', 'y', 'z' or a direction of three numbers"
         )
-    line = vector(AXES[along] if isinstance(along, str) else along, "along")
-    length = float(np.linalg.norm(line))
-    if not length > 0:
-        raise InputError("along: has zero length; give a direction")
-    return line / length
+    line = nonzero_vector(
+        AXES[along] if isinstance(along, str) else along, "along", "give a direction"
+    )
+    return line / float(np.linalg.norm(line))
 
 
 def _planes(position: Array, pieces: int | None, planes: ArrayLike | None) -> Array:

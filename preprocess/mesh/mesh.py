@@ -12,8 +12,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from flexmbs.errors import InputError, shown
 from preprocess.elements import ELEMENTS
-from preprocess.elements.structural import STRUCTURAL
-from preprocess.inputs.argument_checks import flag, floats, instance, integers, node_indices, vector
+from preprocess.elements.structural import STRUCTURAL, names_of
+from preprocess.inputs.argument_checks import (
+    flag,
+    floats,
+    instance,
+    integers,
+    node_indices,
+    nonzero_vector,
+    vector,
+)
 from preprocess.inputs.warning import PreprocessWarning
 from preprocess.mesh import checks
 from preprocess.mesh.declarations import FileDeclarations
@@ -24,7 +32,8 @@ from preprocess.mesh.shell_edges import nonconforming_edges, overlapping_element
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-FACES = {3: "tri3", 4: "quad4", 6: "tri6", 8: "quad8"}  # by number of nodes
+# shell with the shape of a face, by number of nodes; the first in the table
+FACES = {STRUCTURAL[name].nodes: name for name in reversed(names_of("shell"))}
 USUAL_SIZE = (1e-3, 50.0)  # m: a part in mm read as m, or in m as mm, is outside
 
 
@@ -97,7 +106,8 @@ class Mesh:
         Raises InputError for an unknown element type and for every defect found by `check`.
         """
         instance(elements, Mapping, f"{source}: elements", "connectivities by element type")
-        sizes = {**{name: len(element.nodes) for name, element in ELEMENTS.items()}, **STRUCTURAL}
+        sizes = {name: len(element.nodes) for name, element in ELEMENTS.items()}
+        sizes |= {name: each.nodes for name, each in STRUCTURAL.items()}
         unknown = [name for name in elements if name not in sizes]
         if unknown:
             raise InputError(
@@ -179,13 +189,8 @@ class Mesh:
         tol in m, by default 1e-6 of the mesh size. Raises InputError for a zero normal and if no
         node is within tol.
         """
-        direction, start = vector(normal, "normal"), vector(point, "point")
-        length = np.linalg.norm(direction)
-        if not length > 0:
-            raise InputError(
-                f"plane normal {direction.tolist()} has zero length; give a non-zero vector"
-            )
-        distance = np.abs((self.nodes - start) @ (direction / length))
+        across, start = nonzero_vector(normal, "normal", "give a direction"), vector(point, "point")
+        distance = np.abs((self.nodes - start) @ (across / np.linalg.norm(across)))
         limit = 1e-6 * self.size if tol is None else tol
         nodes = np.flatnonzero(distance <= limit)
         if not len(nodes):
@@ -215,7 +220,7 @@ class Mesh:
             count = min(rows.shape[1], 2 * shape.corners)
             found.setdefault(FACES[count], []).append(rows[:, :count])
         for name, block in self.structural.items():
-            if name in FACES.values():
+            if STRUCTURAL[name].family == "shell":
                 found.setdefault(name, []).append(block.connectivity)
         return {name: np.concatenate(each) for name, each in found.items()}
 

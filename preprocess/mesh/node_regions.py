@@ -12,7 +12,13 @@ from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.components import FloatArray
-from preprocess.inputs.argument_checks import checked_arguments, instance, number, vector
+from preprocess.inputs.argument_checks import (
+    checked_arguments,
+    instance,
+    nonzero_vector,
+    not_negative,
+    vector,
+)
 
 NodeRows = NDArray[np.int64]
 NodeSets = Mapping[str, NDArray[np.int64]]
@@ -69,8 +75,7 @@ class Point(Region):
         if self.radius is None:
             check_distance(np.asarray(self.position, float), nodes, "point")
             return np.array([np.argmin(distance)])
-        if not 0 <= number(self.radius, "radius") < np.inf:
-            raise InputError(f"radius: {self.radius} m; give a non-negative length")
+        not_negative(self.radius, "radius", "give a length in m that is not negative")
         found = np.flatnonzero(distance <= self.radius)
         if not found.size:
             raise InputError(
@@ -103,13 +108,13 @@ class Plane(Region):
     tolerance: float | None = None
 
     def rows(self, nodes: FloatArray, sets: NodeSets) -> NodeRows:
-        normal, point = vector(self.normal, "plane normal"), vector(self.point, "plane point")
-        length = np.linalg.norm(normal)
-        if self.tolerance is not None and not 0 <= number(self.tolerance, "tolerance") < np.inf:
-            raise InputError(f"tolerance: {self.tolerance} m; give a non-negative length")
-        if not length > 0:
-            raise InputError(f"plane normal {self.normal} has zero length; give a direction")
-        distance = np.abs((nodes - point) @ (normal / length))
+        normal, point = (
+            nonzero_vector(self.normal, "plane normal", "give a direction"),
+            vector(self.point, "plane point"),
+        )
+        if self.tolerance is not None:
+            not_negative(self.tolerance, "tolerance", "give a length in m that is not negative")
+        distance = np.abs((nodes - point) @ (normal / np.linalg.norm(normal)))
         size = np.ptp(nodes, axis=0).max()
         found = np.flatnonzero(
             distance <= (1e-6 * size if self.tolerance is None else self.tolerance)

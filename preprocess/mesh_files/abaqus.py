@@ -8,7 +8,7 @@ other keywords are skipped, and omitted couplings and masses are reported.
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +18,7 @@ from flexmbs.errors import InputError
 from preprocess.mesh.declarations import FileDeclarations
 from preprocess.mesh_files.abaqus_assembly import (
     AbaqusContent,
+    Rows,
     add_instance,
     instance_motion,
     number_apart,
@@ -37,7 +38,7 @@ JOIN, MASS = (
     "declare couplings as interfaces, merge the nodes of bonded parts",
     "attach such masses with PointMass",
 )
-LEFT_OUT = dict.fromkeys(
+OMITTED = dict.fromkeys(
     (
         "TIE",
         "COUPLING",
@@ -64,84 +65,146 @@ OF_MESH = (*KEYWORDS, "PART", "INSTANCE")
 MESH = (*OF_MESH, "END PART", "END INSTANCE", *GENERATORS)
 
 
-def read_abaqus(path: Path, structural: bool = False, *, allow_outside: bool = False) -> RawMesh:
-    """Raw mesh of an input file.
+Motion = tuple[Array, Array]
+AT_REST: Motion = (np.eye(3), np.zeros(3))  # rotation and translation of an instance
 
-    Raises InputError with the line for anything malformed or unsupported.
+
+@dataclass
+class _InputFile:
+    """Content of a file read so far.
+
+    open: content, name of the instance ("" for a part) and its motion, of the model and of the part
+    or instance that is open; omitted: number of blocks by description and remedy.
     """
-    model, parts = AbaqusContent(structural=structural), dict[str, AbaqusContent]()
-    stack: list[tuple[AbaqusContent, str, tuple[Array, Array]]] = [
-        (model, "", (np.eye(3), np.zeros(3)))
-    ]
-    left: Counter[tuple[str, str]] = Counter()
-    deck = Deck()
-    for keyword, given, line, rows, table in keyword_blocks(path, allow_outside):
-        left_out = None if structural else _omission(keyword, given, len(rows))
-        checked = not left_out and (keyword in OF_MESH or (structural and not deck.ended))
+
+    structural: bool
+    parts: dict[str, AbaqusContent] = field(default_factory=dict)
+    open: list[tuple[AbaqusContent, str, Motion]] = field(default_factory=list)
+    omitted: Counter[tuple[str, str]] = field(default_factory=Counter)
+    deck: Deck = field(default_factory=Deck)
+
+    def __post_init__(self) -> None:
+        self.open.append((AbaqusContent(structural=self.structural), "", AT_REST))
+
+    def add(
+        self, keyword: str, given: dict[str, str], line: str, rows: Rows, table: Array | None
+    ) -> None:
+        """Add a keyword block. Raises InputError with the line for anything unsupported."""
+        omitted = None if self.structural else _omission(keyword, given, len(rows))
+        if omitted is not None:
+            self.omitted[omitted[:2]] += omitted[2]
+            return
+        checked = keyword in OF_MESH or (self.structural and not self.deck.ended)
         options = known_options(keyword, given, line) if checked else given
-        if left_out is not None:
-            left[left_out[:2]] += left_out[2]
-        elif keyword == "PART":
-            name = _name(options, line, keyword).upper()
-            parts[name] = part = AbaqusContent(structural=structural)
-            stack.append((part, "", stack[0][2]))
-            deck.begin(name)
-        elif keyword == "INSTANCE":
-            name, part_name = _name(options, line, keyword), options.get("PART", "").upper()
-            if part_name not in parts:
-                raise error_at(
-                    line,
-                    f"*INSTANCE '{name}' is of part '{part_name}', which does not exist; "
-                    f"the parts are: {', '.join(parts)}",
-                )
-            stack.append((parts[part_name].copy(), name, instance_motion(rows)))
-            deck.sections.place(part_name, name, stack[-1][2][0])
-            deck.begin(f"instance {name}")
-        elif keyword in ("END PART", "END INSTANCE"):
-            if len(stack) == 1:
-                raise error_at(line, f"*{keyword} without its start")
-            reading, name, motion = stack.pop()
-            if keyword == "END INSTANCE":
-                add_instance(stack[-1][0], name, reading, motion)
-                deck.sections.place(f"instance {name}", name, motion[0])
-            deck.begin("")
+        if keyword in NESTING:
+            NESTING[keyword](self, options, line, rows)
         elif keyword in KEYWORDS:
-            reading = stack[-1][0]
-            if keyword == "NODE" and reading.shifts and not reading.own[0]:
-                number_apart(reading)
-            if table is not None:
-                TABLES[keyword](reading, options, line, table)
-            KEYWORDS[keyword](reading, options, line, rows)
+            self._add_to_mesh(keyword, options, line, rows, table)
         elif keyword in GENERATORS:
             raise error_at(
                 line,
                 f"*{keyword} is not supported: it generates nodes or elements; export the full "
                 "mesh",
             )
-        elif structural:
-            deck.add(keyword, options, line, rows)
+        elif self.structural:
+            self.deck.add(keyword, options, line, rows)
         elif near := similar_keyword(keyword, MESH):
             raise error_at(
                 line, f"*{keyword} is not known; did you mean *{near}? Remove it otherwise"
             )
-    if not model.shifts and len(parts) == 1 and not model.nodes:
-        (model,) = parts.values()
-    if not model.nodes:
-        raise InputError(f"{path}: has no *NODE block; expected an Abaqus input file")
-    notices = tuple(f"{n} {what} omitted; {remedy}" for (what, remedy), n in sorted(left.items()))
+
+    def _add_to_mesh(
+        self, keyword: str, options: dict[str, str], line: str, rows: Rows, table: Array | None
+    ) -> None:
+        reading = self.open[-1][0]
+        # nodes of the assembly after its instances: their numbers may be those of instances
+        if keyword == "NODE" and reading.shifts and not reading.own[0]:
+            number_apart(reading)
+        if table is not None:
+            TABLES[keyword](reading, options, line, table)
+        KEYWORDS[keyword](reading, options, line, rows)
+
+    def begin_part(self, options: dict[str, str], line: str, rows: Rows) -> None:
+        """Open a part."""
+        name = _name(options, line, "PART").upper()
+        self.parts[name] = AbaqusContent(structural=self.structural)
+        self.open.append((self.parts[name], "", AT_REST))
+        self.deck.begin(name)
+
+    def begin_instance(self, options: dict[str, str], line: str, rows: Rows) -> None:
+        """Open an instance of a part. Raises InputError for a part that does not exist."""
+        name, part = _name(options, line, "INSTANCE"), options.get("PART", "").upper()
+        if part not in self.parts:
+            raise error_at(
+                line,
+                f"*INSTANCE '{name}' is of part '{part}', which does not exist; "
+                f"the parts are: {', '.join(self.parts)}",
+            )
+        motion = instance_motion(rows)
+        self.open.append((self.parts[part].copy(), name, motion))
+        self.deck.sections.place(part, name, motion[0])
+        self.deck.begin(f"instance {name}")
+
+    def end_part(self, options: dict[str, str], line: str, rows: Rows) -> None:
+        """Close a part. Raises InputError if none is open."""
+        self._close("END PART", line)
+        self.deck.begin("")
+
+    def end_instance(self, options: dict[str, str], line: str, rows: Rows) -> None:
+        """Add the open instance to the model. Raises InputError if none is open."""
+        reading, name, motion = self._close("END INSTANCE", line)
+        add_instance(self.open[-1][0], name, reading, motion)
+        self.deck.sections.place(f"instance {name}", name, motion[0])
+        self.deck.begin("")
+
+    def _close(self, keyword: str, line: str) -> tuple[AbaqusContent, str, Motion]:
+        if len(self.open) == 1:
+            raise error_at(line, f"*{keyword} without its start")
+        return self.open.pop()
+
+    def model(self, path: Path) -> AbaqusContent:
+        """Model, or the part of a file with one part and no instance. Raises InputError."""
+        model = self.open[0][0]
+        if not model.shifts and len(self.parts) == 1 and not model.nodes:
+            (model,) = self.parts.values()
+        if not model.nodes:
+            raise InputError(f"{path}: has no *NODE block; expected an Abaqus input file")
+        return model
+
+
+NESTING = {
+    "PART": _InputFile.begin_part,
+    "INSTANCE": _InputFile.begin_instance,
+    "END PART": _InputFile.end_part,
+    "END INSTANCE": _InputFile.end_instance,
+}
+
+
+def read_abaqus(path: Path, structural: bool = False, *, allow_outside: bool = False) -> RawMesh:
+    """Raw mesh of an input file.
+
+    Raises InputError with the line for anything malformed or unsupported.
+    """
+    content = _InputFile(structural)
+    for block in keyword_blocks(path, allow_outside):
+        content.add(*block)
+    model, deck = content.model(path), content.deck
     if not structural:
-        return _raw(path, with_plain_names(model), notices, None)
+        return _raw(path, with_plain_names(model), _notices(content.omitted), None)
     deck.complete(model, path)
-    deck.sections.of_abaqus = bool(parts)  # CalculiX has none
-    notices = tuple(f"{n} {what} omitted; {why}" for (what, why), n in sorted(deck.notes.items()))
-    return _raw(path, with_plain_names(model), notices, deck)
+    deck.sections.of_abaqus = bool(content.parts)  # CalculiX has none
+    return _raw(path, with_plain_names(model), _notices(deck.notes), deck)
+
+
+def _notices(found: Counter[tuple[str, str]]) -> tuple[str, ...]:
+    return tuple(f"{n} {what} omitted; {remedy}" for (what, remedy), n in sorted(found.items()))
 
 
 def _omission(keyword: str, options: dict[str, str], count: int) -> tuple[str, str, int] | None:
     """Description, remedy and count of a block that is reported as omitted; None for all others."""
     kind = options.get("TYPE", "").upper()
-    if keyword in LEFT_OUT:
-        return f"*{keyword}", LEFT_OUT[keyword], 1
+    if keyword in OMITTED:
+        return f"*{keyword}", OMITTED[keyword], 1
     if keyword == "ELEMENT" and kind in MASS_TYPES:
         return f"{kind} elements", MASS, count
     if keyword == "SURFACE" and (kind not in ("", "ELEMENT", "NODE") or "CROP" in options):

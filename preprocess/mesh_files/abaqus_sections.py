@@ -24,6 +24,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from preprocess.elements.structural import STRUCTURAL
 from preprocess.mesh.declarations import Items
 from preprocess.mesh_files.abaqus_assembly import AbaqusContent, Rows, split
 from preprocess.mesh_files.abaqus_blocks import error_at
@@ -40,6 +41,9 @@ DEFAULT_AXIS = [0.0, 0.0, -1.0]  # of beams
 SAME = 1e-6
 SOLID = ("SOLID SECTION", "SOLIDSECTION")
 PLACES = ("CENTROID", "SHEAR CENTER")
+# of cell types, by meshio's name
+FAMILIES = {each.meshio_name: each.family for each in STRUCTURAL.values()}
+SHELLS = {kind for kind, family in FAMILIES.items() if family == "shell"}
 
 
 @dataclass(frozen=True)
@@ -168,8 +172,8 @@ class AbaqusSections:
                     )
                 sections[name], material = self._laminate(given, materials)
                 orientation = ""
-            elif structural := kinds & STRUCTURES:
-                if kinds - STRUCTURES or len({_family(kind) for kind in structural}) > 1:
+            elif structural := kinds & FAMILIES.keys():
+                if kinds - FAMILIES.keys() or len({FAMILIES[kind] for kind in structural}) > 1:
                     raise error_at(
                         given.line,
                         f"*{given.keyword}: set '{name}' has "
@@ -194,7 +198,7 @@ class AbaqusSections:
                 given.turn is not None
                 and not orientation
                 and materials.kind(material) not in ("", "isotropic")
-                and not (kinds & STRUCTURES)
+                and not (kinds & FAMILIES.keys())
             ):
                 raise error_at(
                     given.line,
@@ -203,7 +207,7 @@ class AbaqusSections:
                 )
             declared[name] = (
                 _constants(given, materials.tables)
-                if kinds & STRUCTURES and _has_constants(given.keyword, given.options)
+                if kinds & FAMILIES.keys() and _has_constants(given.keyword, given.options)
                 else materials.declared(material, orientation, given.part, given.turned)
             )
         return sections, declared
@@ -236,7 +240,7 @@ class AbaqusSections:
         numbers: list[int],
         materials: AbaqusMaterials,
     ) -> dict[str, Any]:
-        family = _family(kind)
+        family = FAMILIES[kind]
         expected = {
             "truss": SOLID,
             "beam": ("BEAM SECTION", "BEAM GENERAL SECTION"),
@@ -387,10 +391,6 @@ class AbaqusSections:
         }, own[0]
 
 
-SHELLS = {"triangle", "quad", "triangle6", "quad8"}
-STRUCTURES = {"truss", "line", "line3", *SHELLS}
-
-
 def _set_of(reading: AbaqusContent, given: SectionCard) -> str | None:
     """Element set of a section, with the prefix of its instance unless it is the only one."""
     own = (
@@ -399,10 +399,6 @@ def _set_of(reading: AbaqusContent, given: SectionCard) -> str | None:
         else None
     )
     return own or same_name(reading.element_sets, given.options["ELSET"])
-
-
-def _family(kind: str) -> str:
-    return "truss" if kind == "truss" else "beam" if kind.startswith("line") else "shell"
 
 
 def _offset_of(given: SectionCard) -> float:

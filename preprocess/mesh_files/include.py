@@ -13,7 +13,6 @@ from flexmbs.files.path_policy import PathPolicy
 
 DEEPEST = 10  # depth of nested files; limits the work on damaged or malicious input
 LARGEST = 2**31  # bytes of all included files, 2 GB
-TEXT_SUFFIXES = (".inp", ".bdf", ".nas", ".dat")
 _NAME = re.compile(r"(?:\bINPUT\s*=|^\s*INCLUDE\s)\s*([^,\r\n]{1,400})", re.I | re.M)
 
 
@@ -59,7 +58,7 @@ def included_files(path: Path, allow_outside: bool = False) -> tuple[Path, ...]:
     """
     found: list[Path] = []
     pending = [path.resolve()]
-    while pending and path.suffix.lower() in TEXT_SUFFIXES and path.is_file():
+    while pending and path.is_file():
         for name in _NAME.findall(read_text(pending.pop())):
             with contextlib.suppress(ValueError):
                 other = _reach(path, allow_outside).path(name.strip().strip("'\""))

@@ -5,7 +5,7 @@ Source: MSC Nastran, Quick Reference Guide, entries by name.
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -35,6 +35,7 @@ from preprocess.mesh_files.nastran_points import CARDS as POINTS
 from preprocess.mesh_files.nastran_points import ELEMENTS as LINKS
 from preprocess.mesh_files.nastran_properties import MATERIALS, PROPERTIES
 from preprocess.mesh_files.nastran_structures import (
+    SHELLS,
     StructuralCards,
     add_bar,
     add_defaults,
@@ -61,12 +62,8 @@ ORDER = {
     "hexahedron20": [*range(12), 16, 17, 18, 19, 12, 13, 14, 15],
     "wedge15": [*range(9), 12, 13, 14, 9, 10, 11],
 }
-SKIN = {
-    "CTRIA3": ("triangle", 3), "CTRIAR": ("triangle", 3), "CTRIA6": ("triangle6", 6),
-    "CQUAD4": ("quad", 4), "CQUADR": ("quad", 4), "CQUAD8": ("quad8", 8),
-}  # fmt: skip
 STRUCTURAL = {
-    **dict.fromkeys(SKIN, add_shell),
+    **dict.fromkeys(SHELLS, add_shell),
     "CBAR": add_bar,
     "CBEAM": add_bar,
     "CROD": add_rod,
@@ -95,6 +92,9 @@ class BulkData:
     either_sets: dict[str, list[int]] = field(default_factory=dict)  # SET1: of nodes or of elements
     notices: list[str] = field(default_factory=list)
     structures: StructuralCards = field(default_factory=StructuralCards)
+
+
+Handlers = Mapping[str, Callable[[BulkData, Card], None]]
 
 
 def read_nastran(path: Path, structural: bool = False, *, allow_outside: bool = False) -> RawMesh:
@@ -199,90 +199,90 @@ def _bulk(path: Path, structural: bool, allow_outside: bool) -> BulkData:
         (n for n, line in enumerate(lines) if re.match(r"\s*BEGIN\s+(BULK|SUPER)", line, re.I)), -1
     )
     cards = list(cards_of(path, lines[start + 1 :], start + 1, allow_outside))
+    _check_layout(path, lines, start, cards)
+    require_known(cards)
+    before = case_control(path, lines[: max(start, 0)], allow_outside)
+    bulk = BulkData(either_sets=sets_of(path, before), structures=StructuralCards(source=str(path)))
+    # positions of grids need all systems, which may follow them
+    bulk.structures.frames = CoordinateSystems.of(cards)
+    if structural:
+        bulk.structures.frames.require()
+    unread = _read_cards(bulk, cards, STRUCTURAL_CARDS if structural else MESH_CARDS)
+    left = Counter({name: n for name, n in unread.items() if _is_left(name, structural)})
+    _refuse_elements(path, unread - left, structural)
+    if structural:
+        _refuse_others(path, left)
+        _complete(path, bulk, cards, before)
+    bulk.notices += [f"{n} {name} omitted: {_remedy(name)}" for name, n in sorted(left.items())]
+    return bulk
+
+
+def _check_layout(path: Path, lines: list[str], start: int, cards: list[Card]) -> None:
+    """Raise InputError for a file without grids, or with bulk data that begins nowhere."""
     if not any(card.name == "GRID" for card in cards):
         raise InputError(
             f"{path}: has no GRID card; expected Nastran bulk data (BEGIN BULK … ENDDATA)"
         )
     if start < 0 and any(re.match(r"\s*CEND\b", line, re.I) for line in lines):
         raise InputError(f"{path}: has CEND, but no BEGIN BULK; write it before the bulk data")
-    require_known(cards)
-    before = case_control(path, lines[: max(start, 0)], allow_outside)
-    bulk = BulkData(either_sets=sets_of(path, before), structures=StructuralCards(source=str(path)))
-    bulk.structures.frames = systems = CoordinateSystems.of(cards)
-    if structural:
-        systems.require()
+
+
+def _read_cards(bulk: BulkData, cards: Iterable[Card], handlers: Handlers) -> Counter[str]:
+    """Pass each card to its handler; the numbers of cards without one, by name."""
     unread: Counter[str] = Counter()
-    left: Counter[str] = Counter()
     for card in cards:
-        if structural and card.name.startswith("BEGIN"):
-            raise InputError(
-                f"{card.line}: superelements in one file are not supported; write each to "
-                "its own file"
-            )
-        if card.name == "GRID":
-            bulk.positions[integer_field(card, 0)] = systems.place(integer_field(card, 0))
-        elif card.name in SOLIDS:
-            _add_solid(bulk, card)
-        elif structural and card.name in POINTS:
-            bulk.structures.points.add(card)
-        elif structural and card.name in MATERIALS:
-            if integer_field(card, 0) in bulk.structures.materials:
-                raise InputError(
-                    f"{card.line}: material number {integer_field(card, 0)} occurs twice; "
-                    "number them uniquely"
-                )
-            bulk.structures.materials[integer_field(card, 0)] = MATERIALS[card.name](card)
-        elif structural and card.name in STRUCTURAL:
-            STRUCTURAL[card.name](bulk.structures, card)
-            if card.name in _SET_CARDS:
-                _SET_CARDS[card.name](bulk, card)
-        elif card.name in SKIN:
-            kind, count = SKIN[card.name]
-            bulk.skin.append(
-                (
-                    kind,
-                    integer_field(card, 0),
-                    integer_field(card, 1, 0),
-                    [integer_field(card, k) for k in range(2, 2 + count)],
-                )
-            )
-        elif card.name in _SET_CARDS:
-            _SET_CARDS[card.name](bulk, card)
-        elif card.name in OF_THE_BODY or (structural and card.name in NOTED):
-            left[card.name] += 1
-        elif card.name in ELEMENTS:
+        # "BEGIN SUPER=1" has the number of the superelement in its name
+        handler = handlers.get("BEGIN" if card.name.startswith("BEGIN") else card.name)
+        if handler is None:
             unread[card.name] += 1
-    if unread:
-        what = " and ".join(f"{n} {name}" for name, n in sorted(unread.items()))
-        read = (
-            (*SOLIDS, *(name for name in STRUCTURAL if name.startswith("C")), *LINKS)
-            if structural
-            else tuple(SOLIDS)
-        )
+        else:
+            handler(bulk, card)
+    return unread
+
+
+def _is_left(name: str, structural: bool) -> bool:
+    """True for cards that are omitted with a notice, or rejected with structural elements."""
+    return name in OF_THE_BODY or (structural and name in NOTED)
+
+
+def _refuse_elements(path: Path, unread: Counter[str], structural: bool) -> None:
+    """Raise InputError for elements that are not read."""
+    found = {name: n for name, n in unread.items() if name in ELEMENTS}
+    if not found:
+        return
+    what = " and ".join(f"{n} {name}" for name, n in sorted(found.items()))
+    elements = (name for name in STRUCTURAL if name.startswith("C"))
+    read = (*SOLIDS, *elements, *LINKS) if structural else tuple(SOLIDS)
+    raise InputError(
+        f"{path}: {what} elements are not supported; "
+        f"{'use' if structural else 'export only'} {', '.join(read)}"
+    )
+
+
+def _refuse_others(path: Path, left: Counter[str]) -> None:
+    """Raise InputError for cards of the body that would change it if they were read."""
+    refused = [f"{n} {name}" for name, n in sorted(left.items()) if name not in NOTED]
+    if refused:
         raise InputError(
-            f"{path}: {what} elements are not supported; "
-            f"{'use' if structural else 'export only'} {', '.join(read)}"
+            f"{path}: {' and '.join(refused)} are not supported; use RBE2, RBE3, MPC, CONM2"
         )
-    if structural:
-        refused = [f"{n} {name}" for name, n in sorted(left.items()) if name not in NOTED]
-        if refused:
-            raise InputError(
-                f"{path}: {' and '.join(refused)} are not supported; use RBE2, RBE3, MPC, CONM2"
-            )
-        bulk.node_sets |= {each["where"]: each["nodes"] for each in bulk.structures.spiders}
-        selected_matrices(path, before)
-        bulk.structures.mass_factor = _mass_factor(cards, before)
-        bulk.structures.select_equations(selected_equations(path, before))
-        bulk.notices = [notice for notice in bulk.notices if not notice.startswith("RBE")]
-        _require_nodes(path, bulk)
+
+
+def _complete(path: Path, bulk: BulkData, cards: list[Card], before: list[str]) -> None:
+    """Evaluate what concerns all cards: node sets of spiders, mass factor, equations, damping."""
+    bulk.node_sets |= {each["where"]: each["nodes"] for each in bulk.structures.spiders}
+    selected_matrices(path, before)
+    bulk.structures.mass_factor = _mass_factor(cards, before)
+    bulk.structures.select_equations(selected_equations(path, before))
+    # spiders are read, so that their notices of omission do not hold
+    bulk.notices = [notice for notice in bulk.notices if not notice.startswith("RBE")]
+    _require_nodes(path, bulk)
     damped = sum(_damps(card) for card in cards)
-    if structural and damped:
+    if damped:
         bulk.notices.append(
             f"{damped} structural damping (GE, PARAM,G) omitted: modal damping is an option of "
             "reduce"
         )
-    bulk.notices += [f"{n} {name} omitted: {_remedy(name)}" for name, n in sorted(left.items())]
-    return bulk
 
 
 def _mass_factor(cards: Iterable[Card], before: Iterable[str]) -> float:
@@ -334,6 +334,43 @@ def _remedy(name: str) -> str:
         else "declare couplings as interfaces"
     )
     return NOTED.get(name, of_couplings)
+
+
+def _add_grid(bulk: BulkData, card: Card) -> None:
+    number = integer_field(card, 0)
+    bulk.positions[number] = bulk.structures.frames.place(number)
+
+
+def _add_skin(bulk: BulkData, card: Card) -> None:
+    kind, count = SHELLS[card.name]
+    number, region = integer_field(card, 0), integer_field(card, 1, 0)
+    nodes = [integer_field(card, k) for k in range(2, 2 + count)]
+    bulk.skin.append((kind, number, region, nodes))
+
+
+def _add_point(bulk: BulkData, card: Card) -> None:
+    bulk.structures.points.add(card)
+
+
+def _add_material(bulk: BulkData, card: Card) -> None:
+    number = integer_field(card, 0)
+    if number in bulk.structures.materials:
+        raise InputError(
+            f"{card.line}: material number {number} occurs twice; number them uniquely"
+        )
+    bulk.structures.materials[number] = MATERIALS[card.name](card)
+
+
+def _add_structure(bulk: BulkData, card: Card) -> None:
+    STRUCTURAL[card.name](bulk.structures, card)
+    if card.name in _SET_CARDS:
+        _SET_CARDS[card.name](bulk, card)
+
+
+def _refuse_superelement(bulk: BulkData, card: Card) -> None:
+    raise InputError(
+        f"{card.line}: superelements in one file are not supported; write each to its own file"
+    )
 
 
 def _add_solid(bulk: BulkData, card: Card) -> None:
@@ -404,11 +441,25 @@ def _before(entries: list[str], ends: tuple[str, ...]) -> list[str]:
     return entries[:end]
 
 
-_SET_CARDS = {
+_SET_CARDS: Handlers = {
     "SPC": _add_spc,
     "SPC1": _add_spc1,
     "SET1": _add_set,
     "SET3": _add_set3,
     "RBE2": _add_coupling,
     "RBE3": _add_coupling,
+}
+# the handler of each card that is read, without and with structural elements
+MESH_CARDS: Handlers = {
+    "GRID": _add_grid,
+    **dict.fromkeys(SOLIDS, _add_solid),
+    **dict.fromkeys(SHELLS, _add_skin),
+    **_SET_CARDS,
+}
+STRUCTURAL_CARDS: Handlers = {
+    **MESH_CARDS,
+    **dict.fromkeys(STRUCTURAL, _add_structure),
+    **dict.fromkeys(MATERIALS, _add_material),
+    **dict.fromkeys(POINTS, _add_point),
+    "BEGIN": _refuse_superelement,
 }

@@ -14,31 +14,21 @@ from numpy.typing import ArrayLike, NDArray
 
 from flexmbs.errors import InputError
 from preprocess.elements import ELEMENTS
+from preprocess.elements.structural import STRUCTURAL, names_of
 from preprocess.mesh.declarations import FileDeclarations
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 SOLIDS = {element.meshio_name: element.name for element in ELEMENTS.values()}
+STRUCTURES = {each.meshio_name: each.name for each in STRUCTURAL.values()}
+# dimension of the cells that become node sets unless they are read as elements
 LOWER = {
     "vertex": 0,
-    "line": 1,
-    "line3": 1,
-    "triangle": 2,
-    "triangle6": 2,
     "triangle7": 2,
-    "quad": 2,
-    "quad8": 2,
     "quad9": 2,
-}
-STRUCTURES = {
-    "line": "line2",
-    "line3": "line3",
-    "triangle": "tri3",
-    "quad": "quad4",
-    "triangle6": "tri6",
-    "quad8": "quad8",
-    "truss": "truss2",
+    **{STRUCTURAL[name].meshio_name: 1 for name in names_of("beam")},
+    **{STRUCTURAL[name].meshio_name: 2 for name in names_of("shell")},
 }
 SHELLS = ", or read its beams and shells with structural=True"
 SHOWN = 5  # number of elements that a message lists

@@ -7,35 +7,43 @@ unknown content, and fails on many real files.
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 from flexmbs.errors import InputError
 from flexmbs.files.inputs import check_regular
 from preprocess.inputs.reader_guard import error_summary
 from preprocess.mesh_files.abaqus import read_abaqus
 from preprocess.mesh_files.gmsh import read_gmsh
-from preprocess.mesh_files.include import TEXT_SUFFIXES
 from preprocess.mesh_files.med import read_med
 from preprocess.mesh_files.nastran import read_nastran
 from preprocess.mesh_files.raw_mesh import RawMesh
 from preprocess.mesh_files.vtu import read_vtu
 
-READERS: dict[str, Callable[..., RawMesh]] = {
-    ".msh": read_gmsh,
-    ".inp": read_abaqus,
-    ".vtu": read_vtu,
-    ".med": read_med,
-    ".bdf": read_nastran,
-    ".nas": read_nastran,
-    ".dat": read_nastran,
-}
-EXPECTED = {
-    ".msh": "$MeshFormat",
-    ".inp": "*NODE",
-    ".vtu": "<VTKFile>",
-    ".med": "an HDF5 signature",
-    ".bdf": "BEGIN BULK",
-    ".nas": "BEGIN BULK",
-    ".dat": "BEGIN BULK",
+
+class Reader(NamedTuple):
+    """Reader of a mesh format.
+
+    read: makes the raw mesh of a path, with beams and shells as elements if its second argument is
+    true; begins: what a file begins with, for messages; suffixes: of its files; includes: True if
+    files include others, then ``read`` takes ``allow_outside``.
+    """
+
+    read: Callable[..., RawMesh]
+    begins: str
+    suffixes: tuple[str, ...]
+    includes: bool = False
+
+
+READERS = {
+    suffix: reader
+    for reader in (
+        Reader(read_gmsh, "$MeshFormat", (".msh",)),
+        Reader(read_abaqus, "*NODE", (".inp",), includes=True),
+        Reader(read_vtu, "<VTKFile>", (".vtu",)),
+        Reader(read_med, "an HDF5 signature", (".med",)),
+        Reader(read_nastran, "BEGIN BULK", (".bdf", ".nas", ".dat"), includes=True),
+    )
+    for suffix in reader.suffixes
 }
 
 
@@ -54,13 +62,11 @@ def raw_mesh(path: Path, structural: bool = False, *, allow_outside: bool = Fals
     if not path.is_file():
         raise InputError(f"{path}: no such file")
     if path.stat().st_size == 0:
-        raise InputError(
-            f"{path}: the file is empty; expected {EXPECTED[path.suffix.lower()]} at byte 0"
-        )
+        raise InputError(f"{path}: the file is empty; expected {reader.begins} at byte 0")
     try:
-        if path.suffix.lower() in TEXT_SUFFIXES:
-            return reader(path, structural, allow_outside=allow_outside)
-        return reader(path, structural)
+        if reader.includes:
+            return reader.read(path, structural, allow_outside=allow_outside)
+        return reader.read(path, structural)
     except InputError as error:
         raise InputError(
             *(each if str(path) in each else f"{path}: {each}" for each in error.problems)

@@ -54,8 +54,8 @@ from flexmbs.declaration import Problem
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.divided import DividedBodyData
 from flexmbs.flexible_body.record import FlexibleBodyData
-from flexmbs.toml.document import Document, TomlDocument
-from preprocess.body.build import How, ReductionOptions, reduce
+from flexmbs.toml.document import TomlDocument
+from preprocess.body.build import ReductionOptions, reduce
 from preprocess.body.divided import reduce_divided
 from preprocess.body.prestress import Prestress
 from preprocess.body.stress import Stress
@@ -195,7 +195,7 @@ class Part:
     """
 
     document: TomlDocument
-    options: Options
+    options: PartOptions
     mesh: Path | None
     matrices: MatrixSource | None
     material: Material | Mapping[str, Material] | None

@@ -86,9 +86,9 @@ def read_part(path: str | Path, *, allow_outside: bool = False) -> Part:
 
 
 def part_of(document: TomlDocument, *, allow_outside: bool) -> Part:
-    """The part that a document describes. Raises InputError with every problem."""
+    """Part described by a document. Raises InputError with every problem."""
     table, notes = document.table, ProblemCollector()
-    files = Files(Locator(document.path.parent, allow_outside, "part"))
+    files = PartFiles(Locator(document.path.parent, allow_outside, "part"))
     _check_format(table, notes)
     notes.problems += _source_problems(table)
 
@@ -208,7 +208,7 @@ def _attempt(
 
 
 def _section(table: Mapping[str, Any], name: str, notes: ProblemCollector) -> Mapping[str, Any]:
-    """A non-empty table of tables."""
+    """Non-empty table of tables."""
     found = notes.attempt((name,), lambda: as_table(table[name])) if name in table else {}
     if found is not None and not found:
         notes.problems.append(Problem((name,), f"is missing; give at least one [{name}.…]"))

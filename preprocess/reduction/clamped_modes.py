@@ -42,9 +42,6 @@ class ClampedModes(NormalModeReduction):
     def held(self, statics: InterfaceStatics) -> tuple[int, ...]:
         return (self._held(statics),)
 
-    def degrees_of_freedom(self, statics: InterfaceStatics) -> int:
-        return statics.free_degrees_of_freedom - 6
-
     def _held(self, statics: InterfaceStatics) -> int:
         return interface_index(
             self.at, [interface.name for interface in statics.interfaces], "method.at"

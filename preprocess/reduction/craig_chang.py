@@ -48,9 +48,6 @@ class CraigChang(NormalModeReduction):
     def static_shapes(self, statics: InterfaceStatics) -> dict[str, FloatArray]:
         return {"inertia-relief attachment modes": statics.free_response(statics.interface_loads)}
 
-    def degrees_of_freedom(self, statics: InterfaceStatics) -> int:
-        return statics.free_degrees_of_freedom - 6
-
     def basis(self, statics: InterfaceStatics, progress: Progress) -> Basis:
         if self.modes is None and self.frequency is None:
             return Basis(self.static_shapes(statics))

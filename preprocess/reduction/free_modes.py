@@ -33,6 +33,3 @@ class FreeModes(NormalModeReduction):
 
     def static_shapes(self, statics: InterfaceStatics) -> dict[str, FloatArray]:
         return {}
-
-    def degrees_of_freedom(self, statics: InterfaceStatics) -> int:
-        return statics.free_degrees_of_freedom - 6

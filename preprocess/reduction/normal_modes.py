@@ -91,9 +91,9 @@ class NormalModeReduction(Reduction):
         """Indices of the interfaces held for its normal modes."""
         return ()
 
-    @abstractmethod
     def degrees_of_freedom(self, statics: InterfaceStatics) -> int:
-        """Maximum number of normal modes of the body."""
+        """Maximum number of normal modes of the body, by default those of the free body."""
+        return statics.free_degrees_of_freedom - 6
 
     def basis(self, statics: InterfaceStatics, progress: Progress) -> Basis:
         static = self.static_shapes(statics)

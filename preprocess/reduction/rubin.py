@@ -42,9 +42,6 @@ class Rubin(NormalModeReduction):
     def static_shapes(self, statics: InterfaceStatics) -> dict[str, FloatArray]:
         return {"residual attachment modes": statics.free_response(statics.interface_loads)}
 
-    def degrees_of_freedom(self, statics: InterfaceStatics) -> int:
-        return statics.free_degrees_of_freedom - 6
-
     def basis(self, statics: InterfaceStatics, progress: Progress) -> Basis:
         found = super().basis(statics, progress)
         attachment, modes = (

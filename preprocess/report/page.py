@@ -179,7 +179,7 @@ def _piece(number: int, piece: FlexibleBodyData) -> tuple[Any, ...]:
 
 
 def _parts_of(body: FlexibleBodyData | DividedBodyData) -> list[ColouredRegion]:
-    """The pieces as regions of the surface, in two shades of grey."""
+    """Pieces as regions of the surface, in two shades of grey."""
     if not isinstance(body, DividedBodyData) or body.joined is None:
         return []
     return [
@@ -191,7 +191,7 @@ def _parts_of(body: FlexibleBodyData | DividedBodyData) -> list[ColouredRegion]:
 def _scene(
     data: FlexibleBodyData, places: Mapping[str, MarkedFrame], pieces: Sequence[ColouredRegion]
 ) -> str:
-    """The part in three dimensions; empty without triangles."""
+    """Three-dimensional view of the part; empty without triangles."""
     if not has_triangles(data.surface):
         return ""
     regions = [
@@ -204,7 +204,7 @@ def _scene(
 
 
 def _still(data: FlexibleBodyData, places: Mapping[str, MarkedFrame]) -> Picture | None:
-    """The interfaces on the mesh, where there is no player."""
+    """Picture of the interfaces on the mesh, for pages without a player."""
     if not has_triangles(data.surface):
         return None
     assert data.surface is not None

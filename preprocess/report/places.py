@@ -21,8 +21,9 @@ RIGID = 1e-7
 def interface_places(
     data: FlexibleBodyData, interfaces: Mapping[str, BoundInterface]
 ) -> dict[str, MarkedFrame]:
-    """Frames with their nodes: those of ``interfaces``, or those that follow the frame in every
-    shape.
+    """Frames with their nodes.
+
+    Those of ``interfaces``, or the nodes that follow the frame in every shape.
     """
     assert data.surface is not None
     places = {}

@@ -1,4 +1,4 @@
 """Linear algebra of large sparse symmetric matrices, independent of finite elements.
 
-Ordering, factorization, eigenmodes.
+Ordering, factorization, lowest modes.
 """

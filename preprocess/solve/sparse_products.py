@@ -5,10 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
-
-from flexmbs._jit import COMPILED, kernel, part
-from flexmbs._jit.simd_rows import (
+from flexmbs._jit.eights import (
     EIGHT,
     Blocks,
     Eights,
@@ -18,6 +15,9 @@ from flexmbs._jit.simd_rows import (
     add_wide_row,
     subtract_blocks,
 )
+from numpy.typing import NDArray
+
+from flexmbs._jit import COMPILED, kernel, part
 from preprocess.solve.threads import by_rows
 
 Array = NDArray[np.float64]

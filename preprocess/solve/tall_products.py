@@ -4,10 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-
-from flexmbs._jit import COMPILED, kernel
-from flexmbs._jit.simd_rows import (
+from flexmbs._jit.eights import (
     EIGHT,
     Eights,
     Lines,
@@ -16,6 +13,9 @@ from flexmbs._jit.simd_rows import (
     subtract_turned_one,
     subtract_turned_six,
 )
+from numpy.typing import NDArray
+
+from flexmbs._jit import COMPILED, kernel
 from preprocess.solve.threads import Threads, parallel_map
 
 Array = NDArray[np.float64]

@@ -36,7 +36,7 @@ from flexmbs.results.histories import (
     MotionHistory,
     StateHistory,
     energy_history,
-    frame_history,
+    frames_history,
     joint_history,
 )
 from flexmbs.results.joints import JointHistories, history_shapes
@@ -189,7 +189,10 @@ def _of_start_and_results(
     return begin, [
         energy,
         joints,
-        (frame_history, (system, work, 0, MotionHistory(row, rows, rows, rows), rows)),
+        (
+            frames_history,
+            (system, work, np.zeros(1, np.int64), MotionHistory(row, rows, rows, rows), rows[None]),
+        ),
     ]
 
 

@@ -10,7 +10,7 @@ from flexmbs.dynamics.kinematics import rates
 from flexmbs.errors import InputError
 from flexmbs.initial import analysis_arguments
 from flexmbs.model.frames import FrameRef, frame_ref
-from flexmbs.results.histories import MotionHistory, Motions, frame_history, frames_history
+from flexmbs.results.histories import MotionHistory, frames_history
 from flexmbs.results.state import State
 from flexmbs.studies.states.tangent import cut_rates
 from flexmbs.system.compile import Compiled
@@ -58,7 +58,7 @@ def _frame_rates(state: State, frame: str | FrameRef, velocities: np.ndarray) ->
     frames_history(
         compiled.system,
         state.work(),
-        number,
+        numbers,
         MotionHistory(np.full(n, state.t), q, s, np.zeros_like(s)),
         out,
     )

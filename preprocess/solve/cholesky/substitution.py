@@ -7,10 +7,7 @@ eight: the panels are read once for all of them, in strips of six columns, or th
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-
-from flexmbs._jit import part, seldom
-from flexmbs._jit.simd_rows import (
+from flexmbs._jit.eights import (
     EIGHT,
     Eights,
     Lines,
@@ -21,6 +18,9 @@ from flexmbs._jit.simd_rows import (
     subtract_turned_six,
     subtract_turned_three,
 )
+from numpy.typing import NDArray
+
+from flexmbs._jit import part, seldom
 
 Array = NDArray[np.floating[Any]]
 Indices = NDArray[np.int64]

@@ -201,7 +201,7 @@ def test_added_mass_is_on_the_line_of_the_centroids():
             "orientation: .*; give 3 numbers, or rows of a number and these",
         ),
         ({"ends": [(0.5, 0, 0), (0, 0, 0)]}, "ends: element 1 has no length between its ends"),
-        ({"added_mass": -1.0}, "added_mass: -1.0; give kg/m that are not negative"),
+        ({"added_mass": -1.0}, "added_mass = -1.0; give kg/m that are not negative"),
         ({"turn": np.inf}, "turn: inf; give an angle in degrees"),
     ],
 )

@@ -6,11 +6,11 @@ import pathlib
 
 import numpy as np
 import pytest
+from arpack_modes import eigenmodes, eigenvalues_below
 
 from preprocess.fe.assembly import assemble
 from preprocess.fe.material import Isotropic
 from preprocess.mesh.structured import box_mesh
-from preprocess.solve.eigenmodes import eigenmodes, eigenvalues_below
 
 STEEL = Isotropic(E=210e9, nu=0.3, rho=7850.0)
 NAFEMS = Isotropic(E=200e9, nu=0.3, rho=8000.0)

@@ -84,7 +84,7 @@ def test_average_is_the_weighted_least_squares_rigid_motion() -> None:
             Rigid(Plane((1.5, 0, 0), (1, 0, 0))),
             "no node on the plane through (1.5, 0, 0); the nearest is 0.5 m away",
         ),
-        (Rigid(Plane((0, 0, 0), (0, 0, 0))), "plane normal (0, 0, 0) has zero length"),
+        (Rigid(Plane((0, 0, 0), (0, 0, 0))), "plane normal: has zero length"),
         (Averaged("tip_face", weights=[1, 2]), "weights: 2 given for 6 nodes"),
         (Averaged("tip_face", weights=[1, 1, 1, 1, 1, -1]), "give one positive weight per node"),
         (

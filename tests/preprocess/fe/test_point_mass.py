@@ -5,6 +5,7 @@ import functools
 import numpy as np
 import pytest
 import scipy.optimize
+from arpack_modes import eigenmodes
 
 from flexmbs.errors import InputError
 from preprocess.fe.assembly import assemble
@@ -13,7 +14,6 @@ from preprocess.fe.material import Isotropic
 from preprocess.fe.point_mass import PointMass
 from preprocess.mesh.node_regions import Point
 from preprocess.mesh.structured import box_mesh
-from preprocess.solve.eigenmodes import eigenmodes
 
 STEEL = Isotropic(E=210e9, nu=0.3, rho=7850.0)
 INERTIA = np.array([[3.0e-3, 4e-4, -2e-4], [4e-4, 2.5e-3, 1e-4], [-2e-4, 1e-4, 2.0e-3]])

@@ -17,7 +17,11 @@ import scipy.sparse.linalg as sla
 import preprocess as pp
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.free_body import central_inertia
+from preprocess.elements.structural import STRUCTURAL
 from preprocess.fe.shell_schemes import SCHEMES
+from preprocess.fe.shells import Shells
+from preprocess.fe.structural_element import StructuralElement
+from preprocess.fe.structural_groups import element_class
 
 KINDS = ("quad4", "tri3", "quad8", "tri6")
 STEEL = pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
@@ -733,3 +737,18 @@ def test_beams_that_run_back_are_named() -> None:
             pp.Mesh.from_arrays([(0, 0, 0), (1, 0, 0), (place, 0, 0)], {"line3": [(0, 1, 2)]})
     mesh = pp.Mesh.from_arrays([(0, 0, 0), (1, 0, 0), (0.6, 0.3, 0)], {"line3": [(0, 1, 2)]})
     assert pp.assemble(mesh, STEEL, sections=section).mass > STEEL.rho * np.pi * 0.005**2
+
+
+@pytest.mark.parametrize("name", STRUCTURAL)
+def test_rows_of_structural_elements_agree_with_their_classes(name: str) -> None:
+    """The ring of a shell has each of its nodes once, corners and middle nodes in turn."""
+    row = STRUCTURAL[name]
+    assert name == row.name
+    assert issubclass(element_class(name), StructuralElement)
+    assert issubclass(element_class(name, varies=True), StructuralElement)
+    assert (row.family == "shell") == issubclass(element_class(name), Shells)
+    assert sorted(row.ring) == (list(range(row.nodes)) if row.family == "shell" else [])
+    every = 1 if row.corners == row.nodes else 2
+    assert list(row.ring[::every]) == list(range(row.corners if row.family == "shell" else 0))
+    if row.family == "shell":
+        assert len(SCHEMES[name].nodes) == row.nodes

@@ -139,7 +139,7 @@ def test_nodes_beyond_the_tolerance_are_reported():
     [
         (
             lambda: pp.Tie("start", "tip", tolerance=-1.0),
-            "connection: tolerance: -1.0; give a positive distance",
+            "connection: tolerance = -1.0; give a positive distance",
         ),
         (
             lambda: pp.Tie("start", pp.Point((0.2, 0.0, 0.0))),
@@ -147,7 +147,7 @@ def test_nodes_beyond_the_tolerance_are_reported():
         ),
         (
             lambda: pp.Spring(1, 2, -5.0),
-            "stiffness: -5.0; give a number in N/m that is not negative",
+            "stiffness = -5.0; give a number in N/m that is not negative",
         ),
         (lambda: pp.Spring(1, 1, 5.0), "its nodes coincide"),
         (
