@@ -11,7 +11,7 @@ from flexmbs.errors import InputError
 from flexmbs.model.chain_twists import chain_twists
 from flexmbs.model.joints import Joint
 from flexmbs.system.compile import Compiled
-from flexmbs.system.sizes import model_size
+from flexmbs.system.step_scales import model_size
 
 # smallest singular value of C, lengths over the size of the model, with columns of unit length
 DEPENDENT = 1e-6

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple, final
 import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as sla
-from flexmbs._jit.eights import EIGHT
 from numpy.typing import NDArray
 
+from flexmbs._jit.simd_rows import EIGHT
 from flexmbs.errors import MachineError
 from preprocess.solve.cholesky import Cholesky, PivotError, analyse
 from preprocess.solve.cholesky.factor import Entries, Precision

@@ -17,9 +17,9 @@ from collections.abc import Callable
 
 import numpy as np
 import scipy.linalg
-from flexmbs._jit.eights import whole_eights
 from numpy.typing import NDArray
 
+from flexmbs._jit.simd_rows import whole_eights
 from preprocess.solve.tall_products import inner, squares
 
 Array = NDArray[np.float64]

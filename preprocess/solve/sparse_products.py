@@ -5,7 +5,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from flexmbs._jit.eights import (
+from numpy.typing import NDArray
+
+from flexmbs._jit import COMPILED, kernel, part
+from flexmbs._jit.simd_rows import (
     EIGHT,
     Blocks,
     Eights,
@@ -15,9 +18,6 @@ from flexmbs._jit.eights import (
     add_wide_row,
     subtract_blocks,
 )
-from numpy.typing import NDArray
-
-from flexmbs._jit import COMPILED, kernel, part
 from preprocess.solve.threads import by_rows
 
 Array = NDArray[np.float64]

@@ -4,7 +4,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from flexmbs._jit.eights import (
+from numpy.typing import NDArray
+
+from flexmbs._jit import COMPILED, kernel
+from flexmbs._jit.simd_rows import (
     EIGHT,
     Eights,
     Lines,
@@ -13,9 +16,6 @@ from flexmbs._jit.eights import (
     subtract_turned_one,
     subtract_turned_six,
 )
-from numpy.typing import NDArray
-
-from flexmbs._jit import COMPILED, kernel
 from preprocess.solve.threads import Threads, parallel_map
 
 Array = NDArray[np.float64]

@@ -9,9 +9,9 @@ from typing import Any, final
 
 import numpy as np
 import scipy.sparse as sp
-from flexmbs._jit.eights import whole_eights
 from numpy.typing import NDArray
 
+from flexmbs._jit.simd_rows import whole_eights
 from flexmbs.errors import InputError
 from preprocess.solve.cholesky.fronts import FrontMatrix, PanelFactor
 from preprocess.solve.cholesky.parallel_front import (

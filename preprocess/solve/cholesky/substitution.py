@@ -7,7 +7,10 @@ eight: the panels are read once for all of them, in strips of six columns, or th
 from typing import Any, NamedTuple
 
 import numpy as np
-from flexmbs._jit.eights import (
+from numpy.typing import NDArray
+
+from flexmbs._jit import part, seldom
+from flexmbs._jit.simd_rows import (
     EIGHT,
     Eights,
     Lines,
@@ -18,9 +21,6 @@ from flexmbs._jit.eights import (
     subtract_turned_six,
     subtract_turned_three,
 )
-from numpy.typing import NDArray
-
-from flexmbs._jit import part, seldom
 
 Array = NDArray[np.floating[Any]]
 Indices = NDArray[np.int64]

@@ -6,9 +6,9 @@ from typing import final
 
 import numpy as np
 import scipy.sparse as sp
-from flexmbs._jit.eights import EIGHT
 from numpy.typing import NDArray
 
+from flexmbs._jit.simd_rows import EIGHT
 from flexmbs.errors import InputError
 from preprocess.solve import memory
 from preprocess.solve.cholesky import Cholesky, PivotError, analyse

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from flexmbs._jit.eights import EIGHT
 from numpy.typing import NDArray
 
+from flexmbs._jit.simd_rows import EIGHT
 from preprocess.solve.cholesky import Cholesky
 from preprocess.solve.multigrid.level_kernels import (
     ChebyshevStep,

@@ -6,10 +6,10 @@ In single precision, for the three rows and eight columns of each node.
 from typing import Any, NamedTuple
 
 import numpy as np
-from flexmbs._jit.eights import EIGHT, Blocks, Eights, subtract_blocks
 from numpy.typing import NDArray
 
 from flexmbs._jit import kernel, part
+from flexmbs._jit.simd_rows import EIGHT, Blocks, Eights, subtract_blocks
 from preprocess.solve.sparse_products import CsrRows
 
 Single = NDArray[np.float32]
