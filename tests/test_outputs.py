@@ -14,7 +14,7 @@ import flexmbs as fm
 import preprocess as pp
 from flexmbs.errors import InputError, MachineError
 from flexmbs.files.file_types import SOLUTION
-from flexmbs.files.output import whole_file
+from flexmbs.files.output import atomic_file
 from flexmbs.files.reserved_outputs import reserved
 from preprocess.mesh.structured import box_mesh
 
@@ -110,7 +110,7 @@ def test_61_nothing_is_hidden_by_a_draft_that_cannot_be_removed(
         raise OSError(errno.EROFS, "Read-only file system")
 
     monkeypatch.setattr(Path, "unlink", readonly)
-    with pytest.raises(MachineError, match="cannot be written"), whole_file(tmp_path / "x"):
+    with pytest.raises(MachineError, match="cannot be written"), atomic_file(tmp_path / "x"):
         readonly()
 
 
@@ -240,7 +240,7 @@ def test_66_the_lock_is_free_again_after_an_error(tmp_path: Path) -> None:
 
 
 def test_66_two_writers_do_not_share_a_draft(tmp_path: Path) -> None:
-    with whole_file(tmp_path / "x") as one, whole_file(tmp_path / "x") as other:
+    with atomic_file(tmp_path / "x") as one, atomic_file(tmp_path / "x") as other:
         one.write_text("one")
         other.write_text("other")
     assert (tmp_path / "x").read_text() == "one"

@@ -126,10 +126,10 @@ class Solution(SolutionData):
         """Write one CSV file per table and the hot spots of stressed bodies into a folder. Raises
         InputError, MachineError.
         """
-        from flexmbs.files.output import made_folder
+        from flexmbs.files.output import ensure_folder
         from flexmbs.report.tables import write_tables
 
-        return write_tables(self, made_folder(folder))
+        return write_tables(self, ensure_folder(folder))
 
     def stress_to_csv(
         self, path: str | os.PathLike[str], body: str, nodes: int | Iterable[int]

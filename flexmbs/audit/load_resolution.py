@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from flexmbs.model.declared_values import model_parts
+from flexmbs.model.declared_values import model_values
 from flexmbs.model.laws import Constant, Function, TimeLaw
 from flexmbs.results.solution import SolutionData
 from flexmbs.system.check import PASS, WARN, Check, graded
@@ -64,7 +64,7 @@ def _short_pieces(solution: SolutionData) -> list[Check]:
 
 
 def _laws(solution: SolutionData) -> Iterator[tuple[str, TimeLaw]]:
-    for path, part in model_parts(solution.model):
+    for path, part in model_values(solution.model):
         wants_more = isinstance(part, Function) and part.parameters != 1
         if isinstance(part, TimeLaw) and not isinstance(part, Constant) and not wants_more:
             yield ".".join(path), part

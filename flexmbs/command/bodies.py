@@ -13,7 +13,7 @@ from flexmbs.api.solution import Solution
 from flexmbs.console.messages import Report
 from flexmbs.errors import InputError
 from flexmbs.exports.moving_surfaces import at_nodes, chosen_outputs
-from flexmbs.files.output import slug, whole_file, write_text
+from flexmbs.files.output import atomic_file, slug, write_text
 from flexmbs.flexible_body.components import FloatArray, Surface
 from flexmbs.flexible_body.stress import von_mises
 from flexmbs.results.stress import StressView
@@ -97,5 +97,5 @@ def _write(
         name: values[used] for name, values in fields.items()
     }
     mesh = meshio.Mesh(points, [("triangle", triangles.reshape(-1, 3))], point_data=data)
-    with whole_file(file) as draft:
+    with atomic_file(file) as draft:
         mesh.write(draft, file_format="vtu")

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from flexmbs.console.messages import progress_bar, put
 from flexmbs.errors import InputError
-from flexmbs.files.output import made_folder
+from flexmbs.files.output import ensure_folder
 
 
 class ExportOptions(NamedTuple):
@@ -33,7 +33,7 @@ def export(path: Path, folder: Path | None, wanted: ExportOptions) -> None:
             "export: nothing to write; omit --no-csv or add --mat, --vtkhdf, --gltf or --vtu"
         )
     solution = Solution.load(path)
-    target = made_folder(folder or path.with_suffix(""))
+    target = ensure_folder(folder or path.with_suffix(""))
     written = solution.to_csv(target) if wanted.csv else []
     if wanted.mat:
         written.append(target / f"{path.stem}.mat")

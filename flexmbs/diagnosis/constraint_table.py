@@ -4,7 +4,7 @@ constraint.
 
 from flexmbs.console.columns import aligned
 from flexmbs.model.constraint_class import ConstraintClass
-from flexmbs.model.declared_values import constraining
+from flexmbs.model.declared_values import items_with_constraints
 from flexmbs.model.model import ModelData
 from flexmbs.system.topology import Topology
 
@@ -25,7 +25,7 @@ def constraint_lines(model: ModelData, shape: Topology) -> list[str]:
             *found.words,
             "explicit" if item.name in explicit else "implicit",
         )
-        for item in constraining(model)
+        for item in items_with_constraints(model)
         for found in item.constraint_classes()
     ]
     return aligned(rows)

@@ -142,11 +142,11 @@ def _damaged(
     ids, positions, values = (np.concatenate([row[k] for row in rows]) for k in range(3))
     D, amplitude, mean = values.T
     return FatigueData(
-        body, measure, curve, ids, positions, D, amplitude, mean, part_of(solution, body)
+        body, measure, curve, ids, positions, D, amplitude, mean, fatigue_part(solution, body)
     )
 
 
-def part_of(solution: SolutionData, body: str) -> FatiguePart:
+def fatigue_part(solution: SolutionData, body: str) -> FatiguePart:
     """Data of a flexible body with a surface."""
     shape, pieces = solution.shape(body), solution.compiled.pieces
     assert shape is not None
@@ -182,11 +182,15 @@ def _worst_cycles(
     if measure == "critical plane":
         planes = in_plane(stress, _normals(solution, body, history.node_ids))
         return [worst_plane(judged, planes[:, k]) for k in range(len(history.node_ids))]
-    values = on_side(stress) if measure == "principal" else directions(stress) * von_mises(stress)
+    values = (
+        signed_principal(stress)
+        if measure == "principal"
+        else directions(stress) * von_mises(stress)
+    )
     return [judged(values[:, k]) for k in range(len(history.node_ids))]
 
 
-def on_side(stress: FloatArray) -> FloatArray:
+def signed_principal(stress: FloatArray) -> FloatArray:
     """Largest or smallest principal stress (nt, m), where `directions` are positive or negative; in
     shear, where both have equal magnitude, it reverses with the load."""
     sizes = principal(stress)[0]

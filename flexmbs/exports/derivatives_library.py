@@ -11,7 +11,7 @@ import zipfile
 from pathlib import Path
 
 from flexmbs.exports.linear_code import PLATFORM, compiled_library, rendered
-from flexmbs.files.output import whole_file
+from flexmbs.files.output import atomic_file
 
 MARK = 0x7FFFFFFF  # value reference that requests derivatives
 GETTER = {2: "fmi2GetReal", 3: "fmi3GetFloat64"}
@@ -39,7 +39,7 @@ def with_derivatives(made: Path, name: str, version: int, target: Path) -> None:
         }
         binary = compiled_library(rendered("derivatives.c", facts), name, {library: inside})
         with (
-            whole_file(target) as draft,
+            atomic_file(target) as draft,
             zipfile.ZipFile(draft, "w", zipfile.ZIP_DEFLATED) as whole,
         ):
             for each in unit.infolist():

@@ -28,7 +28,7 @@ from flexmbs.exports.moving_surfaces import (
     moving_surfaces,
 )
 from flexmbs.files.file_types import check_ending
-from flexmbs.files.output import whole_file
+from flexmbs.files.output import atomic_file
 from flexmbs.files.paths import file_path
 from flexmbs.flexible_body.components import FloatArray
 from flexmbs.page.style import PALETTE
@@ -71,7 +71,7 @@ def write_gltf(
         if file_path(path).suffix.lower() == ".gltf"
         else _binary(table, writer.bytes)
     )
-    with whole_file(path) as draft, open(draft, "wb") as file:
+    with atomic_file(path) as draft, open(draft, "wb") as file:
         file.write(content)
 
 

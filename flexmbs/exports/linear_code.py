@@ -21,7 +21,7 @@ from scipy.linalg import matrix_balance
 
 from flexmbs.declaration import shown
 from flexmbs.errors import InputError, MachineError
-from flexmbs.files.output import whole_file, write_text
+from flexmbs.files.output import atomic_file, write_text
 from flexmbs.files.paths import file_path
 
 TEXTS = (".c", ".mo", ".m", ".ssc")
@@ -248,7 +248,7 @@ def _write_unit(system: LinearSystem, name: str, path: Path, version: int) -> No
         k + 1 for k, each in enumerate(variables) if each["causality"] == "output"
     ]
     facts["title"] = _attribute(facts["title"])
-    with whole_file(path) as draft, zipfile.ZipFile(draft, "w", zipfile.ZIP_DEFLATED) as unit:
+    with atomic_file(path) as draft, zipfile.ZipFile(draft, "w", zipfile.ZIP_DEFLATED) as unit:
         unit.writestr("modelDescription.xml", rendered("description.xml", facts))
         unit.writestr(f"sources/{name}.c", source)
         if version == 3:

@@ -9,7 +9,7 @@ import numpy as np
 
 from flexmbs.exports.labelled import labelled, labels
 from flexmbs.files.file_types import check_ending
-from flexmbs.files.output import whole_file
+from flexmbs.files.output import atomic_file
 
 if TYPE_CHECKING:
     from flexmbs.results.solution import SolutionData
@@ -36,7 +36,7 @@ def write_mat(solution: SolutionData, path: str | os.PathLike[str]) -> None:
     }
     content["units"] = units | {dim: _cells(values) for dim, values in known.units.items()}
     content["dims"] = {name: _cells(each.dims) for name, each in arrays.items()}
-    with whole_file(path) as draft, open(draft, "wb") as file:
+    with atomic_file(path) as draft, open(draft, "wb") as file:
         savemat(file, content, long_field_names=True, do_compression=True)
 
 

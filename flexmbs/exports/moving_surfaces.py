@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
-from flexmbs.exports.primitives import triangulated
+from flexmbs.exports.primitives import triangulate
 from flexmbs.flexible_body.components import FloatArray, Surface
 from flexmbs.model.frames import GROUND
 from flexmbs.player.solids import Solid, require_solids
@@ -116,9 +116,7 @@ def moving_surfaces(solution: SolutionData, solids: Sequence[Solid] = ()) -> lis
             touching = touching_of(solution, name)
             points = np.array(places, float).reshape(-1, 3)
             shapes = [*touching, *body_shapes(solution.model.bodies[name], points, size, touching)]
-            found.append(
-                _given(name, [Solid(name, *triangulated(shape)) for shape in shapes], view)
-            )
+            found.append(_given(name, [Solid(name, *triangulate(shape)) for shape in shapes], view))
     return [surface for surface in found if len(surface.triangles)]
 
 

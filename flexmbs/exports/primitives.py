@@ -17,7 +17,7 @@ FACES = np.array([
 ])  # fmt: skip
 
 
-def triangulated(shape: dict[str, Any]) -> tuple[FloatArray, IntArray]:
+def triangulate(shape: dict[str, Any]) -> tuple[FloatArray, IntArray]:
     """Vertices (n, 3) [m] and triangles (T, 3) of a rod, a ball or a box, counterclockwise seen
     from outside."""
     if shape["kind"] == "box":

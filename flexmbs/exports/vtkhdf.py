@@ -15,7 +15,7 @@ import numpy as np
 
 from flexmbs.exports.moving_surfaces import MovingSurface, chosen_outputs, moving_surfaces
 from flexmbs.files.file_types import check_ending
-from flexmbs.files.hdf5 import write_whole
+from flexmbs.files.hdf5 import write_atomically
 from flexmbs.player.solids import Solid
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def write_vtkhdf(
         names = [surface.name.encode() for surface in surfaces]
         file.create_group("flexmbs").attrs["bodies"] = np.array(names, dtype="S")
 
-    write_whole(path, fill, checksums=False)
+    write_atomically(path, fill, checksums=False)
 
 
 def _write_cells(group: h5py.Group, surfaces: list[MovingSurface]) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from flexmbs.errors import InputError
-from flexmbs.files.inputs import opened
+from flexmbs.files.inputs import open_regular
 from flexmbs.files.output import sync_folder, unwritable
 
 HEADER = struct.Struct("<4sIQ")
@@ -30,7 +30,7 @@ class LogFrame(NamedTuple):
     end: int
 
 
-def framed(content: bytes) -> bytes:
+def frame_bytes(content: bytes) -> bytes:
     """A frame."""
     return HEADER.pack(MARK, zlib.crc32(content), len(content)) + content
 
@@ -40,7 +40,7 @@ def frames(path: Path) -> Iterator[LogFrame]:
     a damaged one, OSError.
     """
     end = count = 0
-    with opened(path) as file:
+    with open_regular(path) as file:
         while (content := _next(file)) is not None:
             end, count = end + HEADER.size + len(content), count + 1
             yield LogFrame(content, end)
@@ -107,7 +107,7 @@ class AppendLog:
 
     def append(self, content: bytes) -> None:
         """Append a frame. Raises MachineError after truncating the log to its last frame."""
-        data = framed(content)
+        data = frame_bytes(content)
         try:
             write_all(self.file, data)
         except OSError as error:

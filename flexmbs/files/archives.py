@@ -6,7 +6,7 @@ import zipfile
 from xml.parsers import expat
 
 from flexmbs.errors import InputError
-from flexmbs.files.inputs import opened
+from flexmbs.files.inputs import open_regular
 
 MOST_FILES, MOST_BYTES, MOST_XML = 10_000, 2 * 10**9, 10**8
 # largest ratio of unpacked to packed size, checked above this number of bytes (zip bombs)
@@ -18,7 +18,7 @@ def check_archive(path: str | os.PathLike[str], description: str) -> None:
     """Raise InputError for an archive that is too large, has names outside its folder, or whose XML
     file ``description`` has a document type. Raises as `zipfile` for a file that is not an archive.
     """
-    with opened(path) as file, zipfile.ZipFile(file) as archive:
+    with open_regular(path) as file, zipfile.ZipFile(file) as archive:
         entries = archive.infolist()
         size, packed = (
             sum(sizes)

@@ -23,8 +23,8 @@ import numpy as np
 
 from flexmbs.errors import InputError
 from flexmbs.files.hdf5_draft import HDF5Draft
-from flexmbs.files.inputs import opened
-from flexmbs.files.output import whole_file
+from flexmbs.files.inputs import open_regular
+from flexmbs.files.output import atomic_file
 from flexmbs.files.paths import file_path
 
 T = TypeVar("T")
@@ -44,7 +44,7 @@ _WANTED = {
 _ITEMSIZE = {"f": 8, "i": 8, "u": 1}
 
 
-def write_whole(
+def write_atomically(
     path: str | os.PathLike[str], fill: Callable[[h5py.File], None], *, checksums: bool = True
 ) -> None:
     """Write the file filled by ``fill`` atomically. Raises MachineError; an old file is then kept.
@@ -52,7 +52,7 @@ def write_whole(
 
     checksums: False for formats of other programs, which may not accept further attributes.
     """
-    with whole_file(path) as draft, contextlib.closing(HDF5Draft(draft)) as target:
+    with atomic_file(path) as draft, contextlib.closing(HDF5Draft(draft)) as target:
         with h5py.File(target, "w", track_order=True) as file:
             fill(file)
             if checksums:
@@ -76,7 +76,7 @@ def read_whole(
     """
     target = file_path(path, "file")
     try:
-        with opened(target) as start:
+        with open_regular(target) as start:
             if start.read(len(_SIGNATURE)) != _SIGNATURE:
                 raise InputError(f"{target}: is not an HDF5 file; create one with {origin}")
         with h5py.File(target, "r", locking=False) as file:

@@ -17,7 +17,7 @@ from flexmbs.files.output import file_kind
 SHARE = 0.25  # of the free memory: content exists as text, lines and numbers at the same time
 
 
-def opened(path: str | os.PathLike[str]) -> BinaryIO:
+def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
     """Regular file, opened for reading. Raises InputError for anything else, OSError if it cannot
     be opened.
     """
@@ -36,7 +36,7 @@ def read_bytes(path: str | os.PathLike[str], most: float = math.inf) -> bytes:
     """Content of a regular file. Raises InputError if it exceeds ``most`` bytes or a share of the
     free memory, OSError.
     """
-    with opened(path) as file:
+    with open_regular(path) as file:
         size = os.fstat(file.fileno()).st_size
         limit = min(most, SHARE * free_memory())
         if size > limit:
@@ -58,7 +58,7 @@ def check_regular(path: str | os.PathLike[str]) -> None:
     """Raise InputError for a path that exists but is not a regular file, before a library opens
     it."""
     with contextlib.suppress(OSError):
-        opened(path).close()
+        open_regular(path).close()
 
 
 def _without_waiting(path: str, flags: int) -> int:

@@ -13,12 +13,12 @@ from flexmbs.errors import InputError, MachineError
 from flexmbs.files.file_types import check_same_kind
 from flexmbs.files.paths import file_path
 
-_DRAFT = re.compile(r"\..+\.[0-9a-f]{12}\.tmp")  # names of `whole_file`
+_DRAFT = re.compile(r"\..+\.[0-9a-f]{12}\.tmp")  # names of `atomic_file`
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 @contextlib.contextmanager
-def whole_file(path: str | os.PathLike[str]) -> Iterator[pathlib.Path]:
+def atomic_file(path: str | os.PathLike[str]) -> Iterator[pathlib.Path]:
     """Temporary name next to ``path``; the file is moved into place at the end. Raises
     MachineError, and InputError if a file of another type exists; the old file is then kept."""
     target = file_path(path)
@@ -97,7 +97,7 @@ def file_kind(mode: int) -> str:
     return kinds.get(stat.S_IFMT(mode), "a device")
 
 
-def made_folder(path: str | os.PathLike[str]) -> pathlib.Path:
+def ensure_folder(path: str | os.PathLike[str]) -> pathlib.Path:
     """Folder, created if it is missing. Raises InputError, MachineError."""
     folder = file_path(path, "folder")
     try:
@@ -113,7 +113,7 @@ def made_folder(path: str | os.PathLike[str]) -> pathlib.Path:
 def write_text(path: str | os.PathLike[str], text: str) -> None:
     """Write text to ``path`` in UTF-8, atomically. Raises MachineError."""
     with (
-        whole_file(path) as draft,
+        atomic_file(path) as draft,
         open(draft, "w", encoding="utf-8", errors="replace", newline="") as file,
     ):
         file.write(text)
@@ -121,7 +121,7 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
 
 def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
     """Write bytes to ``path`` atomically. Raises MachineError."""
-    with whole_file(path) as draft:
+    with atomic_file(path) as draft:
         draft.write_bytes(data)
 
 
@@ -130,6 +130,6 @@ def slug(name: str) -> str:
     return re.sub(r"[^\w-]+", "-", name).strip("-")[:80] or "unnamed"
 
 
-def cell(text: str) -> str:
+def spreadsheet_cell(text: str) -> str:
     """Text for a spreadsheet cell: a leading quote prevents its interpretation as a formula."""
     return f"'{text}" if text.startswith(_FORMULA) else text

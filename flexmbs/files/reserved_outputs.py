@@ -3,7 +3,7 @@ until it ends.
 
 The lock is a system lock on a file next to the output, ``.NAME.lock``, which ends with the
 process however that ends. Systems without such locks cannot separate runs; files are still
-written atomically (`whole_file`).
+written atomically (`atomic_file`).
 """
 
 import contextlib

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from flexmbs.errors import MachineError
-from flexmbs.files.output import whole_file
+from flexmbs.files.output import atomic_file
 
 TIME, FREQUENCY = ("time", "s", 17), ("frequency", "Hz", 18)  # abscissas: name, unit, data type
 TIME_RESPONSE, FREQUENCY_RESPONSE = 1, 4  # function types of the format
@@ -65,7 +65,7 @@ def write_functions(
         raise MachineError(
             'to_uff: needs the package pyuff; install it: pip install "flexmbs[uff]"'
         ) from None
-    with whole_file(path) as draft:
+    with atomic_file(path) as draft:
         file = pyuff.UFF(str(draft))
         try:
             file.write_sets(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import h5py
 
 from flexmbs.errors import InputError
-from flexmbs.files.hdf5 import attributes, read_whole, set_text, write_whole
+from flexmbs.files.hdf5 import attributes, read_whole, set_text, write_atomically
 from flexmbs.flexible_body.file import DIVIDED, GENERATOR, body, fill
 from flexmbs.flexible_body.record import FlexibleBodyData
 
@@ -28,7 +28,7 @@ def write(data: DividedBodyData, path: str | os.PathLike[str]) -> None:
         for k, piece in enumerate(data.pieces, 1):
             fill(file.create_group(str(k), track_order=True), piece)
 
-    write_whole(path, fill_file)
+    write_atomically(path, fill_file)
 
 
 def read(path: str | os.PathLike[str], make: type[DividedBodyData]) -> DividedBodyData:

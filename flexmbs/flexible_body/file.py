@@ -26,7 +26,7 @@ from flexmbs.files.hdf5 import (
     mapped,
     read_whole,
     set_text,
-    write_whole,
+    write_atomically,
 )
 from flexmbs.flexible_body.components import (
     FlexibleFrame,
@@ -121,7 +121,7 @@ _GROUPS = ("elastic", "inertia", "modes", "frames", "surface", "provenance")
 
 def write(data: FlexibleBodyData, path: str | os.PathLike[str]) -> None:
     """Write ``data`` to the file ``path``, atomically. Raises MachineError."""
-    write_whole(path, lambda file: fill(file, data))
+    write_atomically(path, lambda file: fill(file, data))
 
 
 def read(path: str | os.PathLike[str], make: type[D], *, surface: bool = True) -> D:

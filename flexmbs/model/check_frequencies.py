@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from flexmbs.declaration import Problem
-from flexmbs.model.declared_values import parts
+from flexmbs.model.declared_values import nested_values
 from flexmbs.model.laws import Sine
 
 if TYPE_CHECKING:
@@ -18,7 +18,8 @@ def frequency_warnings(model: "ModelData", highest: Mapping[str, float]) -> Iter
         return
     for item in (*model.forces.values(), *model.drives.values(), *model.couplings.values()):
         fastest = max(
-            (abs(law.frequency) for _, law in parts(item) if isinstance(law, Sine)), default=0.0
+            (abs(law.frequency) for _, law in nested_values(item) if isinstance(law, Sine)),
+            default=0.0,
         )
         if fastest > highest[slowest]:
             text = (

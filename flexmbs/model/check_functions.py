@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from flexmbs.declaration import Problem
 from flexmbs.errors import InputError
-from flexmbs.model.declared_values import model_parts
+from flexmbs.model.declared_values import model_values
 from flexmbs.model.functions import NOT_THERE, MissingFunction
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def missing_functions(model: "ModelData") -> Iterator[Problem]:
     """Items whose functions are missing."""
-    for path, value in model_parts(model):
+    for path, value in model_values(model):
         if isinstance(value, MissingFunction):
             yield Problem(path, f"its function '{value.text}' is missing: {NOT_THERE}")
 

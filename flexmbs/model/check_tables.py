@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flexmbs.declaration import Problem
-from flexmbs.model.declared_values import model_parts, prescribed_motions
+from flexmbs.model.declared_values import model_values, prescribed_motions
 from flexmbs.model.interpolation import excess, jumps
 from flexmbs.model.laws import Table
 
@@ -20,7 +20,7 @@ JUMP = 1e-3  # relative to the largest rate or acceleration: smaller jumps are i
 def table_warnings(model: "ModelData") -> Iterator[Problem]:
     """Overshoot of every table in the model; jumps of rate and acceleration for tables that drive
     joints."""
-    for path, part in model_parts(model):
+    for path, part in model_values(model):
         if isinstance(part, Table):
             yield from _overshoot(path, part)
     t_end = model.run.t_end if model.run is not None else np.inf

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 Path = tuple[str, ...]
 
 
-def parts(declaration: Declaration, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+def nested_values(declaration: Declaration, path: Path = ()) -> Iterator[tuple[Path, Any]]:
     """Pairs (path, value) of every field, or of the entries of a tuple, and of nested
     declarations."""
     for field in dataclasses.fields(declaration):  # type: ignore[arg-type]
@@ -26,12 +26,12 @@ def parts(declaration: Declaration, path: Path = ()) -> Iterator[tuple[Path, Any
             place = (*path, field.name, str(k)) if several else (*path, field.name)
             yield place, part
             if isinstance(part, Declaration):
-                yield from parts(part, place)
+                yield from nested_values(part, place)
 
 
-def model_parts(model: "ModelData") -> Iterator[tuple[Path, Any]]:
-    """Pairs (path, value) of all `parts` of all items except bodies; paths begin with the section
-    and the name of the item."""
+def model_values(model: "ModelData") -> Iterator[tuple[Path, Any]]:
+    """Pairs (path, value) of all `nested_values` of all items except bodies; paths begin with the
+    section and the name of the item."""
     for section in (
         model.joints,
         model.forces,
@@ -41,7 +41,7 @@ def model_parts(model: "ModelData") -> Iterator[tuple[Path, Any]]:
         model.rotors,
     ):
         for item in section.values():
-            yield from parts(item, (item.section, item.name))
+            yield from nested_values(item, (item.section, item.name))
 
 
 def prescribed_motions(model: "ModelData") -> Iterator[tuple[Path, TimeLaw]]:
@@ -53,7 +53,7 @@ def prescribed_motions(model: "ModelData") -> Iterator[tuple[Path, TimeLaw]]:
             yield (coupling.section, coupling.name, "offset"), coupling.offset
 
 
-def constraining(model: "ModelData") -> tuple[Item, ...]:
+def items_with_constraints(model: "ModelData") -> tuple[Item, ...]:
     """Items with constraints: joints, drives, couplings, contacts."""
     return (
         *model.joints.values(),

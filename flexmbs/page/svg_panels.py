@@ -59,15 +59,15 @@ def chart(panels: Sequence[PlotPanel], span: tuple[float, float] | None = None) 
 
 def _panel(panel: PlotPanel, span: tuple[float, float]) -> str:
     keys = "".join(
-        f'<span class="key {look(curve, k)}">{html.escape(curve.name)}</span>'
+        f'<span class="key {curve_classes(curve, k)}">{html.escape(curve.name)}</span>'
         for k, curve in enumerate(panel.curves)
     )
-    notes = "".join(f'<span class="note">{html.escape(note)}</span>' for note in remarks(panel))
+    notes = "".join(f'<span class="note">{html.escape(note)}</span>' for note in panel_notes(panel))
     head = f'<div class="panel-head"><b>{html.escape(panel.heading)}</b>{keys}{notes}</div>'
     return f'<div class="panel">{head}{drawing(panel, span)}</div>'
 
 
-def remarks(panel: PlotPanel) -> list[str]:
+def panel_notes(panel: PlotPanel) -> list[str]:
     """Notes of a panel in addition to its curves, with the values of peaks beyond the axis; not
     escaped."""
     values = _values(panel)
@@ -126,7 +126,7 @@ def _line(curve: PlotCurve, y: FloatArray, axes: SvgAxes, k: int) -> str:
     if curve.stepped:
         t, y = np.repeat(t, 2)[1:], np.repeat(y, 2)[:-1]
     points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(axes.x(t), axes.y(y)))
-    return f'<polyline class="line {look(curve, k)}" points="{points}"/>'
+    return f'<polyline class="line {curve_classes(curve, k)}" points="{points}"/>'
 
 
 def _peaks(curve: PlotCurve, y: FloatArray, axes: SvgAxes, k: int) -> str:
@@ -143,10 +143,12 @@ def _peaks(curve: PlotCurve, y: FloatArray, axes: SvgAxes, k: int) -> str:
             f"M{x:.1f} {end + 3 * side:.1f}l4 {-7 * side}h-8z"
             for x in axes.x(curve.t[np.array(tops, int)])
         ]
-    return f'<path class="clipped {look(curve, k)}" d="{"".join(found)}"/>' if found else ""
+    return (
+        f'<path class="clipped {curve_classes(curve, k)}" d="{"".join(found)}"/>' if found else ""
+    )
 
 
-def look(curve: PlotCurve, k: int) -> str:
+def curve_classes(curve: PlotCurve, k: int) -> str:
     """CSS classes of curve number k."""
     return f"c{(k if curve.colour is None else curve.colour) % COLOURS}{' dashed' if curve.dashed else ''}"
 

@@ -13,7 +13,7 @@ from flexmbs.flexible_body.components import Surface
 from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.page.solids import up_of, view_of
 from flexmbs.player.arrays import Buffer
-from flexmbs.player.extent import extremes
+from flexmbs.player.extent import outermost_points
 from flexmbs.player.fields import Field, SurfaceMark, stored_fields
 from flexmbs.player.modes import stored_modes
 from flexmbs.player.surface import PageSurface, stored_skin
@@ -106,7 +106,7 @@ def body_scene(
         "size": size,
         "low": x.min(axis=0).tolist(),
         "high": x.max(axis=0).tolist(),
-        "extremes": extremes(x, ROOM * size).tolist(),
+        "extremes": outermost_points(x, ROOM * size).tolist(),
         "ground": None,
         "bodies": [body],
         "parts": [skin.table],

@@ -9,7 +9,7 @@ FloatArray = NDArray[np.float64]
 DIRECTIONS = 60
 
 
-def extremes(points: FloatArray, room: float = 0.0) -> FloatArray:
+def outermost_points(points: FloatArray, room: float = 0.0) -> FloatArray:
     """Outermost points in the directions of a spiral on the sphere, moved outwards by ``room``."""
     k = np.arange(DIRECTIONS) + 0.5
     z, turn = 1.0 - 2.0 * k / DIRECTIONS, np.pi * (1.0 + np.sqrt(5.0)) * k

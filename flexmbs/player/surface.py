@@ -29,7 +29,7 @@ class PageSurface(NamedTuple):
 
 def stored_skin(buffer: Buffer, surface: Surface) -> PageSurface:
     """Store the surface in a buffer."""
-    rows, triangles, notes = coarse(surface)
+    rows, triangles, notes = thinned_surface(surface)
     x = surface.nodes[rows]
     centre, extent = 0.5 * (x.min(axis=0) + x.max(axis=0)), float(np.ptp(x, axis=0).max())
     vertices = buffer.steps(x, extent / 65000.0, offset=centre.tolist(), delta=True)
@@ -41,7 +41,7 @@ def stored_skin(buffer: Buffer, surface: Surface) -> PageSurface:
     )
 
 
-def coarse(surface: Surface) -> tuple[IntArray, IntArray, list[str]]:
+def thinned_surface(surface: Surface) -> tuple[IntArray, IntArray, list[str]]:
     """Rows of the nodes on the triangles, and the triangles (T, 3) of these; a surface with many
     triangles is thinned to a subset of its nodes."""
     rows, triangles, cell = thinned(surface.nodes, surface.triangles, MOST_TRIANGLES)

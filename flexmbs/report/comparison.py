@@ -69,7 +69,9 @@ def comparison_page(a: SolutionData, b: SolutionData, names: tuple[str, str]) ->
     """HTML text; ``names``: labels of the runs, such as their file names; all text from the models
     is escaped."""
     numbers = summary(a), summary(b)
-    shown = {anchor: (title, readable(over(*pair), 8)) for anchor, title, pair in _pairs(a, b)}
+    shown = {
+        anchor: (title, readable(superimposed(*pair), 8)) for anchor, title, pair in _pairs(a, b)
+    }
     found, notes = differences(a, b)
     span = span_of(panel for _, panels in shown.values() for panel in panels)
     return rendered(
@@ -189,7 +191,7 @@ def common_times(a: SolutionData, b: SolutionData) -> FloatArray:
     """Output times of a, at most `MOST_TIMES`, within the range of b, except between outputs with
     an impact, where interpolation is not valid."""
     inside = a.t[(a.t >= b.t[0]) & (a.t <= b.t[-1])]
-    inside = inside[~(beside_impacts(a, inside) | beside_impacts(b, inside))]
+    inside = inside[~(near_impacts(a, inside) | near_impacts(b, inside))]
     return (
         inside[np.unique(np.linspace(0, len(inside) - 1, min(len(inside), MOST_TIMES)).astype(int))]
         if len(inside)
@@ -197,7 +199,7 @@ def common_times(a: SolutionData, b: SolutionData) -> FloatArray:
     )
 
 
-def beside_impacts(solution: SolutionData, times: FloatArray) -> NDArray[np.bool_]:
+def near_impacts(solution: SolutionData, times: FloatArray) -> NDArray[np.bool_]:
     """Mask of the times with an impact between the enclosing outputs, or in the last step before
     the earlier output."""
     t, impacts = solution.t, np.sort([impact.t for impact in solution.run.impacts])
@@ -221,7 +223,7 @@ def _pairs(
         yield "contacts", "Contacts and friction", contacts
 
 
-def over(a: Sequence[PlotPanel], b: Sequence[PlotPanel]) -> list[PlotPanel]:
+def superimposed(a: Sequence[PlotPanel], b: Sequence[PlotPanel]) -> list[PlotPanel]:
     """Panels with the same title superimposed: curves of A solid, those of B dashed, with one
     colour per quantity."""
     left, right = ({panel.heading: panel for panel in panels} for panels in (a, b))

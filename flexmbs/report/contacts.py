@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from flexmbs.model.contacts import DryFriction, FrameContact
 from flexmbs.page.curve_panels import PlotPanel, StateBar, StateInterval, panel
-from flexmbs.results.impact_steps import between_impacts
+from flexmbs.results.impact_steps import outputs_without_impacts
 from flexmbs.results.joint_friction import FrictionHistory, joint_frictions
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def contact_section(solution: SolutionData) -> ContactSection | None:
     frictions, notes = joint_frictions(solution)
     if not solution.contacts and not frictions and not notes:
         return None
-    calm = between_impacts(solution)
+    calm = outputs_without_impacts(solution)
     if not calm.all():
         notes.append(
             "Largest forces exclude steps with impacts, whose forces are "
@@ -87,7 +87,7 @@ def contact_panels(
     friction in joints."""
     views, calm = (
         {name: solution.contact(name) for name in solution.contacts},
-        between_impacts(solution),
+        outputs_without_impacts(solution),
     )
     units = {name: _units(solution, name) for name in views if not _is_dry(solution, name)}
     bars = tuple(

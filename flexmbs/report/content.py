@@ -29,7 +29,7 @@ from flexmbs.report.fatigue import sections as fatigue_sections
 from flexmbs.report.poster import motion_drawing
 from flexmbs.report.stress_pictures import surface_values
 from flexmbs.results.bodies import data_of, flexible_bodies, mass_of, surface_of, whole_of
-from flexmbs.results.impact_steps import between_impacts
+from flexmbs.results.impact_steps import outputs_without_impacts
 from flexmbs.results.joints import path_coordinates
 from flexmbs.results.stress_summary import PASCALS, StressReport, stress_reports
 from flexmbs.system.check import NOT_JUDGED, PASS, WARN
@@ -224,7 +224,7 @@ def _frames(solution: SolutionData, body: str) -> str:
 def _joint_row(solution: SolutionData, name: str, quiet: tuple[float, float]) -> tuple[Any, ...]:
     joint, place = solution.model.joints[name], solution.compiled.places[name]
     view = solution.joint(name)
-    calm = between_impacts(solution)
+    calm = outputs_without_impacts(solution)
     largest = [
         float((part[calm] ** 2).sum(axis=1).max() ** 0.5) for part in (view.force, view.torque)
     ]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from flexmbs.dynamics.dense import elastic_velocities, terms
 from flexmbs.dynamics.work import make_work
 from flexmbs.initial.inconsistent_rates import row_owners
-from flexmbs.model.declared_values import constraining
+from flexmbs.model.declared_values import items_with_constraints
 from flexmbs.page.html import Picture
 from flexmbs.report.poster import pattern_drawing
 from flexmbs.results.block_system import BlockSystem, bordered, bordered_by_items
@@ -51,7 +51,7 @@ def equations(solution: SolutionData) -> EquationSummary:
     """Equations at the first output of a run."""
     rows = [
         (item.name, item.kind, found.rows, ", ".join(found.words))
-        for item in constraining(solution.model)
+        for item in items_with_constraints(solution.model)
         for found in item.constraint_classes()
     ]
     return EquationSummary(
@@ -74,7 +74,9 @@ def _lines(solution: SolutionData) -> list[str]:
     redundant = sum(count for _, count in solution.run.redundant)
     count: Counter[str] = Counter()
     for found in (
-        each for item in constraining(compiled.model) for each in item.constraint_classes()
+        each
+        for item in items_with_constraints(compiled.model)
+        for each in item.constraint_classes()
     ):
         count.update({word: found.rows for word in found.words})
     classes = ", ".join(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from flexmbs.durability.fatigue import FatigueData, part_of
+from flexmbs.durability.fatigue import FatigueData, fatigue_part
 from flexmbs.errors import InputError
 from flexmbs.page.drawings import ColourBar, places_drawing
 from flexmbs.page.fields import DAMAGE
@@ -66,7 +66,7 @@ def results_of(
             raise InputError(f"fatigue: must be results of fm.fatigue, not {type(each).__name__}")
         if (
             each.body not in flexible_bodies(solution)
-            or part_of(solution, each.body).digest != each.part.digest
+            or fatigue_part(solution, each.body).digest != each.part.digest
         ):
             raise InputError(
                 f"fatigue: the result is of body '{each.body}', which is not in this "

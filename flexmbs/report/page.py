@@ -18,7 +18,7 @@ from flexmbs.player.plots import plots
 from flexmbs.player.solids import Solid
 from flexmbs.report.content import content
 from flexmbs.report.fatigue import damage_of, results_of
-from flexmbs.report.single_bodies import envelopes, extras_of, mode_scenes, stress_scenes, together
+from flexmbs.report.single_bodies import envelopes, extras_of, merged, mode_scenes, stress_scenes
 from flexmbs.results.summary import summary
 from flexmbs.scene.scene import scene
 
@@ -69,7 +69,7 @@ def page(
         for each in (*modes, *stressed.values(), *(section.alone for section in shown.damages))
         if each
     ]
-    extras = extras_of(together(coloured, damage_of(solution, fatigue)), alone)._replace(
+    extras = extras_of(merged(coloured, damage_of(solution, fatigue)), alone)._replace(
         solids=solids
     )
     own = shown.contact_panels

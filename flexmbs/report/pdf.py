@@ -17,7 +17,7 @@ from flexmbs.files.output import write_bytes
 from flexmbs.page.curve_panels import PlotPanel, span_of
 from flexmbs.page.html import Picture, number, powers
 from flexmbs.page.style import GRID, INK, MUTED, PALETTE, STATES
-from flexmbs.page.svg_panels import COLOURS, drawing, look, remarks
+from flexmbs.page.svg_panels import COLOURS, curve_classes, drawing, panel_notes
 from flexmbs.report.content import ROWS_LISTED, Content, content
 
 if TYPE_CHECKING:
@@ -188,12 +188,12 @@ class _Document:
                 f'{head} xmlns="http://www.w3.org/2000/svg"><style>{LOOK}</style>{elements}'.encode()
             )
             keys = [
-                (curve.name, PALETTE[int(look(curve, k)[1])], curve.dashed)
+                (curve.name, PALETTE[int(curve_classes(curve, k)[1])], curve.dashed)
                 for k, curve in enumerate(panel.curves)
             ]
             states = dict.fromkeys(state.kind for bar in panel.bars for state in bar.states)
             keys += [(kind, STATES[kind], False) for kind in states]
-            self._add("plot", title=panel.heading, file=name, keys=keys, notes=remarks(panel))
+            self._add("plot", title=panel.heading, file=name, keys=keys, notes=panel_notes(panel))
 
     def _checks(self) -> None:
         numbers = self.shown.numbers

@@ -96,7 +96,7 @@ def extras_of(
     )
 
 
-def together(
+def merged(
     first: Mapping[str, ColouredBody], second: Mapping[str, ColouredBody]
 ) -> dict[str, ColouredBody]:
     """Fields and marks of both."""

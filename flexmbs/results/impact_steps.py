@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from flexmbs.results.solution import SolutionData
 
 
-def between_impacts(solution: SolutionData) -> NDArray[np.bool_]:
+def outputs_without_impacts(solution: SolutionData) -> NDArray[np.bool_]:
     """Mask (nt,) of the outputs without an impact in the last step before them; all outputs if no
     others exist."""
     t, step = solution.t, solution.trajectory.step

@@ -28,7 +28,7 @@ from flexmbs.files.hdf5 import (
     datasets,
     read_whole,
     set_text,
-    write_whole,
+    write_atomically,
 )
 from flexmbs.flexible_body.divided import DividedBodyData
 from flexmbs.flexible_body.file import GENERATOR, body, fill
@@ -91,7 +91,7 @@ def write(solution: SolutionData, path: str | os.PathLike[str]) -> None:
         for number, data in enumerate(parts):
             fill(file["bodies"].create_group(str(number), track_order=True), data)
 
-    write_whole(path, fill_file)
+    write_atomically(path, fill_file)
 
 
 def read(

@@ -20,7 +20,7 @@ from flexmbs.results.bodies import flexible_bodies
 from flexmbs.results.check_cuts import cuts
 from flexmbs.results.creep import creep_check
 from flexmbs.results.drive_jumps import disturbed, jump_check
-from flexmbs.results.impact_steps import between_impacts
+from flexmbs.results.impact_steps import outputs_without_impacts
 from flexmbs.results.linear_range import linear_range
 from flexmbs.results.output_selection import equally_spaced, outputs_with_extremes
 from flexmbs.results.stress_summary import most_used, stress_numbers, stressed_bodies, worst_ply
@@ -439,7 +439,7 @@ def summary(solution: SolutionData) -> dict[str, Any]:
 
 
 def _joint_numbers(solution: SolutionData, name: str) -> dict[str, Any]:
-    joint, calm = solution.joint(name), between_impacts(solution)
+    joint, calm = solution.joint(name), outputs_without_impacts(solution)
     force, torque = (
         float(np.linalg.norm(part[calm], axis=1).max()) for part in (joint.force, joint.torque)
     )

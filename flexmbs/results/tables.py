@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from flexmbs.files.output import cell
+from flexmbs.files.output import spreadsheet_cell
 from flexmbs.results.views import FloatArray
 
 Column = tuple[str, FloatArray]
@@ -17,6 +17,6 @@ def table_text(columns: Sequence[Column]) -> str:
     precision."""
     text = io.StringIO()
     writer = csv.writer(text, quoting=csv.QUOTE_MINIMAL, lineterminator="\r\n")
-    writer.writerow([cell(heading) for heading, _ in columns])
+    writer.writerow([spreadsheet_cell(heading) for heading, _ in columns])
     writer.writerows(np.column_stack([values for _, values in columns]).tolist())
     return text.getvalue()

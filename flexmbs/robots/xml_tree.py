@@ -6,7 +6,7 @@ from pathlib import Path
 from xml.parsers import expat
 
 from flexmbs.errors import InputError, shown
-from flexmbs.files.inputs import opened
+from flexmbs.files.inputs import open_regular
 from flexmbs.model.fields import LARGEST
 
 MOST_BYTES = 20_000_000
@@ -48,7 +48,7 @@ def read_xml(path: Path) -> XmlElement:
     """Root element of a file. Raises `InputError` for invalid XML and for files that are too large,
     too deeply nested or have a document type."""
     try:
-        with opened(path) as file:
+        with open_regular(path) as file:
             data = file.read(MOST_BYTES + 1)
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs.player.extent import extremes
+from flexmbs.player.extent import outermost_points
 
 if TYPE_CHECKING:
     from flexmbs.results.solution import SolutionData
@@ -74,7 +74,13 @@ def bounds(
     lowest = float((flat @ up).min())
     ground = 0.0 if lowest > -0.02 * size else lowest - 0.04 * size
     return Bounds(
-        flat.min(axis=0), flat.max(axis=0), extremes(flat), size, up, _view(flat, up), ground
+        flat.min(axis=0),
+        flat.max(axis=0),
+        outermost_points(flat),
+        size,
+        up,
+        _view(flat, up),
+        ground,
     )
 
 

@@ -15,7 +15,7 @@ FEWEST = 40
 QUARTER_TURN = 0.5 * np.pi
 
 
-def sampled(solution: SolutionData) -> tuple[SolutionData, list[str]]:
+def playback_solution(solution: SolutionData) -> tuple[SolutionData, list[str]]:
     """Solution at no more than `MOST` uniformly spaced times, and notes for the viewer."""
     t, n = solution.t, len(solution.t)
     most = int(np.clip(MOST_POSES // max(len(solution.bodies), 1), FEWEST, MOST)) + 1

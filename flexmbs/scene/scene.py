@@ -19,7 +19,7 @@ from flexmbs.flexible_body.divided import in_one_piece
 from flexmbs.model.frames import GROUND, FrameRef
 from flexmbs.player.arrays import Buffer
 from flexmbs.player.body_scene import FORMAT, HasSurface, SceneOptions, body_scene, mark_tables
-from flexmbs.player.extent import extremes
+from flexmbs.player.extent import outermost_points
 from flexmbs.player.fields import Field, SurfaceMark, stored_fields
 from flexmbs.player.modes import MOST as MODES
 from flexmbs.player.solids import Solid, require_solids
@@ -28,7 +28,7 @@ from flexmbs.results.bodies import frame_at_rest, whole_of
 from flexmbs.scene.arrows import arrows_of, contact_marks
 from flexmbs.scene.bounds import Bounds, bounds, places, size_of
 from flexmbs.scene.contact_shapes import touching_shapes
-from flexmbs.scene.frame_times import sampled, turn_note
+from flexmbs.scene.frame_times import playback_solution, turn_note
 from flexmbs.scene.joint_marks import axes_of, stops_of
 from flexmbs.scene.links import Shape, body_shapes, extent_of
 from flexmbs.scene.supports import supports
@@ -114,7 +114,7 @@ class _SceneWriter:
 
     def __init__(self, solution: SolutionData, extras: Extras, buffer: Buffer) -> None:
         require_solids(extras.solids)
-        self.shown, notes = sampled(solution)
+        self.shown, notes = playback_solution(solution)
         self.notes = [*notes, *extras.notes]
         self.buffer, self.solids, self.extras = buffer, extras.solids, extras
         self.skins: dict[str, PageSurface] = {}
@@ -413,4 +413,4 @@ def quaternions(rotation: FloatArray) -> FloatArray:
 
 def _some_of(points: FloatArray) -> FloatArray:
     """Outermost points of (n, 3), and a selection of the others."""
-    return np.vstack([extremes(points), points[::SPACING]])
+    return np.vstack([outermost_points(points), points[::SPACING]])

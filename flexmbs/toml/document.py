@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from flexmbs.declaration import NestedError, Problem, shown
 from flexmbs.errors import InputError
-from flexmbs.files.inputs import opened
+from flexmbs.files.inputs import open_regular
 from flexmbs.files.path_policy import PathPolicy
 from flexmbs.toml.line_numbers import line_of
 from flexmbs.toml.nesting_guard import check_nesting
@@ -50,7 +50,7 @@ def read_document(path: Path, what: str = "model") -> TomlDocument:
 def _text(path: Path, what: str) -> str:
     """Text of a file of limited size."""
     try:
-        with opened(path) as file:
+        with open_regular(path) as file:
             data = file.read(LARGEST_FILE + 1)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)

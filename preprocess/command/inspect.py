@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from flexmbs.console.messages import put, put_json
 from flexmbs.errors import InputError
-from flexmbs.files.inputs import opened
+from flexmbs.files.inputs import open_regular
 
 if TYPE_CHECKING:
     from flexmbs.flexible_body.components import FloatArray
@@ -51,7 +51,7 @@ def inspect(path: Path, *, unit: str | None, as_json: bool, allow_outside: bool)
 
 def _start(path: Path) -> bytes:
     try:
-        with opened(path) as file:
+        with open_regular(path) as file:
             return file.read(len(HDF5))
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from flexmbs.console.memory import free_memory
 from flexmbs.errors import InputError
-from flexmbs.files.inputs import opened, read_bytes
+from flexmbs.files.inputs import open_regular, read_bytes
 from preprocess.elements import ELEMENTS
 from preprocess.inputs.reader_guard import guarded
 from preprocess.mesh_files.raw_mesh import Cells, RawMesh, raw_mesh_of
@@ -112,7 +112,7 @@ def _check_document_type(path: Path) -> None:
     parser = xml.parsers.expat.ParserCreate()
     parser.StartDoctypeDeclHandler = reject
     parser.StartElementHandler = lambda name, attributes: started.append(name)
-    with opened(path) as file:
+    with open_regular(path) as file:
         while not started and (chunk := file.read(4096)):
             try:
                 parser.Parse(chunk)

@@ -12,7 +12,7 @@ from typing import Any
 
 import flexmbs
 from flexmbs.errors import InputError
-from flexmbs.files.inputs import opened
+from flexmbs.files.inputs import open_regular
 from flexmbs.flexible_body.divided import load_body
 from preprocess.mesh_files.include import included_files
 from preprocess.mesh_files.readers import READERS
@@ -90,7 +90,7 @@ def stored_digest(body: Path) -> str | None:
 
 def _update(digest: hashlib._Hash, path: Path) -> None:
     try:
-        with opened(path) as file:
+        with open_regular(path) as file:
             while block := file.read(BLOCK):
                 digest.update(block)
     except OSError as error:

@@ -29,7 +29,7 @@ from flexmbs.files.hdf5 import (
     datasets,
     read_whole,
     set_text,
-    write_whole,
+    write_atomically,
 )
 from preprocess.solve.cholesky.factor import Entries
 from preprocess.solve.factors import CholeskyFactor, Factor, FactorProblem
@@ -93,7 +93,7 @@ def store_factor(
         file.create_dataset("order", data=factor.order)
         file.create_dataset("panels", data=factor.panels)
 
-    write_whole(path, fill)
+    write_atomically(path, fill)
 
 
 def matrix_digest(K: sp.csr_matrix, nodes: Indices) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import flexmbs as fm
-from flexmbs.model.declared_values import model_parts
+from flexmbs.model.declared_values import model_values
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "contract"))
 from any_models import any_model
@@ -321,7 +321,7 @@ def suitable(model: fm.Model) -> bool:
     """No user functions, which no file of the tests holds; no rigid contacts and no friction by
     reactions.
     """
-    if any(callable(value) for _, value in model_parts(model)) or any(
+    if any(callable(value) for _, value in model_values(model)) or any(
         each.rigid for each in model.contacts.values()
     ):
         return False

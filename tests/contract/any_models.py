@@ -26,7 +26,7 @@ from flexmbs.model.check_references import motion_of
 from flexmbs.model.contact_laws import ContactLaw
 from flexmbs.model.contacts import Contact
 from flexmbs.model.couplings import Coupling
-from flexmbs.model.declared_values import parts
+from flexmbs.model.declared_values import nested_values
 from flexmbs.model.drives import Drive
 from flexmbs.model.forces import Force, JointForce, OnSeveral, loaded_by_reactions
 from flexmbs.model.interpolation import INTERPOLATIONS
@@ -114,14 +114,16 @@ def contents(model: fm.Model) -> Counter[str]:
                     item,
                     *(
                         part
-                        for _, part in parts(item)
+                        for _, part in nested_values(item)
                         if isinstance(part, Declaration) and part is not item
                     ),
                 ),
             )
         )
         found.update(
-            f"table {part.interpolation}" for _, part in parts(item) if isinstance(part, fm.Table)
+            f"table {part.interpolation}"
+            for _, part in nested_values(item)
+            if isinstance(part, fm.Table)
         )
         if isinstance(getattr(item, "data", None), DividedBodyData):
             found["body divided"] += 1

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import flexmbs as fm
-from flexmbs.durability.fatigue import directions, on_side
+from flexmbs.durability.fatigue import directions, signed_principal
 from flexmbs.durability.histories import COMPONENTS
 from flexmbs.flexible_body.stress import von_mises
 from preprocess import CraigBampton, Isotropic, Rigid, box_mesh, reduce
@@ -240,7 +240,7 @@ def test_small_changes_do_not_turn_the_sign_of_large_stress(
     )
     for values, amplitude in (
         (directions(history) * von_mises(history), by_mises),
-        (on_side(history), by_principal),
+        (signed_principal(history), by_principal),
     ):
         cycles = fm.rainflow(values[:, 0])
         worst = np.argmax(cycles.count * cycles.amplitude**5)

@@ -9,7 +9,7 @@ from machines import bending, machine
 
 import flexmbs as fm
 from flexmbs.exports.moving_surfaces import moving_surfaces
-from flexmbs.exports.primitives import triangulated
+from flexmbs.exports.primitives import triangulate
 from flexmbs.flexible_body.stress import von_mises
 from flexmbs.player.solids import Solid
 
@@ -35,7 +35,7 @@ SHAPES = {
 
 @pytest.mark.parametrize("shape, expected", SHAPES.values(), ids=SHAPES)
 def test_shapes_enclose_their_volume(shape: dict, expected: float) -> None:
-    points, triangles = triangulated(shape)
+    points, triangles = triangulate(shape)
     assert volume(points, triangles) == pytest.approx(
         expected, rel=0.0 if shape["kind"] == "box" else 0.08, abs=1e-12
     )

@@ -7,7 +7,7 @@ import pytest
 from runs import hanging
 
 import flexmbs as fm
-from flexmbs.results.impact_steps import between_impacts
+from flexmbs.results.impact_steps import outputs_without_impacts
 
 TIGHT = fm.DormandPrince(rtol=1e-12, atol=1e-13)
 
@@ -131,7 +131,7 @@ def test_outputs_with_impacts_are_met(integrator):
     solution = fm.simulate(bouncing(0.5), t_end=0.75, output_step=0.01, integrator=integrator)
     same, calm = (
         solution.at(solution.t),
-        between_impacts(solution) | isinstance(integrator, fm.EventDriven),
+        outputs_without_impacts(solution) | isinstance(integrator, fm.EventDriven),
     )
     np.testing.assert_allclose(same.q, solution.q, rtol=0, atol=1e-12)
     np.testing.assert_allclose(same.s, solution.s, rtol=0, atol=1e-9)

@@ -11,7 +11,7 @@ from runs import LENGTH, driven_rod, hanging, parallelogram, rod
 
 import flexmbs as fm
 from flexmbs.__main__ import main
-from flexmbs.report.comparison import beside_impacts, comparison_page, differences
+from flexmbs.report.comparison import comparison_page, differences, near_impacts
 
 NASTY = "<img src=x onerror=alert(1)>"
 
@@ -120,7 +120,7 @@ def test_times_beside_impacts_are_left_out() -> None:
         fm.simulate(model, t_end=0.8, step=step, integrator="moreau-jean") for step in (1e-3, 5e-4)
     )
     (impact, *_) = coarse.run.impacts
-    beside = beside_impacts(coarse, coarse.t)
+    beside = near_impacts(coarse, coarse.t)
     assert beside[np.abs(coarse.t - impact.t).argmin()]
     assert beside.sum() < 6 * len(coarse.run.impacts)
     found, notes = differences(coarse, fine)

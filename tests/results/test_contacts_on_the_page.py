@@ -14,7 +14,7 @@ from flexmbs.page.svg_panels import chart
 from flexmbs.report.contacts import KINDS, contact_section, friction_of, states_of
 from flexmbs.report.page import page
 from flexmbs.report.plots import Plots
-from flexmbs.results.impact_steps import between_impacts
+from flexmbs.results.impact_steps import outputs_without_impacts
 from flexmbs.results.joint_friction import joint_frictions
 from flexmbs.results.summary import summary
 
@@ -83,7 +83,7 @@ def test_impacts_are_events_and_no_largest_forces() -> None:
         impulses.append(found.rows[0].impulse)
         assert len(found.impacts) == found.rows[0].impacts >= 1
         assert any("exclude steps with impacts" in note for note in found.notes)
-        calm = between_impacts(solution)
+        calm = outputs_without_impacts(solution)
         assert 0 < (~calm).sum() < 10
         assert (
             np.abs(solution.contact(solution.contacts[0]).normal)[~calm].max()

@@ -22,13 +22,13 @@ from flexmbs.player.decomposition import decomposed
 from flexmbs.player.markup import HERE, player_code, scene_text
 from flexmbs.player.plots import plots
 from flexmbs.player.solids import Solid
-from flexmbs.player.surface import MOST_TRIANGLES, coarse
+from flexmbs.player.surface import MOST_TRIANGLES, thinned_surface
 from flexmbs.report.curves import joints
 from flexmbs.report.page import page
 from flexmbs.report.plots import Plots
 from flexmbs.results.summary import summary
 from flexmbs.scene.bounds import bounds, size_of
-from flexmbs.scene.frame_times import MOST, sampled, turn_note
+from flexmbs.scene.frame_times import MOST, playback_solution, turn_note
 from flexmbs.scene.joint_marks import axes_of
 from flexmbs.scene.scene import Extras, scene, scene_of_two
 
@@ -218,11 +218,11 @@ def test_a_body_with_one_frame_is_the_box_of_its_inertia() -> None:
 
 def test_many_outputs_are_thinned_and_said() -> None:
     solution = fm.simulate(hanging(), t_end=1.0, step=1e-3)
-    shown, notes = sampled(solution)
+    shown, notes = playback_solution(solution)
     assert len(shown.t) == MOST + 1
     assert f"{MOST + 1} instants of {len(solution.t)} outputs" in notes[0]
     few = fm.simulate(hanging(), t_end=0.1, step=1e-2)
-    assert sampled(few) == (few, [])
+    assert playback_solution(few) == (few, [])
 
 
 def test_fast_rotation_is_said() -> None:
@@ -250,7 +250,9 @@ def test_large_surfaces_are_thinned_to_nodes_of_the_mesh() -> None:
     k = np.arange(n * n).reshape(n, n)
     a, b, c, d = k[:-1, :-1].ravel(), k[1:, :-1].ravel(), k[1:, 1:].ravel(), k[:-1, 1:].ravel()
     triangles = np.concatenate([np.stack([a, b, c], 1), np.stack([a, c, d], 1)])
-    rows, few, notes = coarse(Surface(nodes, np.zeros((n * n, 3, 1)), triangles, np.arange(n * n)))
+    rows, few, notes = thinned_surface(
+        Surface(nodes, np.zeros((n * n, 3, 1)), triangles, np.arange(n * n))
+    )
     assert len(triangles) > MOST_TRIANGLES >= len(few) > 1000
     assert "of 38642 triangles" in notes[0]
     corners = nodes[rows][few]

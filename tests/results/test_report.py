@@ -13,12 +13,12 @@ from runs import driven_rod, hanging, parallelogram
 from test_storage import flexible_pendulum
 
 import flexmbs as fm
-from flexmbs.files.output import cell, slug
+from flexmbs.files.output import slug, spreadsheet_cell
 from flexmbs.flexible_body.components import Surface
 from flexmbs.page.curve_panels import MOST_POINTS, limits, panel, span_of, thinned, ticks
 from flexmbs.page.html import number, powers
 from flexmbs.page.svg_panels import chart
-from flexmbs.report.comparison import over
+from flexmbs.report.comparison import superimposed
 from flexmbs.report.curves import efforts, reactions
 from flexmbs.report.page import page
 from flexmbs.report.tables import write_tables
@@ -172,8 +172,8 @@ def test_tables_hold_every_digit_and_no_formula(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["=cmd()", "+1", "-1", "@x", "\tx"])
 def test_cells_that_start_a_formula_are_quoted(name: str) -> None:
-    assert cell(name) == "'" + name
-    assert cell("elbow") == "elbow"
+    assert spreadsheet_cell(name) == "'" + name
+    assert spreadsheet_cell("elbow") == "elbow"
 
 
 SLUGS = {"../x": "x", "a b/c": "a-b-c", "<script>": "script", "": "unnamed", "..": "unnamed"}
@@ -248,7 +248,7 @@ def test_reactions_at_round_off_are_zero_and_said_so() -> None:
     assert re.findall(r"<td[^>]*>0</td>", row[0])
     driven = reactions(fm.simulate(driven_rod(2.0), t_end=0.1, step=1e-3))
     assert not any(each.quiet for each in driven)  # its moment holds the rod
-    both = over(reactions(solution), reactions(solution))
+    both = superimposed(reactions(solution), reactions(solution))
     assert [each.quiet for each in both] == [(), ("hinge A", "hinge B")]
 
 

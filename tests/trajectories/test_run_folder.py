@@ -20,7 +20,7 @@ from disks import Failing, Power
 from draws import drawn
 
 import flexmbs as fm
-from flexmbs.files.append_log import framed, frames
+from flexmbs.files.append_log import frame_bytes, frames
 from flexmbs.results.output_log import read_rows
 from flexmbs.studies.run.run_folder import CHECKPOINT, LOG, RECORD, SOLUTION
 from flexmbs.studies.sweeps.folder import SweepFolder
@@ -371,8 +371,8 @@ def test_a_flipped_bit_is_no_torn_end(seed: int, tmp_path: pathlib.Path) -> None
     """Frames behind a damaged one were cut off by the next writer; only the last frame may be torn."""
     rng, path = np.random.default_rng(seed), tmp_path / "log"
     contents = [rng.bytes(int(n)) for n in rng.integers(0, 3000, size=8)]
-    data = b"".join(map(framed, contents))
-    starts = np.cumsum([0, *(len(framed(content)) for content in contents)])
+    data = b"".join(map(frame_bytes, contents))
+    starts = np.cumsum([0, *(len(frame_bytes(content)) for content in contents)])
     for place in rng.integers(len(data), size=100):
         damaged = bytearray(data)
         damaged[place] ^= 1 << int(rng.integers(8))

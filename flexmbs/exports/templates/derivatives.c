@@ -1,5 +1,5 @@
-{# Directional derivatives beside a library that has none; declarations follow the standard, without its header files. #}
-/* Functional Mock-up Interface {{ version }}: directional derivatives of {{ name }}; all else is that of {{ library }}.
+{# Directional derivatives for a library that has none; declarations follow the standard, without its header files. #}
+/* Functional Mock-up Interface {{ version }}: directional derivatives of {{ name }}; everything else is provided by {{ library }}.
 
    One call of its {{ getter }} carries a question, as value references, and the answer, as values:
    {{ mark }}, numbers of unknowns and of knowns, these, then the halves of each seed; a status, then the derivatives.
@@ -24,7 +24,7 @@ typedef int (*Getter)(void *unit, const unsigned *refs, size_t count, double *va
 
 static Getter get;
 
-/* of that library alone: another unit may have been loaded with global symbols */
+/* only from that library: another FMU may have been loaded with global symbols */
 __attribute__((constructor)) static void find(void)
 {
     void *library = dlopen("{{ library }}", RTLD_LAZY | RTLD_NOLOAD);

@@ -194,7 +194,7 @@ EXPORT int fmi3GetDirectionalDerivative(void *c, const unsigned *unknown, size_t
 }
 {% endif %}
 
-/* functions that the standard wants to be there, for types and modes that this unit has not */
+/* functions required by the standard, for types and modes that this FMU does not have */
 {% for function in absent %}
 EXPORT int fmi{{ version }}{{ function }}(void) { return ERROR; }
 {% endfor %}

@@ -48,7 +48,7 @@ static void multiply(const double *a, const double *b, double *out)
         }
 }
 
-/* x(t + h) = Phi x(t) + Gamma u for an input that is held: (Phi Gamma; 0 1) = exp(h (A B; 0 0)), balanced, by the series at h / 2^k,
+/* x(t + h) = Phi x(t) + Gamma u for a held input: (Phi Gamma; 0 1) = exp(h (A B; 0 0)), balanced, by the series at h / 2^k,
    squared k times; work: WORK numbers, of this thread alone */
 void {{ name }}_discretize(double h, double *Phi, double *Gamma, double *work)
 {

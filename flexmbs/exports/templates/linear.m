@@ -1,7 +1,7 @@
 function [system, A, B, C, D] = {{ name }}()
 % {{ title }}
 % x' = A x + B u, y = C x + D u: differences from the state of linearization.
-% system: of the Control System Toolbox, or a struct where there is none.
+% system: object of the Control System Toolbox, or a struct without the toolbox.
 {% for key, rows in matrices %}
 {{ key }} = {{ matlab(rows, columns[key]) }};
 {% endfor %}

@@ -47,7 +47,7 @@ function choices(root, player) {
   options(part(root, "field"), fieldsOf(scene), viewer.settings.field, (value) => player.colour(value));
   const modes = (table.modes ?? []).map((mode, k) => [String(k), mode.name]);
   options(part(root, "mode"), [["-1", "none"], ...modes], String(scene.mode), (value) => player.choose(Number(value), viewer.settings.field || "displacement"));
-  options(part(root, "other"), [["clear", "translucent"], ["beside", "beside A"], ["hidden", "hidden"]], viewer.settings.other, (value) => player.place(value));
+  options(part(root, "other"), [["clear", "translucent"], ["beside", "next to A"], ["hidden", "hidden"]], viewer.settings.other, (value) => player.place(value));
   const amplitude = part(root, "amplitude");
   amplitude.addEventListener("input", () => player.swing(Number(amplitude.value)));
   const scale = part(root, "scale");

@@ -23,7 +23,7 @@ from flexmbs.declaration import shown
 from flexmbs.errors import InputError, MachineError, ModelWarning
 from flexmbs.exports.derivatives_library import with_derivatives
 from flexmbs.exports.linear_code import required_compiler, unused_name
-from flexmbs.files.output import whole_file
+from flexmbs.files.output import atomic_file
 from flexmbs.files.paths import file_path
 from flexmbs.integrators.integrator import is_number
 from flexmbs.model.bodies import FlexibleBody
@@ -166,7 +166,7 @@ def export_fmu(
         if states:
             with_derivatives(made, name, version, path)
         else:
-            with whole_file(path) as target:
+            with atomic_file(path) as target:
                 shutil.copyfile(made, target)
     return path
 

@@ -24,7 +24,9 @@ from flexmbs.initial.analysis_arguments import (
     require_no_samplers,
 )
 from flexmbs.initial.assembly import displaced, holonomic_rows
+from flexmbs.initial.assembly import holonomic_rows
 from flexmbs.model.declared_values import model_parts
+from flexmbs.model.declared_values import model_values
 from flexmbs.model.forces import loaded_by_reactions
 from flexmbs.results.state import HasState, State, settled_state, state_about
 from flexmbs.results.summary import REDUNDANCY
@@ -353,7 +355,7 @@ def _further(here: State) -> list[State]:
             later(steady, FURTHER / speed)
             for speed in [fastest, *([slowest] if slowest < SLOWER * fastest else [])]
         ]
-    if not any(callable(value) for _, value in model_parts(here.compiled.model)):
+    if not any(callable(value) for _, value in model_values(here.compiled.model)):
         return []
     there = settled_state(here.compiled, here.t + PAUSE, here.q, here.s, here.beta, here.z)
     # a load of time begins to act

@@ -24,7 +24,7 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 from flexmbs.api.model import Model, load
 from flexmbs.declaration import close_names, shown
 from flexmbs.errors import FlexmbsError, InputError
-from flexmbs.files.output import made_folder
+from flexmbs.files.output import ensure_folder
 from flexmbs.files.paths import file_path
 from flexmbs.files.reserved_outputs import locked_by
 from flexmbs.flexible_body.divided import DividedBodyData
@@ -128,8 +128,8 @@ class BodiesInFolder(ReducedBodies):
     def __init__(self, folder: Path) -> None:
         self.folder = folder.absolute()
 
-    def place(self, part: BodySource) -> Place:
-        path = made_folder(self.folder) / f"{part.digest()}.h5"
+    def place(self, part: Part) -> Place:
+        path = ensure_folder(self.folder) / f"{part.digest()}.h5"
         if not path.exists():
             with locked_by(path.with_suffix(".lock"), path, wait=True):
                 if not path.exists():

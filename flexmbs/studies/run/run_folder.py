@@ -38,8 +38,8 @@ from flexmbs.api.solution import Solution
 from flexmbs.console.interrupts import heeded
 from flexmbs.errors import InputError, MachineError, SolverError, shown
 from flexmbs.files.append_log import write_bytes
-from flexmbs.files.inputs import opened
-from flexmbs.files.output import made_folder, remove_drafts, whole_file, write_text
+from flexmbs.files.inputs import open_regular
+from flexmbs.files.output import atomic_file, ensure_folder, remove_drafts, write_text
 from flexmbs.files.reserved_outputs import locked_by
 from flexmbs.integrators.integrator import is_number
 from flexmbs.integrators.run_context import DONE, REACHED, TIME
@@ -131,7 +131,7 @@ class RunFolder:
         folder = pathlib.Path(self.path)
         if folder.exists() and not folder.is_dir():
             raise InputError(f"{folder}: is a file; give the name of a folder")
-        made_folder(folder)
+        ensure_folder(folder)
         with locked_by(folder / LOCK, folder):
             remove_drafts(folder)
             there = (folder / RECORD).exists()
@@ -444,7 +444,7 @@ def write_checkpoint(path: pathlib.Path, state: State) -> None:
     """Replace the checkpoint atomically. Raises MachineError."""
     content = io.BytesIO()
     np.savez(content, allow_pickle=False, **state)  # type: ignore[arg-type]
-    with whole_file(path) as draft:
+    with atomic_file(path) as draft:
         write_bytes(draft, content.getvalue())
 
 
@@ -453,7 +453,7 @@ def read_checkpoint(path: pathlib.Path) -> State | None:
     if not path.exists():
         return None
     try:
-        with opened(path) as file, np.load(file, allow_pickle=False) as found:
+        with open_regular(path) as file, np.load(file, allow_pickle=False) as found:
             return {name: found[name] for name in found.files}
     except (zipfile.BadZipFile, ValueError, KeyError, EOFError, OSError) as error:
         raise InputError(

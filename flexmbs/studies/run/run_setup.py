@@ -33,7 +33,7 @@ from flexmbs.initial.initial_state import (
 from flexmbs.integrators import Integrator
 from flexmbs.integrators.missed_contacts import unseen_notes
 from flexmbs.model.check import declaration_report
-from flexmbs.model.declared_values import model_parts
+from flexmbs.model.declared_values import model_values
 from flexmbs.model.laws import Constant, TimeLaw
 from flexmbs.results.state import HasState, given_state, require_same_shapes, started
 from flexmbs.studies.run.options import (
@@ -200,7 +200,7 @@ def _starting_state(
 
 def _warn_of_time(model: Model, t: float) -> None:
     """A warning if a start at another time is combined with laws of time: the run begins at t = 0."""
-    found = (".".join(path[:2]) for path, part in model_parts(model) if _depends_on_time(part))
+    found = (".".join(path[:2]) for path, part in model_values(model) if _depends_on_time(part))
     if t != 0.0 and (items := dict.fromkeys(found)):
         names = ", ".join(items)
         text = f"start: its time t = {t:g} s becomes t = 0; laws of time restart ({names})"

@@ -10,7 +10,7 @@ import numpy as np
 from flexmbs.api.model import Model
 from flexmbs.declaration import Problem
 from flexmbs.errors import InputError
-from flexmbs.model.declared_values import model_parts
+from flexmbs.model.declared_values import model_values
 from flexmbs.model.laws import Function
 
 SAMPLES = 9
@@ -33,7 +33,7 @@ def require_stated_rates(model: Model, t_begin: float, t_end: float) -> None:
 
 
 def _problems(model: Model, t_begin: float, t_end: float) -> Iterator[Problem]:
-    for path, part in model_parts(model):
+    for path, part in model_values(model):
         if (
             isinstance(part, Function)
             and part.parameters == 1

@@ -21,8 +21,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from flexmbs.errors import InputError
-from flexmbs.files.append_log import framed
-from flexmbs.files.output import made_folder, remove_drafts, whole_file, write_text
+from flexmbs.files.append_log import frame_bytes
+from flexmbs.files.output import atomic_file, ensure_folder, remove_drafts, write_text
 from flexmbs.files.reserved_outputs import locked_by
 from flexmbs.studies.parameters.fingerprint import FingerprintDifference, differences, require_same
 from flexmbs.studies.sweeps.batch import Record, packed_record, read_log
@@ -48,7 +48,7 @@ class SweepFolder:
         """
         if folder.exists() and not folder.is_dir():
             raise InputError(f"{folder}: is a file; give the name of a folder")
-        made_folder(folder)
+        ensure_folder(folder)
         with locked_by(folder / LOCK, folder):
             remove_drafts(folder)
             there = (folder / RECORD).exists()
@@ -76,7 +76,7 @@ class SweepFolder:
                 self._mark(differences(path, mine, FORMAT, "sweep"))
             write_text(path, json.dumps({"format": FORMAT, "of": mine}, indent=1) + "\n")
         for name in (LOGS, SOLUTIONS):
-            made_folder(self.folder / name)
+            ensure_folder(self.folder / name)
 
     def _mark(self, changes: Iterable[FingerprintDifference]) -> None:
         """Results so far, converted to the parameters and outputs of this call. Raises InputError,
@@ -121,9 +121,9 @@ class SweepFolder:
         MachineError.
         """
         read = logs_in(self.folder)
-        with whole_file(self.folder / ALL) as draft, open(draft, "wb") as file:
+        with atomic_file(self.folder / ALL) as draft, open(draft, "wb") as file:
             for record in records:
-                file.write(framed(packed_record(record)))
+                file.write(frame_bytes(packed_record(record)))
         for log in read:
             log.unlink(missing_ok=True)
 

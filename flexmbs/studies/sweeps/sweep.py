@@ -17,7 +17,7 @@ from flexmbs.api.model import Model, load
 from flexmbs.declaration import shown
 from flexmbs.errors import AssemblyWarning, AuditWarning, InputError, ModelWarning
 from flexmbs.files.inputs import read_bytes
-from flexmbs.files.output import made_folder
+from flexmbs.files.output import ensure_folder
 from flexmbs.files.paths import file_path
 from flexmbs.model.bodies import FlexibleBody
 from flexmbs.model.function_code import code_digest, contents_named, functions_of
@@ -290,7 +290,7 @@ def _stored(base: Build, folder: Path) -> Build:
     made = base
     for name, body in base.bodies.items():
         if isinstance(body, FlexibleBody) and body.data is not None:
-            path = made_folder(folder).absolute() / f"{body.data.digest}.h5"
+            path = ensure_folder(folder).absolute() / f"{body.data.digest}.h5"
             if not path.exists():
                 body.data.save(path)
             made = changed(

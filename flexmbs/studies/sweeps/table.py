@@ -15,7 +15,7 @@ import numpy as np
 
 from flexmbs.errors import InputError
 from flexmbs.exports.data_frames import optional
-from flexmbs.files.output import cell, write_text
+from flexmbs.files.output import spreadsheet_cell, write_text
 from flexmbs.files.paths import file_path
 from flexmbs.report.sweep_page import SweepCases, sweep_page
 from flexmbs.studies.sweeps.batch import Record
@@ -126,7 +126,7 @@ class SweepResult:
             "failure",
             "case",
         ]
-        writer.writerow([cell(head) for head in heads])
+        writer.writerow([spreadsheet_cell(head) for head in heads])
         for row in self.rows():
             writer.writerow([_cell(value) for value in row.values()])
         write_text(path, text.getvalue())
@@ -241,4 +241,4 @@ def _column(values: Iterable[Any]) -> np.ndarray:
 def _cell(value: Any) -> str:
     if isinstance(value, float):
         return repr(float(value)) if math.isfinite(value) else ""
-    return cell(" ".join(str(value).split()))
+    return spreadsheet_cell(" ".join(str(value).split()))

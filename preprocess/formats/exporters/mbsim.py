@@ -10,7 +10,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from flexmbs.files.hdf5 import write_whole
+from flexmbs.files.hdf5 import write_atomically
 from flexmbs.flexible_body.record import FlexibleBodyData
 from preprocess.formats.exporters.base import Exporter, missing_fields
 
@@ -28,7 +28,7 @@ class MBSimExporter(Exporter):
             for name, values in arrays.items():
                 file[name] = values
 
-        write_whole(path, fill, checksums=False)
+        write_atomically(path, fill, checksums=False)
         named = (
             [
                 f"the frames are nodes 1 … {len(body.frames)} without names and axes: "

@@ -24,7 +24,7 @@ import scipy.linalg
 from scipy.spatial.transform import Rotation
 
 from flexmbs.errors import InputError
-from flexmbs.files.output import whole_file
+from flexmbs.files.output import atomic_file
 from flexmbs.flexible_body.components import FloatArray
 from flexmbs.flexible_body.free_body import elastic_frame_motion, mass_matrix, rigid_frame_motion
 from flexmbs.flexible_body.record import FlexibleBodyData
@@ -50,7 +50,7 @@ class SimscapeExporter(Exporter):
 
     def write(self, body: FlexibleBodyData, path: Path) -> list[str]:
         variables = {**superelement(body)._asdict(), **_frames(body)}
-        with whole_file(path) as draft, open(draft, "wb") as file:
+        with atomic_file(path) as draft, open(draft, "wb") as file:
             if path.suffix.lower() == ".npz":
                 np.savez(file, **variables)
             else:

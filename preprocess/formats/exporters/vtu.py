@@ -10,7 +10,7 @@ from pathlib import Path
 import meshio
 
 from flexmbs.errors import InputError
-from flexmbs.files.output import whole_file
+from flexmbs.files.output import atomic_file
 from flexmbs.flexible_body.record import FlexibleBodyData
 from preprocess.formats.exporters.base import Exporter
 
@@ -35,6 +35,6 @@ class VtuExporter(Exporter):
             [("triangle", body.surface.triangles)],
             {**fields, "node number": body.surface.node_ids},
         )
-        with whole_file(path) as draft:
+        with atomic_file(path) as draft:
             grid.write(draft, file_format="vtu")
         return ["a .vtu file contains the surface and the modes only"]

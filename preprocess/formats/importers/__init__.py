@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from flexmbs.errors import InputError
-from flexmbs.files.inputs import check_regular, opened
+from flexmbs.files.inputs import check_regular, open_regular
 from flexmbs.files.paths import file_path
 from flexmbs.flexible_body.record import FlexibleBodyData
 from preprocess.fe.fe_model import FEModel
@@ -211,7 +211,7 @@ def _recognised(path: Path) -> Importer:
     if len(candidates) == 1:
         return candidates[0]
     try:
-        with opened(path) as file:
+        with open_regular(path) as file:
             start = file.read(65536).upper()
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
