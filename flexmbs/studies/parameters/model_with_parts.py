@@ -128,7 +128,7 @@ class BodiesInFolder(ReducedBodies):
     def __init__(self, folder: Path) -> None:
         self.folder = folder.absolute()
 
-    def place(self, part: Part) -> Place:
+    def place(self, part: BodySource) -> Place:
         path = ensure_folder(self.folder) / f"{part.digest()}.h5"
         if not path.exists():
             with locked_by(path.with_suffix(".lock"), path, wait=True):
