@@ -24,7 +24,7 @@ from flexmbs.initial.analysis_arguments import (
     require_no_samplers,
 )
 from flexmbs.initial.assembly import displaced, holonomic_rows
-from flexmbs.model.declared_values import model_parts, model_values
+from flexmbs.model.declared_values import model_values
 from flexmbs.model.forces import loaded_by_reactions
 from flexmbs.results.state import HasState, State, settled_state, state_about
 from flexmbs.results.summary import REDUNDANCY
