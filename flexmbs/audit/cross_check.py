@@ -96,7 +96,7 @@ def second_opinion(solution: SolutionData, mine: SolutionData, run: Run) -> list
     sizes = _sizes(mine, bodies, float(solution.t[-1] - solution.t[0]), rest)
     largest = max(size for size, _ in sizes.values())
     text = (
-        f"{len(theirs.t)} states by the equations in {theirs.compiled.topology.coordinates} "
+        f"{len(theirs.t)} states: the equations in {theirs.compiled.topology.coordinates} "
         "coordinates"
     )
     limits, fulfilled = WITHIN, mine
@@ -117,7 +117,7 @@ def second_opinion(solution: SolutionData, mine: SolutionData, run: Run) -> list
         else ""
     )
     found = (
-        f"{text}, differ by {worst.share:.1e} of the largest "
+        f"{text} differ by {worst.share:.1e} of the largest "
         f"acceleration{place}{'; the model is at rest' if rest else ''}"
     )
     checks = [Check("Second opinion", status, found, "" if status == PASS else remedy)]
@@ -128,7 +128,7 @@ def second_opinion(solution: SolutionData, mine: SolutionData, run: Run) -> list
     allowed = _of_reactions(run.method, limits)
     if not reactions.share <= allowed[0]:
         found = (
-            f"{text}, differ by {reactions.share:.1e} of the largest force at joint "
+            f"{text} differ by {reactions.share:.1e} of the largest force at joint "
             f"{reactions.item}, t = {reactions.t:.4g} s"
         )
         checks.append(Check("Reactions", graded(reactions.share, allowed), found, remedy))

@@ -40,8 +40,8 @@ def reduction(mine: SolutionData, *, shape: bool = False) -> list[Check]:
             of_size = worst.metres / model_size(mine.compiled)
             status = graded(of_size, OUT_OF_SHAPE) if shape else graded(worst.share, LACKING)
             text = (
-                f"lack {worst.share:.1e} of the displacement, {worst.metres:.1e} m in the "
-                f"mean, at t = {worst.t:.4g} s"
+                f"miss {worst.share:.1e} of the displacement, {worst.metres:.1e} m on "
+                f"average, at t = {worst.t:.4g} s"
             )
             remedy = (
                 "" if status == PASS else "reduce it with inertia_loads=True or with more modes"
@@ -51,7 +51,7 @@ def reduction(mine: SolutionData, *, shape: bool = False) -> list[Check]:
 
 
 class _Lacking(NamedTuple):
-    """Largest missing displacement of a body or piece, over the whole and in the mean [m], and its
+    """Largest missing displacement of a body or piece, over the whole and on average [m], and its
     time [s].
     """
 

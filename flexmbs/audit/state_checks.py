@@ -109,14 +109,14 @@ def _second_opinion(mine: SolutionData, *, balanced: bool) -> list[Check]:
 
 def _checks(mine: SolutionData, shares: np.ndarray, reactions: float) -> list[Check]:
     k = int(np.nan_to_num(shares, nan=np.inf).argmax())
-    text = f"{len(mine.t)} state{'s' * (len(mine.t) > 1)} by the equations in absolute coordinates"
+    text = f"{len(mine.t)} state{'s' * (len(mine.t) > 1)}: the equations in absolute coordinates"
     status, other = graded(float(shares[k]), LIMITS), graded(reactions, LIMITS)
     place = f" at t = {mine.t[k]:.4g} s" if status != PASS else ""
     remedy = "" if status == PASS else REMEDY
-    found = f"{text}, differ by {shares[k]:.1e} of the largest force{place}"
+    found = f"{text} differ by {shares[k]:.1e} of the largest force{place}"
     checks = [Check("Second opinion", status, found, remedy)]
     if other != PASS:
-        found = f"{text}, differ by {reactions:.1e} of the largest force of a joint"
+        found = f"{text} differ by {reactions:.1e} of the largest force of a joint"
         checks.append(Check("Reactions", other, found, REMEDY))
     return checks
 

@@ -84,7 +84,7 @@ def step_error(solution: SolutionData, run: Run) -> list[Check]:
     status = graded(share, MOTION)
     size = float(measure.bounded(spent)[worst]) * model_size(solution.compiled)
     text = (
-        f"about {share:.1e} of the motion (sum without growth), {size:.1e} m "
+        f"about {share:.1e} of the motion (sum of the errors of single steps), {size:.1e} m "
         f"{place_of(solution, worst)}"
     )
     fixed = solution.run.options["step"]

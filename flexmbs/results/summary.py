@@ -212,7 +212,7 @@ class Drift(NamedTuple):
 
 def _drifts(solution: SolutionData) -> list[Check]:
     if solution.drift.size == 0 or solution.compiled.n_constraints == 0:
-        return [Check("Constraints", PASS, "no constraints: no drift")]
+        return [Check("Constraints", PASS, "there are no constraints")]
     largest, rate = (float(values.max(initial=0.0)) for values in solution.drift.T)
     drift = relative_drift(solution)
     share = drift.rate / drift.speed
@@ -372,7 +372,7 @@ def _steps(solution: SolutionData) -> Check:
         return Check(
             "Steps",
             PASS,
-            f"{steps} steps of {fixed:g} s, fixed: their error is not controlled, only estimated",
+            f"{steps} steps of {fixed:g} s, fixed; their error is estimated, not controlled",
         )
     share = rejected / max(steps + rejected, 1)
     return Check(

@@ -49,7 +49,7 @@ def spun(data: fm.FlexibleBodyData, speed: float = SPEED) -> fm.Model:
 
 def test_a_spun_bar_that_cannot_stretch() -> None:
     """ρ Ω² L³/(3 E) at its end: with bending modes alone it is missing, and reported."""
-    with pytest.warns(AuditWarning, match="FAIL: Modes of bar: lack"):
+    with pytest.warns(AuditWarning, match="FAIL: Modes of bar: miss"):
         found = fm.statics(spun(bar()), steady=True)
     assert found.verdict == "FAIL"
     data = bar(inertia_loads=True)

@@ -30,7 +30,7 @@ URDF = """<robot name="two"><link name="base"><visual><geometry><box size="0.2 0
 <joint name="hinge" type="continuous"><parent link="base"/><child link="arm"/><axis xyz="0 1 0"/></joint></robot>"""
 MJCF = """<mujoco><worldbody><body name="finger"><joint name="base" axis="0 1 0" range="-90 90"/>
 <geom type="capsule" size="0.02" fromto="0 0 0 0 0 -0.3" contype="0" conaffinity="0"/></body></worldbody></mujoco>"""
-LIMITS = "limits of 1 joints; limits=True adds them"
+LIMITS = "limits of 1 joint; limits=True adds them"
 SDF = """<sdf version="1.11"><model name="door"><link name="leaf"><inertial><mass>2</mass></inertial></link>
 <joint name="hinge" type="revolute"><parent>world</parent><child>leaf</child></joint></model></sdf>"""
 STL = """solid t

@@ -150,7 +150,9 @@ def _note_rest(
             "as fm.SpherePlane"
         )
     if draft.limits and not limits:
-        report.note(f"limits of {len(draft.limits)} joints; limits=True adds them")
+        report.note(
+            f"limits of {len(draft.limits)} joint{'s' * (len(draft.limits) > 1)}; limits=True adds them"
+        )
     fluid = [key for key in FLUID if key in options and options.text(key).strip("0. ")]
     if fluid and (draft.tree.fluid_shapes or fluid != ["wind"]):
         report.note(f"forces of a fluid (option {', '.join(fluid)})")

@@ -409,7 +409,9 @@ class _Builder:
                 f"{touching} collision shapes; add the relevant contacts, such as fm.SpherePlane"
             )
         if self.limits and not self.with_limits:
-            self.report.note(f"limits of {len(self.limits)} joints; limits=True adds them")
+            self.report.note(
+                f"limits of {len(self.limits)} joint{'s' * (len(self.limits) > 1)}; limits=True adds them"
+            )
         plugins = sum(len(scope.element.all("plugin")) for scope in scopes)
         if plugins:
             self.report.note(f"{plugins} plugins")
