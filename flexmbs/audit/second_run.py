@@ -12,8 +12,8 @@ tenth of the tolerance, and that is judged.
 
 Reactions and accelerations are compared too, by the root mean square over time: times √2 it is the
 amplitude of an error that oscillates. Short transients vanish in it, while the largest reaction may
-be one: reactions are also compared at every output, except jumps that contacts and switches shift in
-time.
+be one: reactions are also compared at every output, except jumps that contacts and switches shift
+in time.
 """
 
 import dataclasses
@@ -90,8 +90,8 @@ class Compared(NamedTuple):
         """True if the whole difference is above a limit.
 
         Vibrations out of phase with each other, or damped in the second run only, differ by their
-        amplitude, and a third of it is no bound of the error: 0.029 of the largest acceleration for
-        an actual error of 0.075.
+        amplitude, and a third of it is not a bound of the error: 0.029 of the largest acceleration
+        for an actual error of 0.075.
         """
         found = [(float(self.errors.max()), MOTION)]
         if self.forces is not None:

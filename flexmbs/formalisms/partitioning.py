@@ -234,7 +234,7 @@ class Partitioning(Formalism):
                 or not isinstance(given, Sequence)
                 or not all(isinstance(name, str) for name in given)
             ):
-                raise InputError(f"{self.name}.independent: {given!r} is no list of names")
+                raise InputError(f"{self.name}.independent: {given!r} is not a list of names")
             object.__setattr__(self, "independent", tuple(self.independent))
 
     def workspace(self, compiled: Compiled) -> PartitioningWorkspace:

@@ -173,7 +173,7 @@ def _rows(given: Any, names: tuple[str, ...]) -> tuple[np.ndarray, list[str]]:
         or len(given) == 0
     ):
         raise InputError(
-            f"{WHERE}: {shown(given)} is no list; give names of velocities, mappings "
+            f"{WHERE}: {shown(given)} is not a list; give names of velocities, mappings "
             f"{{name: factor}}, or a matrix"
         )
     rows, own = [], []

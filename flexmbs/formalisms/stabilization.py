@@ -25,7 +25,7 @@ NEAR_TOLERANCE = 1e-11  # of g there
 
 
 def checked_option(item: str, value: object, least: float) -> None:
-    """Raise InputError for an option that is no finite number above ``least``."""
+    """Raise InputError for an option that is not a finite number above ``least``."""
     try:
         good = number(value) > least
     except ValueError as error:
@@ -103,7 +103,7 @@ def stabilization_options(formalism: str, given: Stabilization) -> np.ndarray:
         return np.array([given.rate, 0.0])
     if isinstance(given, Projection):
         return np.array([0.0, given.tolerance])
-    raise InputError(f"{formalism}.stabilization: {given!r} is no Baumgarte(…) or Projection(…)")
+    raise InputError(f"{formalism}.stabilization: {given!r} is not a Baumgarte(…) or Projection(…)")
 
 
 @part

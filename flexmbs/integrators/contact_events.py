@@ -121,7 +121,7 @@ def root(memory, context, k, low, high, h):
 @part
 def first_event(memory, context, h):
     """Part of the step at which the first contact strikes or turns back, 1 where none does; marks
-    those contacts. `UNDEFINED` where a gap is no number.
+    those contacts. `UNDEFINED` where a gap is not a number.
 
     Theory, section 43.
     """

@@ -23,7 +23,7 @@ ImpactRow = tuple[int, float, tuple[float, float, float], float]
 
 
 def check_multiple(value: str | None) -> None:
-    """Raises `InputError` where ``multiple_impacts`` is no law."""
+    """Raises `InputError` where ``multiple_impacts`` is not a law."""
     if value not in (None, SIMULTANEOUS, SEQUENTIAL):
         raise InputError(
             f"integrator.multiple_impacts: {value!r} is not {SIMULTANEOUS!r} or {SEQUENTIAL!r}"

@@ -146,7 +146,7 @@ def is_number(value: object) -> bool:
 
 
 def check_step(key: str, value: float | None) -> None:
-    """Raise InputError for a step that is no positive number."""
+    """Raise InputError for a step that is not a positive number."""
     if value is not None and not (is_number(value) and value > 0.0):
         raise InputError(f"integrator.{key}: {value!r} is not positive; give a time in seconds")
 
@@ -158,6 +158,6 @@ def check_tolerance(key: str, value: float) -> None:
 
 
 def check_iterations(key: str, value: int) -> None:
-    """Raise InputError for a number of iterations that is no whole number above zero."""
+    """Raise InputError for a number of iterations that is not a whole number above zero."""
     if not (isinstance(value, numbers.Integral) and not isinstance(value, bool) and value > 0):
-        raise InputError(f"integrator.{key}: {value!r} is no whole number above 0")
+        raise InputError(f"integrator.{key}: {value!r} is not a whole number above 0")

@@ -33,5 +33,5 @@ def verdict(found: Iterable[Check]) -> str:
 
 
 def graded(value: float, limits: tuple[float, float]) -> str:
-    """PASS up to the first limit, WARN up to the second, FAIL beyond and for what is no number."""
+    """PASS up to the first limit, WARN up to the second, FAIL beyond and for what is not a number."""
     return PASS if value <= limits[0] else WARN if value <= limits[1] else FAIL

@@ -126,9 +126,9 @@ def _check_kind(item: str, function: Any, joint: Any, frame: Any, axis: str | No
 def checked_events(given: Any) -> tuple[Event, ...]:
     """The events of a run. Raises `InputError` for anything else."""
     if isinstance(given, str | Event) or not isinstance(given, Iterable):
-        raise InputError(f"events: {shown(given)} is no list of events; put it in brackets")
+        raise InputError(f"events: {shown(given)} is not a list of events; put it in brackets")
     events = tuple(given)
     for event in events:
         if not isinstance(event, Event):
-            raise InputError(f"events: {shown(event)} is no Event")
+            raise InputError(f"events: {shown(event)} is not an Event")
     return events

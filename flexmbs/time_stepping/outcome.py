@@ -89,7 +89,7 @@ def _function(compiled: Compiled) -> str:
 
 
 def _gap(compiled: Compiled, work: Work) -> str:
-    """The contact whose gap is no number though the bodies have positions, if there is one."""
+    """The contact whose gap is not a number though the bodies have positions, if there is one."""
     if not np.isfinite(work.motion.x).all():
         return ""
     lost = [name for name, gap in zip(compiled.contacts, work.contact.gap) if not np.isfinite(gap)]

@@ -7,11 +7,11 @@ memory of the method, clock, counts and estimated errors of the context, instant
 controllers, signs of events, and the scratch, in which a factorization may stand that following
 steps use. `arrays` walks the records and finds every writable array, so that a field which is added
 cannot be forgotten. `RunState.saved` copies them after an accepted step, together with the little
-that `Run` keeps in Python (jumps that are left, events, impacts and pace so far); `RunState.restore`
-writes the copies back into the same places, in the same run or in a new one of the same model and
-options, in another process too. The loop goes on bitwise equal, as it reads nothing else; user
-functions must depend on their arguments alone. Outputs are not part of the state. Theory:
-docs/theory.md, section 33.
+that `Run` keeps in Python (jumps that are left, events, impacts and pace so far);
+`RunState.restore` writes the copies back into the same places, in the same run or in a new one of
+the same model and options, in another process too. The loop goes on bitwise equal, as it reads
+nothing else; user functions must depend on their arguments alone. Outputs are not part of the
+state. Theory: docs/theory.md, section 33.
 """
 
 from collections.abc import Iterator, Mapping
@@ -24,7 +24,7 @@ from flexmbs.system.trajectory import EventRecord, Impact
 from flexmbs.time_stepping.run import Pace, Run
 
 State = dict[str, np.ndarray]
-OUTPUTS = "out"  # field of the context that is no state
+OUTPUTS = "out"  # field of the context that is not a state
 
 
 def arrays(run: Run) -> State:

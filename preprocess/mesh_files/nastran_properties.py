@@ -225,7 +225,7 @@ def tube(card: Card) -> Property:
     if not (outer > 0 and 0 <= inner < outer):
         raise _refused(
             card,
-            f"OD = {outer:g} with T = {given:g} is no tube; give a thickness up to half "
+            f"OD = {outer:g} with T = {given:g} is not a tube; give a thickness up to half "
             "the diameter",
         )
     area, J = 0.25 * math.pi * (outer**2 - inner**2), math.pi / 32 * (outer**4 - inner**4)

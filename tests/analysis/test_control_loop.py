@@ -105,7 +105,7 @@ def test_inputs_that_are_not_named_stay(tmp_path: Path) -> None:
     ("give", "message"),
     [
         ({"moter": 1.0}, "answer: no input 'moter'; did you mean 'motor'"),
-        ({"motor": np.nan}, "answer: motor = nan is no finite number"),
+        ({"motor": np.nan}, "answer: motor = nan is not a finite number"),
     ],
 )
 def test_wrong_answers(tmp_path: Path, give: dict[str, Any], message: str) -> None:
@@ -246,7 +246,7 @@ def test_wrong_loops(tmp_path: Path) -> None:
     (tmp_path / "text.loop").write_text("other")
     with pytest.raises(fm.InputError, match=r"text.loop: is there already"):
         fm.ControlLoop(stepper(), tmp_path / "text.loop", period=0.01)
-    with pytest.raises(fm.InputError, match=r"text.loop: is no file of a ControlLoop"):
+    with pytest.raises(fm.InputError, match=r"text.loop: is not a file of a ControlLoop"):
         fm.LoopController(tmp_path / "text.loop")
     with pytest.raises(fm.InputError, match=r"none.loop: no loop has begun within 0.1 s"):
         fm.LoopController(tmp_path / "none.loop", timeout=0.1)

@@ -192,7 +192,8 @@ def test_a_unit_with_steps_of_its_own(plain: Path) -> None:
     options: dict[str, Any] = {"connections": {"motor": "c.coordinate hinge"}, "t_end": 0.6}
     with pytest.raises(
         fm.InputError,
-        match=r"communication_step: 0.01 s is no multiple of 0.004 s, the internal step of unit 'c'",
+        match=r"communication_step: 0.01 s is not a multiple of 0.004 s, the internal step of "
+        r"unit 'c'",
     ):
         fm.cosimulate(stepper(), {"c": own}, communication_step=0.01, **options)
     assert len(fm.cosimulate(stepper(), {"c": own}, communication_step=0.012, **options)["t"]) == 51
@@ -203,7 +204,8 @@ def test_a_unit_with_steps_of_its_own(plain: Path) -> None:
     [
         (
             {"connections": {"motr": "pd.torque"}},
-            "connections.motr: 'motr' is no input of the stepper nor 'unit.variable'; did you mean",
+            "connections.motr: 'motr' is not an input of the stepper nor 'unit.variable'; "
+            "did you mean",
         ),
         (
             {"connections": {"motor": "pd.tork"}},
@@ -225,19 +227,19 @@ def test_a_unit_with_steps_of_its_own(plain: Path) -> None:
         ({"parameters": {"pd.kq": 1.0}}, "parameters.pd.kq: unit 'pd' has no variable 'kq'"),
         (
             {"parameters": {"pd.kp": "much"}},
-            "parameters.pd.kp: 'much' is no value of a variable of type Real",
+            "parameters.pd.kp: 'much' is not a value of a variable of type Real",
         ),
         (
             {"parameters": {"pd.kp": np.nan}},
-            "parameters.pd.kp: nan is no value of a variable of type Real",
+            "parameters.pd.kp: nan is not a value of a variable of type Real",
         ),
         (
             {"parameters": {"pd.count": 2**32}},
-            "parameters.pd.count: 4294967296 is no value of a variable of type Integer",
+            "parameters.pd.count: 4294967296 is not a value of a variable of type Integer",
         ),
         (
             {"parameters": {"pd.count": 1.5}},
-            "parameters.pd.count: 1.5 is no value of a variable of type Integer",
+            "parameters.pd.count: 1.5 is not a value of a variable of type Integer",
         ),
         ({"parameters": {"pd.torque": 1.0}}, "parameters.pd.torque: the unit computes it"),
         ({"parameters": [1.0]}, "parameters: must be a mapping of 'unit.variable' to values"),
@@ -320,7 +322,7 @@ def test_a_unit_that_fails_for_good(unit: Path) -> None:
 
 @pytest.mark.parametrize("name", ["a.b", "", "../up", 1])
 def test_names_of_units(unit: Path, name: Any) -> None:
-    with pytest.raises(fm.InputError, match=r"units: .* is no name; give a text without a dot"):
+    with pytest.raises(fm.InputError, match=r"units: .* is not a name; give a text without a dot"):
         fm.cosimulate(stepper(), {name: unit}, connections=WIRES, communication_step=0.01)
 
 

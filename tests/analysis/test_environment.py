@@ -89,15 +89,15 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "inputs": ({"inputs": {}}, "inputs: give at least one"),
     "port": ({"inputs": {"push": ("effort", "axle")}}, "axle"),
     "period": ({"period": 1.0}, "period: must be within 0 … t_end = 0.2 s, not 1"),
-    "vary": ({"vary": {"gravity.z": 3.0}}, "vary.gravity.z: 3.0 is no distribution"),
-    "varied": ({"vary": ["gravity.z"]}, "vary: ['gravity.z'] is no mapping"),
+    "vary": ({"vary": {"gravity.z": 3.0}}, "vary.gravity.z: 3.0 is not a distribution"),
+    "varied": ({"vary": ["gravity.z"]}, "vary: ['gravity.z'] is not a mapping"),
     "path": ({"vary": {"bodies.pol.mass": fm.Range(1.0, 2.0)}}, "did you mean 'pole'?"),
     "value": (
         {"vary": {"bodies.pole.mass": fm.Range(-2.0, -1.0)}},
         "bodies.pole.mass: must be >= 0, not -2",
     ),
-    "reward": ({"reward": 1.0}, "reward: 1.0 is no function of the outputs"),
-    "ended": ({"ended": True}, "ended: True is no function of the outputs"),
+    "reward": ({"reward": 1.0}, "reward: 1.0 is not a function of the outputs"),
+    "ended": ({"ended": True}, "ended: True is not a function of the outputs"),
 }
 
 
@@ -116,7 +116,7 @@ def test_a_wrong_action_is_named(action: Any) -> None:
     env.reset(seed=1)
     with pytest.raises(
         fm.InputError,
-        match=r"action: .*; give 1 numbers, in the order push|inputs\.push: nan is no finite",
+        match=r"action: .*; give 1 numbers, in the order push|inputs\.push: nan is not a finite",
     ):
         env.step(action)
 

@@ -375,7 +375,7 @@ def test_derivatives_of_random_models_are_differences_through_the_unit(
             wanted = (values[0] - values[1]) / 2e-2
             assert np.abs(wanted - found[:, n + i]).max() < 1e-6 * (1.0 + np.abs(wanted).max())
         one.set(given)
-        if version == 2:  # time is no variable
+        if version == 2:  # time is not a variable
             continue
         before, rate, state = one.get(unknown), one.get(one.rates), one.kept()
         one.fmu.doStep(0.01 * (k + 1), h)

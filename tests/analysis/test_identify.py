@@ -216,7 +216,7 @@ WRONG = {
         "has 100 times and 99 values; give as many",
     ),
     "no pair": (dict(measured={f"{PLACE} [m]": T}), "must be two arrays, times and values"),
-    "nothing": (dict(measured=[]), "measured: [] is no measurement"),
+    "nothing": (dict(measured=[]), "measured: [] is not a measurement"),
     "not increasing": (
         dict(measured={f"{PLACE} [m]": (T[::-1], T)}),
         "each later than the one before",
@@ -249,7 +249,7 @@ WRONG = {
     "no rows": (dict(measured=csv("t [s]\n1\n2\n")), "has no measurements"),
     "no number": (
         dict(measured=csv(f"t [s],{PLACE} [m]\n0.1,1\n0.2,x\n")),
-        f"row 3, '{PLACE} [m]': 'x' at '0.2' is no number",
+        f"row 3, '{PLACE} [m]': 'x' at '0.2' is not a number",
     ),
     "cells": (
         dict(measured=csv(f"t [s],{PLACE} [m]\n0.1,1\n0.2\n")),

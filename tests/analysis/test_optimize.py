@@ -200,12 +200,12 @@ WRONG = {
     ),
     "output": (dict(minimize="least joint hinge.0 position"), "'least' begins no output"),
     "limit": (dict(limits={"high joint hinge.0 position": (0, 1)}), "'high' begins no output"),
-    "limits": (dict(limits=[1.0]), "limits: [1.0] is no dict of limits"),
+    "limits": (dict(limits=[1.0]), "limits: [1.0] is not a dict of limits"),
     "unused": (
         dict(outputs={"x": lambda solution: 1.0}),
         "outputs: 'x' is neither minimized nor limited",
     ),
-    "outputs": (dict(outputs=3), "outputs: 3 is no dict of outputs"),
+    "outputs": (dict(outputs=3), "outputs: 3 is not a dict of outputs"),
     "most": (dict(most=0), "most: must be a whole number"),
     "start": (dict(bounds={"damping": (7.0, 9.0)}), "the start 6 is not within 7 … 9"),
     "text as bound": (

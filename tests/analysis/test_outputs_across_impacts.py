@@ -173,7 +173,7 @@ def test_functions_give_one_number(given: object) -> None:
 @pytest.mark.parametrize(
     ("measured", "message"),
     [
-        ({}, "is no measurement"),
+        ({}, "is not a measurement"),
         (
             {
                 "joint way.0 position [m]": ([0, 1], [1, 2]),

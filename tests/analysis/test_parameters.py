@@ -123,8 +123,8 @@ def test_a_wrong_path_is_named_with_its_remedy(path):
         ("forces.drive.law.kp", "stiff", "forces.drive.law.kp: must be a number, not 'stiff'"),
         ("bodies.link v1.2.inertia.xx", 9.0, "not physical"),
         ("gravity.z", math.nan, "must be finite, not nan"),
-        ("bodies", 1.0, "bodies: is no argument of an item"),
-        ("bodies.link v1.2", 1.0, "is no argument of an item"),
+        ("bodies", 1.0, "bodies: is not an argument of an item"),
+        ("bodies.link v1.2", 1.0, "is not an argument of an item"),
     ],
 )
 def test_a_wrong_value_is_named(path, value, message):

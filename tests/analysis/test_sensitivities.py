@@ -360,7 +360,7 @@ WRONG = {
         "scales.forces.closer.c: must be > 0, not -1",
     ),
     "scale of another": (dict(scales={"c": 1.0}), "scales: 'c' is not among the parameters"),
-    "run": (dict(run="fast"), "run: 'fast' is no fm.Run"),
+    "run": (dict(run="fast"), "run: 'fast' is not an fm.Run"),
     "workers": (dict(workers=0), "workers: must be a whole number"),
 }
 

@@ -170,7 +170,7 @@ def test_a_full_audit_has_no_limits(integrator, monkeypatch):
 
 
 def test_a_run_in_a_folder_may_be_audited_again(tmp_path):
-    """The level is no part of a run."""
+    """The level is not a part of a run."""
     for level, verdict in (("none", NOT_JUDGED), ("standard", PASS)):
         folder = fm.RunFolder(tmp_path / "run", resume=True)
         run = fm.simulate(oscillator(), t_end=1.0, step=0.005, audit=level, folder=folder)

@@ -154,12 +154,12 @@ def at_rest(model: fm.Model) -> fm.Linearization:
         (lambda m: fm.quasi_static(m, [10**400]), "times: must be finite numbers that increase, in seconds"),
         (lambda m: fm.matrices(m, formalism=[]), "formalism: [] is not known; choose one of multiplier"),
         (lambda m: fm.matrices(m, coordinates=np.array([1.0, 2.0])), "coordinates: must be one of joint, absolute"),
-        (lambda m: at_rest(m).response(1.0, inputs=3), "inputs: 3 is no name; give one of: effort hinge"),
-        (lambda m: at_rest(m).response(1.0, outputs=[None]), "outputs: None is no name; give one of: coordinate hinge"),
+        (lambda m: at_rest(m).response(1.0, inputs=3), "inputs: 3 is not a name; give one of: effort hinge"),
+        (lambda m: at_rest(m).response(1.0, outputs=[None]), "outputs: None is not a name; give one of: coordinate hinge"),
         (lambda m: at_rest(m).response([1.0, 2.0]).deflection([1, 2]), "f: must be one frequency (Hz), not [1, 2]"),
         (lambda m: at_rest(m).response([1.0, 2.0]).deflection(None), "f: must be a list of numbers, not None"),
         (lambda m: at_rest(m).response([1.0]).derivative(np.array([1, 2])), "order: must be 1 or 2, not array([1, 2])"),
-        (lambda m: at_rest(m).response([1.0]).unit(1.5, "effort hinge"), "output: 1.5 is no name; give one of: coordinate hinge"),
+        (lambda m: at_rest(m).response([1.0]).unit(1.5, "effort hinge"), "output: 1.5 is not a name; give one of: coordinate hinge"),
     ],
 )  # fmt: skip
 def test_argument_of_a_wrong_type_or_size(call: Callable[[fm.Model], Any], words: str) -> None:

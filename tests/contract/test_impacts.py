@@ -269,7 +269,7 @@ def test_a_drive_through_the_floor_ends_with_a_clear_line() -> None:
     [
         ({}, "integrator.step: 'moreau-jean' has no control of its steps; give a fixed step (s)"),
         ({"step": 1e-3, "theta": 0.3}, "integrator.theta: 0.3 is not within 0.5 … 1"),
-        ({"step": 1e-3, "max_sweeps": 0}, "integrator.max_sweeps: 0 is no whole number above 0"),
+        ({"step": 1e-3, "max_sweeps": 0}, "integrator.max_sweeps: 0 is not a whole number above 0"),
     ],
 )
 def test_bad_options(options, line) -> None:

@@ -157,7 +157,7 @@ BAD = {
         {"independent": []},
         "partitioning.independent: 0 names for 1 independent coordinates",
     ),
-    "text": ({"independent": "main"}, "partitioning.independent: 'main' is no list of names"),
+    "text": ({"independent": "main"}, "partitioning.independent: 'main' is not a list of names"),
     "tolerance": ({"tolerance": 0.0}, "partitioning.tolerance: 0.0 is not above 0"),
     "limit": ({"limit": 1.0}, "partitioning.limit: 1.0 is not above 1"),
 }

@@ -188,9 +188,10 @@ def test_rejected_functions(function, message) -> None:
     [
         (
             "motion.0",
-            "'motion.0' is no list; give names of velocities, mappings {name: factor}, or a matrix",
+            "'motion.0' is not a list; give names of velocities, mappings {name: factor}, "
+            "or a matrix",
         ),
-        ([], "[] is no list"),
+        ([], "[] is not a list"),
         (["motion.0", "motion.9"], "no velocity 'motion.9'; did you mean 'motion."),
         ([[1.0, 2.0]], "row 1 is [1.0, 2.0]; give 6 finite numbers"),
         ([{"motion.0": float("nan")}], "row 1 is [nan]; give 1 finite numbers"),

@@ -94,7 +94,7 @@ def test_options_of_controlled_integrators_are_checked(options: dict) -> None:
         ({"atol": [1e-8]}, "integrator.atol: [1e-08] is not in 1e-14"),
         ({"rho_inf": "0.5"}, "integrator.rho_inf: '0.5' is not in 0"),
         ({"events": fm.Event("top", frame="bar", axis="z")}, "events: Event("),
-        ({"events": ["top"]}, "events: 'top' is no Event"),
+        ({"events": ["top"]}, "events: 'top' is not an Event"),
     ],
 )
 def test_options_of_another_type_are_named(options: dict, message: str) -> None:
@@ -120,14 +120,17 @@ def test_a_file_is_no_model() -> None:
             lambda: fm.Partitioning(tolerance=None),
             "partitioning.tolerance: must be a number, not None",
         ),
-        (lambda: fm.Partitioning(independent=3), "partitioning.independent: 3 is no list of names"),
+        (
+            lambda: fm.Partitioning(independent=3),
+            "partitioning.independent: 3 is not a list of names",
+        ),
         (
             lambda: fm.Rattle(step=0.1, max_iterations=0),
-            "integrator.max_iterations: 0 is no whole number above 0",
+            "integrator.max_iterations: 0 is not a whole number above 0",
         ),
         (
             lambda: fm.GeneralizedAlpha(max_iterations=2.5),
-            "integrator.max_iterations: 2.5 is no whole number above 0",
+            "integrator.max_iterations: 2.5 is not a whole number above 0",
         ),
     ],
 )

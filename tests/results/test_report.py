@@ -40,7 +40,7 @@ def named_nastily() -> fm.Model:
 
 
 def test_efforts_are_those_of_coordinates_on_which_something_acts() -> None:
-    """What a step leaves along a free coordinate is no force of a controller."""
+    """What a step leaves along a free coordinate is not a force of a controller."""
     model = fm.Model("double", gravity=(0, 0, -9.81))
     rod, bob = (
         model.add(fm.RigidBody(name, mass=1.0, inertia=(1, 1, 1), com=(1, 0, 0)))
@@ -226,8 +226,8 @@ def test_peaks_that_leave_the_axis_are_marked() -> None:
 
 
 def test_reactions_at_round_off_are_zero_and_said_so() -> None:
-    """The moment in the hinge of a plane pendulum is zero, what the steps leave of it is no signal;
-    forces keep every digit.
+    """The moment in the hinge of a plane pendulum is zero, what the steps leave of it is not a
+    signal; forces keep every digit.
     """
     solution = fm.simulate(hanging(), t_end=0.5, step=1e-3)
     left = float(np.abs(solution.joint("hinge").torque).max())

@@ -65,7 +65,7 @@ def last_angle(solution: fm.Solution) -> float:
 
 
 def nothing(solution: Any) -> float:
-    """An output that is no number."""
+    """An output that is not a number."""
     return float("nan")
 
 

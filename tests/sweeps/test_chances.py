@@ -70,7 +70,7 @@ def test_the_energy_of_a_fall() -> None:
 
 
 def test_what_has_no_indices() -> None:
-    with pytest.raises(fm.InputError, match="result: 3 is no result of a sweep"):
+    with pytest.raises(fm.InputError, match="result: 3 is not a result of a sweep"):
         fm.sobol_indices(3)  # type: ignore[arg-type]
     with pytest.raises(fm.InputError, match="result: has other cases than a design Saltelli"):
         fm.sobol_indices(sweep(FIELD, outputs=END, design=fm.Sobol(count=16)))

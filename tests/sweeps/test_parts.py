@@ -299,7 +299,7 @@ def test_a_wrong_parameter_is_named_before_any_reduction(what: str, marks: pathl
 def test_wrong_parts(tmp_path: pathlib.Path) -> None:
     with pytest.raises(
         fm.InputError,
-        match=r"parts\.bar: 3 is no part; give preprocess\.read_part\('bar\.toml'\), or",
+        match=r"parts\.bar: 3 is not a part; give preprocess\.read_part\('bar\.toml'\), or",
     ):
         fm.ModelWithParts(beams.model(), {"bar": 3})  # type: ignore[dict-item]
     with pytest.raises(fm.InputError, match="parts: give at least one by its name"):
@@ -315,7 +315,7 @@ def test_wrong_parts(tmp_path: pathlib.Path) -> None:
         fm.ModelWithParts(beams.model(), {"bar": lambda: 3}).made({})  # type: ignore[dict-item, return-value]
     with pytest.raises(
         fm.InputError,
-        match=r"parts\.bar\.heigth: is no number of the part; did you mean 'parts\.bar\.height'",
+        match=r"parts\.bar\.heigth: is not a number of the part; did you mean 'parts\.bar\.height'",
     ):
         fm.sensitivities(
             fm.ModelWithParts(beams.model(), {"bar": body}),

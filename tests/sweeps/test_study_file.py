@@ -131,7 +131,7 @@ def test_exit_code_of_failed_cases(
             "study.toml:6: parameters.'bodies.bob.mass': has no values; give at least one",
         ),
         (("[1.0, 2.0]", "[1.0, nan]"), "its value 2 is nan; give finite numbers"),
-        (("[1.0, 2.0]", "2.0"), "2.0 is no list of values"),
+        (("[1.0, 2.0]", "2.0"), "2.0 is not a list of values"),
         (
             ("[outputs]", '[design]\nkind = "cube"\n[outputs]'),
             "study.toml:8: design.kind: unknown kind 'cube'; known: grid, ",

@@ -148,7 +148,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
         r"joints.hinge.angle: 'angle' is not in joints.hinge; (did you mean|known)",
     ),
     ({"joint.hinge.q0": [1.0]}, r"'joint' is not in model 'pendulum'; did you mean 'joints'\?"),
-    ({"joints.hinge": [1.0]}, "joints.hinge: is no argument of an item"),
+    ({"joints.hinge": [1.0]}, "joints.hinge: is not an argument of an item"),
     ({"bodies.bob.com.3": [1.0]}, "bodies.bob.com.3: '3' is not in bodies.bob.com"),
     ({"bodies.bob.mass": [1.0, "heavy"]}, "bodies.bob.mass: must be a number, not 'heavy'"),
     ({"bodies.bob.mass": [1.0, -2.0]}, "bodies.bob.mass: must be >= 0, not -2"),
@@ -159,7 +159,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"bodies.bob.mass": []}, "parameters.bodies.bob.mass: has no values; give at least one"),
     (
         {"bodies.bob.mass": 3.0},
-        r"3.0 is no list of values; give \[1.0, 2.0\], or fm.Range\(1.0, 2.0\)",
+        r"3.0 is not a list of values; give \[1.0, 2.0\], or fm.Range\(1.0, 2.0\)",
     ),
     ({"bodies.bob.mass": [None]}, "its value 1 is None; give numbers"),
     (
@@ -175,7 +175,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
         {"bodies.bob.com.x": [0.0], "bodies.bob.com.0": [0.1]},
         "bodies.bob.com.0: is the same number as bodies.bob.com.x",
     ),
-    ({3: [1.0]}, "parameters: 3 is no name"),
+    ({3: [1.0]}, "parameters: 3 is not a name"),
     ({"q0": [1.0]}, "q0: 'q0' is not in model 'pendulum'"),
     ({"run.t_end": [1.0, 0.0]}, r"run.t_end: must be > 0"),
     ({"speed": [1.0]}, "outputs.speed: has the name of a parameter; choose another"),
@@ -199,7 +199,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"outputs": {"a": "max"}}, "outputs.a: names no channel"),
     ({"outputs": {"a": "at 0.5"}}, "outputs.a: names no channel"),
     ({"outputs": {"a": 3}}, "outputs.a: 3 is neither a text such as"),
-    ({"outputs": {"": "max x"}}, "outputs: '' is no name"),
+    ({"outputs": {"": "max x"}}, "outputs: '' is not a name"),
     (
         {"outputs": {"a": "max joint hing.0 velocity"}},
         r"outputs.a: signal: .* did you mean 'joint hinge.0 velocity'\?",
@@ -208,7 +208,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"design": "gird"}, "design: unknown 'gird'; known: grid, list"),
     ({"executor": "cloud"}, "executor: unknown 'cloud'; give 'processes' or 'threads'"),
     ({"workers": 0}, "workers: must be a whole number"),
-    ({"run": {"t_end": 1.0}}, "run: .* is no Run"),
+    ({"run": {"t_end": 1.0}}, "run: .* is not a Run"),
     ({"run": fm.Run(t_end=0.05, formalism="euler")}, "formalism: unknown 'euler'"),
     ({"keep": True}, "keep: solutions are kept in a folder"),
     ({"resume": 1}, "resume: must be True or False"),
@@ -253,7 +253,7 @@ def test_wrong_designs_and_models() -> None:
             lambda: sweep({"a": [1.0]}, lambda a: 3),
             "build: the function gave 3; it must give a Model",
         ),
-        (lambda: sweep(model=3), "model: 3 is no Model"),
+        (lambda: sweep(model=3), "model: 3 is not a Model"),
         (
             lambda: sweep(
                 {"joints.hinge.q0": list(range(1001)), "bodies.bob.mass": list(range(1001))}

@@ -251,10 +251,10 @@ def test_a_folder_is_not_taken_for_another_run(tmp_path: pathlib.Path) -> None:
 def test_wrong_options(options: dict[str, Any], text: str, tmp_path: pathlib.Path) -> None:
     with pytest.raises(fm.InputError, match=f"folder.{text}: "):
         fm.RunFolder(tmp_path, **options)
-    with pytest.raises(fm.InputError, match="folder: 3 is no path"):
+    with pytest.raises(fm.InputError, match="folder: 3 is not a path"):
         fm.RunFolder(3)  # type: ignore[arg-type]
     with pytest.raises(
-        fm.InputError, match=r"folder: 'run' is no RunFolder; give fm.RunFolder\(path\)"
+        fm.InputError, match=r"folder: 'run' is not a RunFolder; give fm.RunFolder\(path\)"
     ):
         fm.simulate(pendulum(), t_end=T_END, folder="run")  # type: ignore[arg-type]
 

@@ -278,7 +278,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"inputs": [("effort", "hing")]}, "hing"),
     (
         {"inputs": {"u": ("push", "hinge")}},
-        "inputs.u: .* is no port; give a tuple that starts with one of: effort, force",
+        "inputs.u: .* is not a port; give a tuple that starts with one of: effort, force",
     ),
     (
         {"inputs": {"u": ("drive", "motor")}},
@@ -406,7 +406,7 @@ def test_wrong_values_and_states() -> None:
         outputs={"y": ("coordinate", "hinge")},
     )
     for value in (math.nan, "much", True):
-        with pytest.raises(fm.InputError, match=r"inputs.u: .* is no finite number"):
+        with pytest.raises(fm.InputError, match=r"inputs.u: .* is not a finite number"):
             stepper.inputs["u"] = value  # type: ignore[assignment]
     with pytest.raises(
         fm.InputError, match=r"inputs: no 'v'; did you mean|inputs: no 'v'; known: u"

@@ -190,15 +190,17 @@ def _check_names(units: Units) -> None:
         raise InputError(f"units: must be a mapping of names to files .fmu, not {shown(units)}")
     for name in units:
         if not isinstance(name, str) or not name or "." in name:
-            raise InputError(f"units: {shown(name)} is no name; give a text without a dot")
+            raise InputError(f"units: {shown(name)} is not a name; give a text without a dot")
 
 
 def _check_step(unit: FmiUnit, h: float) -> None:
-    """Raise `InputError` for a communication step that is no multiple of a fixed step of the unit."""
+    """Raise `InputError` for a communication step that is not a multiple of a fixed step of the
+    unit.
+    """
     own = unit.own_step
     if own > 0.0 and (round(h / own) < 1 or abs(h - round(h / own) * own) > ROUND_OFF * h):
         raise InputError(
-            f"communication_step: {h:g} s is no multiple of {own:g} s, the internal step "
+            f"communication_step: {h:g} s is not a multiple of {own:g} s, the internal step "
             f"of unit '{unit.name}'"
         )
 

@@ -98,7 +98,7 @@ def environment(
     spread = _spread(vary)
     for key, function in {"reward": reward, **({} if ended is None else {"ended": ended})}.items():
         if not callable(function):
-            raise InputError(f"{key}: {shown(function)} is no function of the outputs")
+            raise InputError(f"{key}: {shown(function)} is not a function of the outputs")
     made(model, {name: value for name, each in spread.items() for value in each.checked[:1]})
 
     class Environment(gymnasium.Env):  # type: ignore[misc, name-defined]
@@ -181,12 +181,12 @@ def _truth(value: Any, t: float) -> bool:
 def _spread(vary: Any) -> dict[str, Spread]:
     if vary is not None and not isinstance(vary, Mapping):
         raise InputError(
-            f"vary: {shown(vary)} is no mapping; give {{'bodies.tool.mass': fm.Range(1.0, 2.0)}}"
+            f"vary: {shown(vary)} is not a mapping; give {{'bodies.tool.mass': fm.Range(1.0, 2.0)}}"
         )
     for name, each in (vary or {}).items():
         if not isinstance(each, Spread):
             raise InputError(
-                f"vary.{name}: {shown(each)} is no distribution; give fm.Range(low, high) "
+                f"vary.{name}: {shown(each)} is not a distribution; give fm.Range(low, high) "
                 "or fm.Normal"
             )
     return dict(vary or {})

@@ -55,7 +55,7 @@ class FmiUnit:
             about = fmpy.read_model_description(str(path))
             if about.coSimulation is None or str(about.fmiVersion)[0] not in "23":
                 raise InputError(
-                    f"{path.name} is no unit for co-simulation of FMI 2 or 3; export it as one"
+                    f"{path.name} is not a unit for co-simulation of FMI 2 or 3; export it as one"
                 )
             self.variables = {each.name: each for each in about.modelVariables}
             self.version = 2 if str(about.fmiVersion).startswith("2") else 3
@@ -110,7 +110,7 @@ class FmiUnit:
         kind = str(variable.type)
         given = _value(kind, value)
         if given is None:
-            raise InputError(f"{item}: {shown(value)} is no value of a variable of type {kind}")
+            raise InputError(f"{item}: {shown(value)} is not a value of a variable of type {kind}")
         self._called(item, getattr(self._fmu, f"set{kind}"), [variable.valueReference], [given])
 
     def variable(self, key: str, item: str) -> Any:
@@ -131,7 +131,7 @@ class FmiUnit:
             )
         if variable.type not in REAL or variable.shape:
             raise InputError(
-                f"{item}: '{self.name}.{key}' is no real number but of type {variable.type}"
+                f"{item}: '{self.name}.{key}' is not a real number but of type {variable.type}"
             )
         declared = variable.declaredType
         found = self._scales.get(variable.unit or (declared.unit if declared else None), Scale())

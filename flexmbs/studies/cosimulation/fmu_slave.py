@@ -244,7 +244,7 @@ class SlaveUnit:
             return [0.0, *values, *[0.0] * (len(references) - 1 - rows)]
         except Exception as error:
             told = (
-                f"value reference {error}: is no variable of the unit"
+                f"value reference {error}: is not a variable of the unit"
                 if isinstance(error, KeyError)
                 else str(error)
             )
@@ -271,7 +271,7 @@ class SlaveUnit:
             if reference in inputs:
                 self._given[inputs[reference]] = value
             else:
-                self._refused = f"value reference {reference}: is no input, and cannot be set"
+                self._refused = f"value reference {reference}: is not an input, and cannot be set"
                 self.log(self._refused, self._failed)  # type: ignore[attr-defined]
 
     def _along(self, words: np.ndarray) -> np.ndarray:

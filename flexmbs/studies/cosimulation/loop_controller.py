@@ -132,7 +132,7 @@ class LoopController:
                 or not math.isfinite(value)
             ):
                 raise InputError(
-                    f"answer: {name} = {shown(value)} is no finite number; give N or N m"
+                    f"answer: {name} = {shown(value)} is not a finite number; give N or N m"
                 )
             values[name] = float(value)
         self._half = 1 - self._half
@@ -152,7 +152,7 @@ def _is_whole(path: Path) -> bool:
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error
     if begun != MAGIC:
-        raise InputError(f"{path}: is no file of a ControlLoop; give the path of one")
+        raise InputError(f"{path}: is not a file of a ControlLoop; give the path of one")
     return True
 
 

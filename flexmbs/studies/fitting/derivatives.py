@@ -234,7 +234,8 @@ def checked_scales(given: Any, names: Iterable[str]) -> dict[str, float]:
         return {}
     if not isinstance(given, Mapping):
         raise InputError(
-            f"scales: {shown(given)} is no dict of sizes of parameters, {{'bodies.tool.mass': 0.1}}"
+            f"scales: {shown(given)} is not a dict of sizes of parameters, "
+            f"{{'bodies.tool.mass': 0.1}}"
         )
     known = list(names)
     for name in given:

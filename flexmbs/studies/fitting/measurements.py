@@ -88,7 +88,7 @@ def read_measured(given: Any) -> list[Signal]:
     if isinstance(given, Sequence) and given and all(isinstance(each, Signal) for each in given):
         return list(given)
     takes = "a CSV file, fm.Signal objects, or {'joint elbow.0 effort [N m]': (t, values)}"
-    raise InputError(f"measured: {shown(given)} is no measurement; give {takes}")
+    raise InputError(f"measured: {shown(given)} is not a measurement; give {takes}")
 
 
 def _from_arrays(heading: str, values: Any) -> Signal:
@@ -150,7 +150,7 @@ def _column(path: str | os.PathLike[str], rows: list[list[str]], k: int, seconds
         except ValueError:
             raise InputError(
                 f"{path}: row {number}, '{heading}': {shown(row[k])} at {shown(row[0])} "
-                "is no number"
+                "is not a number"
             ) from None
         if not all(map(math.isfinite, pair)):
             raise InputError(f"{path}: row {number}, '{heading}': must be finite")

@@ -274,7 +274,7 @@ class PointSearch:
 def _wanted(minimize: Any, limits: Mapping[str, Limits], named: Any) -> list[Output]:
     """The objective, then the limited outputs. Raises `InputError`."""
     if named is not None and not isinstance(named, Mapping):
-        raise InputError(f"outputs: {shown(named)} is no dict of outputs, {{'name': function}}")
+        raise InputError(f"outputs: {shown(named)} is not a dict of outputs, {{'name': function}}")
     named = dict(named or {})
     name = minimize if isinstance(minimize, str) else getattr(minimize, "__name__", "objective")
     found = read_outputs(

@@ -25,7 +25,7 @@ def read_limits(given: Any, key: str, known: Sequence[str] | None = None) -> dic
         return {}
     if not isinstance(given, Mapping):
         raise InputError(
-            f"{key}: {shown(given)} is no dict of limits, {{'bodies.tool.mass': (0.1, 2.0)}}"
+            f"{key}: {shown(given)} is not a dict of limits, {{'bodies.tool.mass': (0.1, 2.0)}}"
         )
     for name in given:
         if known is not None and name not in known:

@@ -219,7 +219,7 @@ def base_values(build: Build, parameters: Any) -> Values:
         found = {name: number_of(build, model, name) for name in parameters}
     else:
         raise InputError(
-            f"parameters: {shown(parameters)} is no list of paths, such as ['bodies.tool.mass']"
+            f"parameters: {shown(parameters)} is not a list of paths, such as ['bodies.tool.mass']"
         )
     if not found:
         raise InputError(
@@ -238,7 +238,7 @@ def run_options(run: Run | None, t_end: float | None, step: float | None) -> dic
     controlled steps.
     """
     if run is not None and not isinstance(run, Run):
-        raise InputError(f"run: {shown(run)} is no fm.Run; give fm.Run(t_end=…, step=…)")
+        raise InputError(f"run: {shown(run)} is not an fm.Run; give fm.Run(t_end=…, step=…)")
     options: dict[str, Any] = {key: None if run is None else getattr(run, key) for key in OPTIONS}
     options |= {
         key: value for key, value in (("t_end", t_end), ("step", step)) if value is not None

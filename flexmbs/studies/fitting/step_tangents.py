@@ -125,7 +125,7 @@ def require_exact(runs: Runs, base: Begun) -> None:
         and abs(t_end / method.step - round(t_end / method.step)) > NEAR
     ):
         raise InputError(
-            f"method: t_end = {t_end:g} s is no multiple of the step {method.step:g} s; "
+            f"method: t_end = {t_end:g} s is not a multiple of the step {method.step:g} s; "
             f"make it one, or {remedy}"
         )
 

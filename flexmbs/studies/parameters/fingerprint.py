@@ -75,7 +75,7 @@ def differences(
                 f"{path}: has format {shown(record['format'])}; this version reads {form!r}"
             )
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise InputError(f"{path}: is no record of a {what}; choose another folder") from None
+        raise InputError(f"{path}: is not a record of a {what}; choose another folder") from None
     found = []
     for key in dict.fromkeys((*there, *mine)):
         one, other = there.get(key), mine.get(key)

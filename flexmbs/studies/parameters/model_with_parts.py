@@ -210,7 +210,7 @@ class ModelWithParts(ModelSource):
         self.model: Build = load(Path(model)) if isinstance(model, str | os.PathLike) else model
         if not isinstance(self.model, ModelData) and not callable(self.model):
             raise InputError(
-                f"model: {shown(model)} is no Model, no path of a model file and no "
+                f"model: {shown(model)} is not a Model, no path of a model file and no "
                 "function that returns a model"
             )
         if not isinstance(parts, Mapping) or not parts:
@@ -325,7 +325,7 @@ def _part(name: str, given: Any) -> BodySource:
     if callable(given):
         return FunctionPart(given)
     raise InputError(
-        f"{PREFIX}.{name}: {shown(given)} is no part; give "
+        f"{PREFIX}.{name}: {shown(given)} is not a part; give "
         f"preprocess.read_part('{name}.toml'), or a function"
     )
 

@@ -184,7 +184,7 @@ def read_outputs(given: Any, key: str = "outputs") -> list[Output]:
         ]
     else:
         raise InputError(
-            f"{key}: {shown(given)} is no list of outputs, such as ['max joint elbow.0 effort']"
+            f"{key}: {shown(given)} is not a list of outputs, such as ['max joint elbow.0 effort']"
         )
     if not found:
         raise InputError(
@@ -239,7 +239,7 @@ def read_output(key: str, name: str, wanted: Any) -> Output:
 
 def evaluated(outputs: Sequence[Output], solution: Solution) -> FloatArray:
     """Values (n,) of the outputs. Raises `InputError` for channels that are not there, and for what
-    is no finite number.
+    is not a finite number.
     """
     return np.array([value_of(output, solution) for output in outputs])
 

@@ -86,7 +86,7 @@ def number_of(build: Build, model: Model, path: str) -> float:
     numbers = build.numbers()
     if path not in numbers:
         raise InputError(
-            f"{path}: is no number of the part; {close_names(path, numbers)}, or give its "
+            f"{path}: is not a number of the part; {close_names(path, numbers)}, or give its "
             f"value, {{'{path}': 1.0}}"
         )
     return numbers[path]
@@ -322,15 +322,15 @@ def _with_elements(container: Any, parts: Mapping[str, Any]) -> Any:
 
 
 def _require_argument(path: str, steps: Steps, value: Any) -> None:
-    """Raise `InputError` for a section, and for an item replaced by what is no such item of that
-    name.
+    """Raise `InputError` for a section, and for an item replaced by what is not such an item of
+    that name.
     """
     section = SECTIONS.get(steps[0][1])
     if section is None or len(steps) > 2:
         return
     if len(steps) < 2 or not isinstance(value, section) or value.name != steps[1][1]:  # type: ignore[attr-defined]
         raise InputError(
-            f"{path}: is no argument of an item, as 'bodies.tool.mass' is; name one, or "
+            f"{path}: is not an argument of an item, as 'bodies.tool.mass' is; name one, or "
             "give the whole item anew"
         )
 

@@ -204,13 +204,13 @@ def compare(
 
     formalisms: names or objects; all by default.  integrators: names; each with the formalisms that
     it fits. By default "dormand-prince" with all formalisms, and "generalized-alpha" with the first
-    one: with others it solves the same residual, which takes time to compile and is no independent
-    result.  tell: called with the lines of the table as they come. Accelerations and reactions are
-    compared at equal states of the first run, motions over the whole time. Explicit integrators use
-    projection with formalisms subject to constraint drift; besides implicit ones they run as far as
-    2000 steps go, which the table says: a stiff model takes very many. A run that stops, or that
-    its formalism or coordinates do not support, is a row with that outcome. Raises `InputError` if
-    no combination is supported.
+    one: with others it solves the same residual, which takes time to compile and is not an
+    independent result.  tell: called with the lines of the table as they come. Accelerations and
+    reactions are compared at equal states of the first run, motions over the whole time. Explicit
+    integrators use projection with formalisms subject to constraint drift; besides implicit ones
+    they run as far as 2000 steps go, which the table says: a stiff model takes very many. A run
+    that stops, or that its formalism or coordinates do not support, is a row with that outcome.
+    Raises `InputError` if no combination is supported.
 
     Examples
     --------

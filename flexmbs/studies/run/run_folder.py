@@ -109,7 +109,7 @@ class RunFolder:
 
     def __post_init__(self) -> None:
         if not isinstance(self.path, (str, os.PathLike)) or not str(self.path):
-            raise InputError(f"folder: {shown(self.path)} is no path; give the name of a folder")
+            raise InputError(f"folder: {shown(self.path)} is not a path; give the name of a folder")
         for key in ("resume", "force"):
             if not isinstance(getattr(self, key), bool):
                 raise InputError(
@@ -121,7 +121,7 @@ class RunFolder:
                 "time in seconds"
             )
         if self.tell is not None and not callable(self.tell):
-            raise InputError(f"folder.tell: {shown(self.tell)} is no function of a line of text")
+            raise InputError(f"folder.tell: {shown(self.tell)} is not a function of a line of text")
 
     @contextlib.contextmanager
     def opened(self) -> Iterator["OpenFolder"]:

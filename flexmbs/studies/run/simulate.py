@@ -154,7 +154,7 @@ def simulate(
         "audit": audit,
     }
     if not isinstance(folder, RunFolder | None):
-        raise InputError(f"folder: {shown(folder)} is no RunFolder; give fm.RunFolder(path)")
+        raise InputError(f"folder: {shown(folder)} is not a RunFolder; give fm.RunFolder(path)")
     with reading_once(), folder.opened() if folder else contextlib.nullcontext() as place:
         chosen = asked(model, given)
         if strict and chosen["audit"] == NONE:

@@ -315,7 +315,8 @@ class Stepper:
         own = (CHANGED, MODEL, OPTIONS)
         if not isinstance(state, Mapping) or not state.keys() >= set(own):
             raise InputError(
-                f"state: {shown(state)} is no state of a stepper; give one that `Stepper.state` was"
+                f"state: {shown(state)} is not a state of a stepper; give one that "
+                "`Stepper.state` was"
             )
         self._require_own(state[MODEL])
         self._require_same(state[OPTIONS])

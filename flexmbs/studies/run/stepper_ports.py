@@ -77,13 +77,13 @@ class StepperInputs(MutableMapping[str, float]):
         return len(self._places)
 
     def place(self, name: str, value: float) -> int:
-        """Index of a value among the force states. Raises `InputError` for one that is no finite
+        """Index of a value among the force states. Raises `InputError` for one that is not a finite
         number.
         """
         place = self._place(name)
         if not (is_number(value) and math.isfinite(value)):
             raise InputError(
-                f"inputs.{name}: {shown(value)} is no finite number; give {self.units[name]}"
+                f"inputs.{name}: {shown(value)} is not a finite number; give {self.units[name]}"
             )
         return place
 
@@ -185,7 +185,7 @@ def _check(item: str, name: object, port: object, kinds: Mapping[str, str]) -> N
         or not isinstance(port[1], str)
     ):
         raise InputError(
-            f"{item}: {shown(port)} is no port; give a tuple that starts with one of: "
+            f"{item}: {shown(port)} is not a port; give a tuple that starts with one of: "
             f"{', '.join(kinds)}, and a name"
         )
     if kinds[port[0]] == "frame" and (len(port) != 3 or port[2] not in AXES):

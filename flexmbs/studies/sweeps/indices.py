@@ -141,7 +141,7 @@ def sobol_indices(result: SweepResult, *, confidence: float = 0.95) -> SobolIndi
     """
     if not isinstance(result, SweepResult):
         raise InputError(
-            f"result: {shown(result)} is no result of a sweep; give that of sweep(…, "
+            f"result: {shown(result)} is not a result of a sweep; give that of sweep(…, "
             "design=Saltelli(count=…))"
         )
     confidence = read_number(confidence, "confidence")

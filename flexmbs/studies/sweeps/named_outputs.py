@@ -25,7 +25,7 @@ def checked_outputs(given: object) -> dict[str, Wanted]:
     problems: list[str] = []
     for name, wanted in given.items():
         if not isinstance(name, str) or not name.strip():
-            problems.append(f"outputs: {shown(name)} is no name; give a text")
+            problems.append(f"outputs: {shown(name)} is not a name; give a text")
             continue
         try:
             read_output(f"outputs.{name}", name, wanted)
@@ -38,7 +38,7 @@ def checked_outputs(given: object) -> dict[str, Wanted]:
 
 def evaluated(outputs: Mapping[str, Wanted], solution: Solution) -> dict[str, tuple[float, str]]:
     """Values and units of the outputs of a solution; values of functions have no unit. Raises
-    `UnknownChannel`, `InputError` for what is no finite number, exceptions of functions."""
+    `UnknownChannel`, `InputError` for what is not a finite number, exceptions of functions."""
     return {
         name: _value(read_output(f"outputs.{name}", name, wanted), solution)
         for name, wanted in outputs.items()

@@ -213,7 +213,7 @@ def axis_of(name: str, given: Any) -> Axis:
     if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Sequence | np.ndarray):
         ranges = "fm.Range(1.0, 2.0), in files {low = 1.0, high = 2.0}"
         raise InputError(
-            f"{where}: {shown(given)} is no list of values; give [1.0, 2.0], or {ranges}"
+            f"{where}: {shown(given)} is not a list of values; give [1.0, 2.0], or {ranges}"
         )
     values = tuple(given.tolist() if isinstance(given, np.ndarray) else given)
     if not values:

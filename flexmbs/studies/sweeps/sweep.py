@@ -143,7 +143,7 @@ def sweep(
     if keep and folder is None:
         raise InputError("keep: solutions are kept in a folder; give folder='sweep'")
     if not isinstance(run, Run | None):
-        raise InputError(f"run: {shown(run)} is no Run; give fm.Run(t_end=1.0)")
+        raise InputError(f"run: {shown(run)} is not a Run; give fm.Run(t_end=1.0)")
     if audit is not None:
         check_audit(audit)
     axes = _axes(parameters, outputs)
@@ -216,7 +216,7 @@ def _base(model: object) -> Build:
     if callable(model):
         return model
     raise InputError(
-        f"model: {shown(model)} is no Model, no path of a model file and no function that "
+        f"model: {shown(model)} is not a Model, no path of a model file and no function that "
         "returns a model"
     )
 
@@ -230,7 +230,7 @@ def _axes(parameters: object, outputs: object) -> dict[str, Axis]:
     for name in parameters:
         if not isinstance(name, str) or not name:
             raise InputError(
-                f"parameters: {shown(name)} is no name; give a path such as 'joints.elbow.q0'"
+                f"parameters: {shown(name)} is not a name; give a path such as 'joints.elbow.q0'"
             )
         if isinstance(outputs, Mapping) and name in outputs:
             raise InputError(f"outputs.{name}: has the name of a parameter; choose another")

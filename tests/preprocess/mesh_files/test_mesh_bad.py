@@ -243,7 +243,7 @@ def test_coincident_nodes_in_one_part_are_only_doubtful():
     "card", ["RBE2,90,11,123456,5,6,7,8", "RBE3,90,,11,123456,1.,123,5,6\n,7,8"]
 )
 def test_the_centre_of_a_spider_at_a_node_is_no_coincidence(tmp_path, card):
-    """It is no node of an element, and must not be merged with one."""
+    """It is not a node of an element, and must not be merged with one."""
     mesh = box_mesh((1.0, 1.0, 1.0), (1, 1, 1), "hex8")
     lines = [
         f"GRID,{k + 1},,{','.join(f'{float(x)!r}' for x in place)}"

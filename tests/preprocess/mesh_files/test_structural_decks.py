@@ -351,7 +351,7 @@ def test_sections_of_bars(tmp_path, card, properties):
             "CTUBE,41,8,21,22\nENDDATA",
             "property 8 of CROD, CTUBE elements is not one of",
         ),
-        ("ENDDATA", "PTUBE,9,1,10.,6.\nENDDATA", "PTUBE 9: OD = 10 with T = 6 is no tube"),
+        ("ENDDATA", "PTUBE,9,1,10.,6.\nENDDATA", "PTUBE 9: OD = 10 with T = 6 is not a tube"),
         (
             "ENDDATA",
             "PTUBE,9,1,10.,2.,,8.\nENDDATA",

@@ -365,7 +365,7 @@ def test_files_beside_the_matrices_are_inputs_too(tmp_path: Path) -> None:
         f'format = "flexmbs-part/1"\nreference = "a"\n[matrices]\nfile = "job.sti"\n{ends}'
     )
     found = [read_part(path).digest()]
-    (tmp_path / "job.h5").write_text("a result is no input")
+    (tmp_path / "job.h5").write_text("a result is not an input")
     assert read_part(path).digest() == found[0]
     for suffix in (".mas", ".dof", ".inp"):
         with open(tmp_path / f"job{suffix}", "a") as file:
