@@ -181,8 +181,11 @@ class Declaration(metaclass=DeclarationMeta):
     __pydantic_validator__: ClassVar[Any]
 
     def __repr__(self) -> str:
-        fields = dataclasses.fields(self)  # type: ignore[arg-type]
-        given = ", ".join(f"{f.name}={getattr(self, f.name)!r}" for f in fields if f.repr)
+        given = ", ".join(
+            f"{f.name}={getattr(self, f.name)!r}"
+            for f in dataclasses.fields(self)  # type: ignore[arg-type]
+            if f.repr
+        )
         return f"{type(self).__qualname__}({given})"
 
     def __eq__(self, other: object) -> bool:
