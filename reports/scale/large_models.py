@@ -145,7 +145,7 @@ def curves() -> dict[str, Callable[[], Iterator[tuple[int, dict[str, float]]]]]:
     return {
         "bodies, joint": lambda: points(BODIES, lambda n: least(lambda: chain(n), **SHORT)),
         "bodies, absolute": lambda: points(
-            BODIES[:3], lambda n: least(lambda: chain(n), **SHORT, **ABSOLUTE)
+            BODIES[:4], lambda n: least(lambda: chain(n), **SHORT, **ABSOLUTE)
         ),
         "contacts, rigid": lambda: points(CONTACTS, lambda n: least(lambda: balls(n), **RIGID)),
         "contacts, law": lambda: points(
