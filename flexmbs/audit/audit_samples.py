@@ -4,7 +4,7 @@ time to the next sample ends at a multiple of the sample time."""
 import numpy as np
 
 from flexmbs.dynamics.sampled_controllers import LEFT
-from flexmbs.results.drive_jumps import disturbed
+from flexmbs.results.drive_jumps import near_jumps
 from flexmbs.results.histories import reaction_history, states_of
 from flexmbs.results.joints import joint_histories
 from flexmbs.results.solution import SolutionData
@@ -46,7 +46,7 @@ def sampled(solution: SolutionData, run: Run) -> SolutionData:
         (samples.t >= 0.0)
         & (samples.closed == 0)
         & np.isfinite(samples.sd).all(axis=1)
-        & ~disturbed(solution, samples.t)
+        & ~near_jumps(solution, samples.t)
     )
     pick = np.flatnonzero(usable)
     out = Trajectory(*make_outputs(samples.t[pick], run.facts, samples.beta.shape[1]))

@@ -7,8 +7,8 @@ along surface axes x and y,
     σ(θ) = ½ (σ_x + σ_y) + ½ (σ_x − σ_y) cos 2θ + τ_xy sin 2θ
 
 The damage of all cycles of σ(θ) is evaluated on planes 2.5° apart; from each local maximum of the
-damage and of the amplitude a search with halved steps continues to `LAST`. A cycle whose worst
-plane is at a distance δ has at least cos 2δ of its amplitude. Therefore the damage of a cycle
+damage and of the amplitude a search with halved steps continues to `FINAL_STEP`. A cycle whose
+worst plane is at a distance δ has at least cos 2δ of its amplitude. Therefore the damage of a cycle
 without a local maximum, because of a similar cycle nearby, is too low by at most k (1 − cos 2.5°),
 1e-3 k for the slope k, and of the others by k (1 − cos 2δ) < 2e-5 k.
 
@@ -31,9 +31,9 @@ from flexmbs.results.stress_values import FloatArray
 
 PLANES = 72  # planes of the first search
 STEP = np.pi / PLANES
-LAST = np.radians(10 / 64)  # final step between planes
-NEAR = STEP * np.linspace(-1.0, 1.0, 21)  # rad, planes around the worst one
-FINE = STEP * np.linspace(
+FINAL_STEP = np.radians(10 / 64)  # final step between planes
+NEAR_PLANES = STEP * np.linspace(-1.0, 1.0, 21)  # rad, planes around the worst one
+FINE_PLANES = STEP * np.linspace(
     -0.5, 0.5, 11
 )  # rad, planes around one plane in the search for the largest range
 Cycle = tuple[float, float, float]
@@ -73,10 +73,10 @@ def worst_plane(judged: Callable[[FloatArray], Cycle], plane: FloatArray) -> Cyc
     angles = STEP * np.arange(PLANES)
     coarse = [at(angle) for angle in angles]
     peaks = _peaks([each[:2] for each in coarse]) | _peaks([each[1::-1] for each in coarse])
-    found = [_climbed(at, angles[k], coarse[k]) for k in sorted(peaks)]
-    widest = _widest(plane, np.asarray(angles, float))
-    value, angle = max(*found, _climbed(at, widest, at(widest)))
-    return max(value, *(at(angle + turn) for turn in NEAR))
+    found = [_refined_maximum(at, angles[k], coarse[k]) for k in sorted(peaks)]
+    widest = _angle_of_largest_range(plane, np.asarray(angles, float))
+    value, angle = max(*found, _refined_maximum(at, widest, at(widest)))
+    return max(value, *(at(angle + turn) for turn in NEAR_PLANES))
 
 
 def _directions(angles: FloatArray | float) -> FloatArray:
@@ -84,11 +84,11 @@ def _directions(angles: FloatArray | float) -> FloatArray:
     return np.stack([np.ones_like(angles), np.cos(2.0 * angles), np.sin(2.0 * angles)])
 
 
-def _widest(plane: FloatArray, angles: FloatArray) -> float:
+def _angle_of_largest_range(plane: FloatArray, angles: FloatArray) -> float:
     """Angle of the largest range of the normal stress."""
     ranges = np.ptp(plane @ _directions(angles), axis=0)
     near = angles[ranges >= np.cos(STEP) * ranges.max()]
-    fine = (near[:, None] + FINE).ravel()
+    fine = (near[:, None] + FINE_PLANES).ravel()
     return float(fine[np.ptp(plane @ _directions(fine), axis=0).argmax()])
 
 
@@ -98,10 +98,12 @@ def _peaks(values: list[tuple[float, ...]]) -> set[int]:
     return {k for k in range(n) if values[k] >= max(values[k - 1], values[(k + 1) % n])}
 
 
-def _climbed(at: Callable[[float], Cycle], angle: float, value: Cycle) -> tuple[Cycle, float]:
+def _refined_maximum(
+    at: Callable[[float], Cycle], angle: float, value: Cycle
+) -> tuple[Cycle, float]:
     """Largest value near an angle, by halved steps to both sides, and its angle."""
     step = 0.5 * STEP
-    while step >= LAST:
+    while step >= FINAL_STEP:
         value, angle = max(
             [
                 (value, angle),

@@ -25,10 +25,10 @@ from flexmbs.results.tables import table_text
 from flexmbs.signals.signal_arguments import whole_number, whole_numbers
 
 BLOCK = 256  # nodes processed at a time
-CHANGE = 0.1  # relative change of the damage with more outputs that triggers a warning
-ACROSS = 0.2  # cosine below which two deviators are neither along nor against each other
+DAMAGE_CHANGE = 0.1  # relative change of the damage with more outputs that triggers a warning
+PERPENDICULAR = 0.2  # cosine below which two deviators are neither along nor against each other
 # relative difference of the largest principal stress magnitudes below which stress counts as shear
-EVEN = 0.1
+SHEAR_TOLERANCE = 0.1
 MEASURES = ("signed von Mises", "principal", "critical plane")
 
 
@@ -115,7 +115,7 @@ def damage(
     worst = found.worst(1)
     finer = solution.at(np.linspace(solution.t[0], solution.t[-1], 4 * len(solution.t) - 3))
     again = _damaged(finer, body, curve, found.node_ids[worst], measure).damage.max()
-    if again > (1.0 + CHANGE) * found.damage[worst[0]]:
+    if again > (1.0 + DAMAGE_CHANGE) * found.damage[worst[0]]:
         warnings.warn(
             f"fatigue of {body}: outputs are too sparse: with four times as many the damage "
             f"at node {found.node_ids[worst[0]]} is "
@@ -207,15 +207,17 @@ def directions(stress: FloatArray) -> FloatArray:
     deviator = stress - np.repeat([1.0, 0.0], 3) * stress[..., :3].mean(axis=-1, keepdims=True)
     equivalent, (balance, whole) = von_mises(stress), _dominance(stress)
     peak = equivalent.argmax(axis=0), np.arange(stress.shape[1])
-    there = np.where(balance[peak] < -EVEN * whole[peak], -1.0, 1.0)  # in shear: positive
+    there = np.where(
+        balance[peak] < -SHEAR_TOLERANCE * whole[peak], -1.0, 1.0
+    )  # in shear: positive
     along = (
         1.5 * there * np.einsum("tmc,mc,c->tm", deviator, deviator[peak], np.repeat([1.0, 2.0], 3))
     )
-    limit = ACROSS * equivalent * equivalent[peak]
+    limit = PERPENDICULAR * equivalent * equivalent[peak]
     signs = np.where(
         np.abs(along) > limit,
         np.sign(along),
-        np.where(np.abs(balance) > EVEN * whole, np.sign(balance), 0.0),
+        np.where(np.abs(balance) > SHEAR_TOLERANCE * whole, np.sign(balance), 0.0),
     )
     return _held(signs)
 

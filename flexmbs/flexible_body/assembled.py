@@ -36,7 +36,7 @@ from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.flexible_body.undeformed_pieces import JoinedSurface, PiecePose
 from flexmbs.flexible_body.welds import own_frames, welds
 
-TOGETHER = "accuracy: pieces, "  # errors of all pieces, stored with the first piece
+COMMON_ERRORS = "accuracy: pieces, "  # errors of all pieces, stored with the first piece
 Ratios: TypeAlias = Callable[[FloatArray], FloatArray]  # damping ratios at frequencies [Hz]
 RIGID = 6  # coordinates t, θ of a piece
 LEVI_CIVITA = np.array(
@@ -192,7 +192,7 @@ def _origin(pieces: Sequence[FlexibleBodyData]) -> dict[str, str | float]:
     found = {
         key: value
         for key, value in facts[0].items()
-        if all(each.get(key) == value for each in facts) or TOGETHER in key
+        if all(each.get(key) == value for each in facts) or COMMON_ERRORS in key
     }
     times = dict.fromkeys(key for each in facts for key in each if key.startswith("time "))
     return found | {key: sum(float(each.get(key, 0.0)) for each in facts) for key in times}

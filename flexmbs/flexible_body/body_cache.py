@@ -32,7 +32,7 @@ from flexmbs.flexible_body.record import FlexibleBodyData
 
 Body: TypeAlias = FlexibleBodyData | DividedBodyData
 BODIES, BYTES = 32, 256 * 2**20
-STILL = 60.0  # s: longer than the resolution of file times
+SETTLED = 60.0  # s: longer than the resolution of file times
 Stamp = tuple[int, int, int, int, int]
 # digests of files within `reading_once`
 FIRST: ContextVar[dict[str, str] | None] = ContextVar("FIRST", default=None)
@@ -143,7 +143,7 @@ class BodyCache:
             return seen.digest
         still = (
             os.name == "posix"
-            and time.time() - 1e-9 * max(found.st_mtime_ns, found.st_ctime_ns) > STILL
+            and time.time() - 1e-9 * max(found.st_mtime_ns, found.st_ctime_ns) > SETTLED
         )
         digest = hashlib.file_digest(file, "sha256").hexdigest()
         with self._lock:

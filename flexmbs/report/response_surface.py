@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
-SPARE = 2  # cases required in addition to the number of terms
-LOOSE = 1e-9  # bound on 1 − h: below, the fit passes through the case regardless of its value
+SPARE_CASES = 2  # cases required in addition to the number of terms
+LEVERAGE = 1e-9  # bound on 1 − h: below, the fit passes through the case regardless of its value
 
 
 class ResponseSurface(NamedTuple):
@@ -61,10 +61,10 @@ def fitted(x: FloatArray, y: FloatArray) -> ResponseSurface | None:
     quadratic = (*linear, *itertools.combinations_with_replacement(range(n), 2))
     for terms in (quadratic, linear):
         X = columns((x - centre) / half, terms)
-        if len(y) >= len(terms) + SPARE and np.linalg.matrix_rank(X) == len(terms):
+        if len(y) >= len(terms) + SPARE_CASES and np.linalg.matrix_rank(X) == len(terms):
             q, r = np.linalg.qr(X)
             coefficients = np.linalg.solve(r, q.T @ y)
-            left_out = (y - X @ coefficients) / np.maximum(1.0 - (q**2).sum(axis=1), LOOSE)
+            left_out = (y - X @ coefficients) / np.maximum(1.0 - (q**2).sum(axis=1), LEVERAGE)
             q2 = 1.0 - float((left_out**2).sum() / ((y - y.mean()) ** 2).sum())
             return ResponseSurface(centre, half, terms, coefficients, q2)
     return None

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 MOST = 5  # bodies per section: browsers allow 16 canvases on a page
 ENVELOPE = "envelope"
-TOLD = (
+STRESS_NOTE = (
     "Largest von Mises stress of each node over the run; numbers mark the hot spots, worst first."
 )
 
@@ -78,7 +78,7 @@ def stress_scenes(coloured: Mapping[str, ColouredBody]) -> dict[str, SingleBodyS
         body: SingleBodyScene(
             f"stress-{k}",
             body,
-            SceneOptions(body, {"field": ENVELOPE}, notes=(TOLD,)),
+            SceneOptions(body, {"field": ENVELOPE}, notes=(STRESS_NOTE,)),
             own.fields,
             own.marks,
         )

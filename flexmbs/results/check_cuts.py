@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 # relative to the largest displacement (WARN, FAIL): at WARN, a strip or an
 # I-section in torsion is too soft by 1 %
-APART = (5e-3, 0.1)
+WELD_LIMITS = (5e-3, 0.1)
 SMALL = 1e-7  # relative to the model's size: smaller displacements are negligible
 MOST_NODES, MOST_TIMES = 200, 100
 FEW_NODES, BLOCK = 20, 5000  # nodes that select the times; times processed at once
@@ -48,8 +48,8 @@ def cuts(solution: SolutionData, name: str) -> Check | None:
     if not size > SMALL * model_size(solution.compiled):
         return Check(f"Cuts of {name}", PASS, "its displacements are negligible")
     found = [
-        _apart(solution, name, shape, pair, cuts, times)
-        for pair, cuts in _by_pieces(data).items()
+        _largest_difference(solution, name, shape, pair, cuts, times)
+        for pair, cuts in _cuts_by_pieces(data).items()
         if data.pieces[pair[0]].frames[cuts[0]].kind == "averaged"
     ]
     if not found:
@@ -62,7 +62,7 @@ def cuts(solution: SolutionData, name: str) -> Check | None:
             f"the two pieces of {cut} have no common node there",
             "use pieces from the same reduction",
         )
-    status, t = graded(apart / size, APART), solution.t[times[k]]
+    status, t = graded(apart / size, WELD_LIMITS), solution.t[times[k]]
     text = (
         f"the sides of {cut} are {apart:.1e} m apart, {apart / size:.1e} of the displacement, "
         f"at t = {t:.4g} s"
@@ -75,7 +75,7 @@ def cuts(solution: SolutionData, name: str) -> Check | None:
     return Check(f"Cuts of {name}", status, text, remedy)
 
 
-def _by_pieces(data: DividedBodyData) -> dict[tuple[int, int], list[str]]:
+def _cuts_by_pieces(data: DividedBodyData) -> dict[tuple[int, int], list[str]]:
     """Cuts between two pieces."""
     found: dict[tuple[int, int], list[str]] = {}
     for i, j, cut in welds(data.frames_by_piece):
@@ -83,7 +83,7 @@ def _by_pieces(data: DividedBodyData) -> dict[tuple[int, int], list[str]]:
     return found
 
 
-def _apart(
+def _largest_difference(
     solution: SolutionData,
     name: str,
     shape: Deformation,
@@ -102,7 +102,10 @@ def _apart(
         return np.inf, 0, cuts[0]
     q = [solution.elastic(names[k])[times] for k in pair]
     w = [
-        [_beyond_frame(data.pieces[k], cut, own, rows) for k, own, rows in zip(pair, q, sides)]
+        [
+            _relative_displacement(data.pieces[k], cut, own, rows)
+            for k, own, rows in zip(pair, q, sides)
+        ]
         for cut in cuts
     ]
     differences = np.array([np.linalg.norm(one - other, axis=2) for one, other in w])
@@ -121,7 +124,9 @@ def _moved(shape: Deformation, outputs: int) -> FloatArray:
     )[None]
 
 
-def _beyond_frame(piece: FlexibleBodyData, cut: str, q: FloatArray, rows: IntArray) -> FloatArray:
+def _relative_displacement(
+    piece: FlexibleBodyData, cut: str, q: FloatArray, rows: IntArray
+) -> FloatArray:
     """Displacement w (nt, n, 3) of nodes in rows (n,) of the surface, in the axes of the frame of
     the cut."""
     assert piece.surface is not None

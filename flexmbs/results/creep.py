@@ -103,7 +103,7 @@ def _of_joint(solution: SolutionData, force: JointForce, length: float) -> Creep
     speed, moved = np.abs(view.velocity[:, force.coordinate]), np.abs(np.diff(view.position[:, q]))
     # outputs at turning points only would hide the motion between them
     slow = moved <= force.creep_rate * np.diff(view.t) * (1.0 + 1e-9)
-    distance, time = _crept(view.t, speed, slow & _both(speed < force.creep_rate))
+    distance, time = _creep_distance(view.t, speed, slow & _at_both_ends(speed < force.creep_rate))
     travel = float(np.trapezoid(speed, view.t))
     allowed = max(OF_MOTION * (travel - distance), LEAST if turns else length)
     return Creep(
@@ -113,8 +113,8 @@ def _of_joint(solution: SolutionData, force: JointForce, length: float) -> Creep
 
 def _of_contact(solution: SolutionData, name: str, contact: FrameContact, length: float) -> Creep:
     view, slip = solution.contact(name), np.linalg.norm(solution.contact(name).slip, axis=1)
-    sticks = _both((slip < creep_rate_of(contact)) & (view.normal > 0.0))
-    distance, time = _crept(view.t, slip, sticks)
+    sticks = _at_both_ends((slip < creep_rate_of(contact)) & (view.normal > 0.0))
+    distance, time = _creep_distance(view.t, slip, sticks)
     a, b = solution.frame(contact.parent), solution.frame(contact.child)
     relative = b.velocity - a.velocity - np.cross(a.angular_velocity, b.position - a.position)
     travel = float(np.trapezoid(np.maximum(np.linalg.norm(relative, axis=1), slip), view.t))
@@ -138,7 +138,7 @@ def _of_turning(solution: SolutionData, name: str, contact: FrameContact, kind: 
         else np.linalg.norm(view.turning[:, 1:], axis=1)
     )
     slow = rate < REACHED * contact.law.turn_rate
-    distance, time = _crept(view.t, rate, _both(slow & (view.normal > 0.0)))
+    distance, time = _creep_distance(view.t, rate, _at_both_ends(slow & (view.normal > 0.0)))
     travel = float(np.trapezoid(rate, view.t))
     allowed = max(OF_MOTION * (travel - distance), LEAST)
     return Creep(
@@ -146,12 +146,12 @@ def _of_turning(solution: SolutionData, name: str, contact: FrameContact, kind: 
     )
 
 
-def _both(at: np.ndarray) -> np.ndarray:
+def _at_both_ends(at: np.ndarray) -> np.ndarray:
     """Mask (nt − 1,) of the intervals for which it holds at both ends."""
     return at[1:] & at[:-1]
 
 
-def _crept(t: FloatArray, speed: FloatArray, sticks: np.ndarray) -> tuple[float, float]:
+def _creep_distance(t: FloatArray, speed: FloatArray, sticks: np.ndarray) -> tuple[float, float]:
     """Distance and duration of the intervals in which a friction should have stuck."""
     dt = np.diff(t)
     return float((0.5 * (speed[1:] + speed[:-1]) * dt)[sticks].sum()), float(dt[sticks].sum())

@@ -18,13 +18,13 @@ from flexmbs.system.compile import Compiled
 if TYPE_CHECKING:
     from flexmbs.results.solution import SolutionData
 
-BESIDE = 1e-7  # relative to the run: distance from a corner at which the rates are evaluated
+OFFSET = 1e-7  # relative to the run: distance from a corner at which the rates are evaluated
 JUMP = 1e-3  # relative to the largest rate of the law: smaller jumps are ignored
 SAMPLES = 65  # times at which the largest rate is sought
 AT_CORNER = 1e-9  # relative to the run: closer times are at a corner
 ROUND_OFF = 1e-15  # relative to the time
 MOST_RESTARTS = 200  # restarts for accelerations; each costs an initial step
-FADED = 50  # steps after which the effect of a jump has decayed
+DECAY_STEPS = 50  # steps after which the effect of a jump has decayed
 
 
 def drive_jumps(
@@ -37,7 +37,7 @@ def drive_jumps(
     for (section, name, _), law in prescribed_motions(compiled.model):
         if isinstance(law, Function):
             continue
-        aside = BESIDE * (ended - begun)
+        aside = OFFSET * (ended - begun)
         rates = np.array(
             [[law.state(t - aside)[order], law.state(t + aside)[order]] for t in corners]
         ).reshape(-1, 2)
@@ -64,7 +64,7 @@ def restarts(compiled: Compiled, ended: float) -> list[float]:
     return sorted(velocities | (accelerations if len(accelerations) <= MOST_RESTARTS else set()))
 
 
-def disturbed(solution: "SolutionData", times: np.ndarray) -> np.ndarray:
+def near_jumps(solution: "SolutionData", times: np.ndarray) -> np.ndarray:
     """Mask of the times whose accelerations cannot be judged: at corners of laws and, with rigid
     contacts, in the steps after a jump, because the run does not restart there."""
     corners = np.array([-np.inf, *solution.compiled.corners, np.inf])
@@ -76,7 +76,7 @@ def disturbed(solution: "SolutionData", times: np.ndarray) -> np.ndarray:
         return np.asarray(found)
     steps = np.interp(times, solution.t, solution.trajectory.step)
     after = times - jumps[np.searchsorted(jumps, times, "right") - 1]
-    return np.asarray(found | (after < FADED * steps))
+    return np.asarray(found | (after < DECAY_STEPS * steps))
 
 
 def _jumps(solution: "SolutionData") -> list[tuple[float, str]]:

@@ -173,7 +173,7 @@ class StressView:
         run at most at `MOST_TIMES` outputs, including those where it is largest."""
         if len(self.t) <= MOST_TIMES or len(self.t) * len(self.rows) <= MOST_VALUES:
             return self
-        pick = self._telling_times()
+        pick = self._times_with_extremes()
         found = (loads._replace(factors=loads.factors[pick]) for loads in self._loads)
         pieces = [
             piece._replace(elastic=piece.elastic[pick], find_loads=lambda own=own: own)  # type: ignore[misc]
@@ -181,7 +181,7 @@ class StressView:
         ]
         return StressView(self.name, self.t[pick], self.rows, self._surface, tuple(pieces))
 
-    def _telling_times(self) -> IntArray:
+    def _times_with_extremes(self) -> IntArray:
         """Indices of outputs selected by the largest stress and utilization of some nodes: those
         with the largest stress in one of the shapes, and a few equally spaced ones."""
         shapes = self._factors.shape[0]

@@ -19,7 +19,7 @@ from flexmbs.results.between_outputs import rotation_vectors
 from flexmbs.results.bodies import flexible_bodies
 from flexmbs.results.check_cuts import cuts
 from flexmbs.results.creep import creep_check
-from flexmbs.results.drive_jumps import disturbed, jump_check
+from flexmbs.results.drive_jumps import jump_check, near_jumps
 from flexmbs.results.impact_steps import outputs_without_impacts
 from flexmbs.results.linear_range import linear_range
 from flexmbs.results.output_selection import equally_spaced, outputs_with_extremes
@@ -105,7 +105,7 @@ def checks(solution: SolutionData) -> list[Check]:
     limits = (
         limit(solution, name)
         for name in stressed_bodies(solution)
-        for limit in (_yielding, _failing)
+        for limit in (_yield_check, _ply_check)
     )
     return found + [check for check in limits if check]
 
@@ -122,7 +122,7 @@ def _outcome(solution: SolutionData) -> Check:
 
 
 def _energy(solution: SolutionData) -> Check:
-    if uncounted := _uncounted(solution):
+    if uncounted := _uncounted_work(solution):
         text = f"not judged: the work of the time-dependent {', '.join(uncounted)} is not included"
         return Check("Energy balance", PASS, text)
     energy = solution.energy
@@ -190,7 +190,7 @@ def exchangeable_energy(solution: SolutionData) -> float:
     return max(each for each in works if np.isfinite(each))
 
 
-def _uncounted(solution: SolutionData) -> list[str]:
+def _uncounted_work(solution: SolutionData) -> list[str]:
     """Time-dependent user constraints, whose work is not part of the balance."""
     relations = (
         (name, joint.row())
@@ -247,7 +247,7 @@ def relative_drift(solution: SolutionData) -> Drift:
         displacement_sizes(solution.compiled),
     )
     states = int(np.clip(DRIFT_NUMBERS / max(len(sizes), 1) ** 2, 2, DRIFT_STATES))
-    work, calm, found = make_work(system, out.beta[0]), ~disturbed(solution, out.t), []
+    work, calm, found = make_work(system, out.beta[0]), ~near_jumps(solution, out.t), []
     for k in outputs_with_extremes(out.drift.T, states):
         start_from(work, out.beta[k])
         here = terms(system, work, float(out.t[k]), out.q[k].copy(), out.s[k].copy(), out.z[k])
@@ -382,7 +382,7 @@ def _steps(solution: SolutionData) -> Check:
     )
 
 
-def _yielding(solution: SolutionData, name: str) -> Check | None:
+def _yield_check(solution: SolutionData, name: str) -> Check | None:
     """Check of the largest von Mises stress against the yield stress, if known."""
     view = solution.body(name).stress.glance
     used = float(view.utilization.max(initial=0.0))
@@ -393,7 +393,7 @@ def _yielding(solution: SolutionData, name: str) -> Check | None:
     )
 
 
-def _failing(solution: SolutionData, name: str) -> Check | None:
+def _ply_check(solution: SolutionData, name: str) -> Check | None:
     """Check of the largest Tsai–Wu failure index in the plies, if their strengths are known."""
     view = solution.body(name).stress.glance
     if not view.has_strengths:

@@ -23,7 +23,7 @@ from flexmbs.model.rotors import RotorInertia
 
 ROUND_OFF = 1e-12  # m, rad: smaller constant motions are omitted
 COINCIDENT = 1e-6  # m: closer points count as the same
-ALIKE = 0.1  # relative difference in mass and centre of mass that triggers a warning
+MASS_TOLERANCE = 0.1  # relative difference in mass and centre of mass that triggers a warning
 TOOL = "tool"
 
 Constant = tuple[np.ndarray, np.ndarray]  # rotation (3, 3) and displacement (3,)
@@ -121,7 +121,7 @@ class _ReplacedLink:
     def compare(self, rigid: RigidBody) -> None:
         """Issue a `ModelWarning` if mass or centre of mass differ from the rigid link."""
         data, (A, r) = self.data, _pose(self.link.pose)
-        if abs(data.mass - rigid.mass) > ALIKE * rigid.mass:
+        if abs(data.mass - rigid.mass) > MASS_TOLERANCE * rigid.mass:
             text = f"links.{self.name}: has {data.mass:.4g} kg, the rigid link {rigid.mass:.4g} kg"
             warnings.warn(
                 f"{text}; correct its density or units, or add the missing mass as a body",
@@ -134,7 +134,7 @@ class _ReplacedLink:
             float(np.linalg.norm(x))
             for x in (np.ptp([f.x for f in data.frames.values()], axis=0), rigid.com, com)
         )
-        if float(np.linalg.norm(com - rigid.com)) > ALIKE * size:
+        if float(np.linalg.norm(com - rigid.com)) > MASS_TOLERANCE * size:
             at, other = (", ".join(f"{c:.3g}" for c in x) for x in (com, rigid.com))
             text = (
                 f"links.{self.name}: has its centre of mass at ({at}) m in the frame of the "

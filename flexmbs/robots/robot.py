@@ -49,7 +49,7 @@ from flexmbs.robots.visual_elements import Visual
 DOWN = (0.0, 0.0, -9.81)
 CONVENTIONS = ("standard", "modified")
 PAYLOAD = "payload"
-FARTHEST = 1e9  # rad, m: larger limits count as infinite for random starts
+UNLIMITED = 1e9  # rad, m: larger limits count as infinite for random starts
 
 
 class Robot:
@@ -544,7 +544,7 @@ class Robot:
         """Range (n, 2) of the coordinates for random starts."""
         half = np.where(np.abs(self.tree.turn).max(axis=1) > 0.0, np.pi, self._reach())
         low, high = np.where(
-            np.abs(self.limits) > FARTHEST, np.copysign(np.inf, self.limits), self.limits
+            np.abs(self.limits) > UNLIMITED, np.copysign(np.inf, self.limits), self.limits
         ).T
         low, high = (
             np.where(np.isinf(low), np.where(np.isinf(high), -half, high - 2.0 * half), low),

@@ -85,7 +85,7 @@ class Gains:
         self.gain = np.array([0.0, 0.0, -given.number("kv", -self.gain[2])])
         self.gain_kind = "affine"
 
-    def why_not(self) -> str:
+    def unsupported_reason(self) -> str:
         """Reason why the actuator cannot be part of a model; "" if it can."""
         if self.other:
             return (
@@ -228,7 +228,7 @@ def add_actuators(
         extra = [
             key for key in EXTRA for step in steps if step.attributes.get(key, "").strip("0. ")
         ]
-        why = actuator.gains.why_not() or (f"has {extra[0]}" if extra else "")
+        why = actuator.gains.unsupported_reason() or (f"has {extra[0]}" if extra else "")
         why = why or _attach(
             draft,
             actuator,

@@ -57,7 +57,7 @@ class ModelBuilder:
             self.places[body], self.frames[own] = (own, RigidPose(np.eye(3), np.zeros(3))), {}
             self.refs[body.name] = FrameRef(own)
 
-    def stands_alone(self, body: MjBody) -> bool:
+    def is_model_body(self, body: MjBody) -> bool:
         """True if it is a body of the model, not a frame on another body."""
         return body.parent is not None and self.places[body][0] == item_name(body.name)
 
@@ -101,7 +101,7 @@ class ModelBuilder:
         model = Model(item_name(name), gravity=gravity, frames=self.frames[GROUND])
         for body in self.tree.bodies:
             carrier, _ = self.places[body]
-            if not self.stands_alone(body):
+            if not self.is_model_body(body):
                 continue
             mass, com, inertia = body.lump or (0.0, np.zeros(3), np.zeros((3, 3)))
             model.add(
@@ -115,7 +115,7 @@ class ModelBuilder:
 def add_joints(draft: ModelBuilder, body: MjBody) -> None:
     """Add the joint between a body and its parent, one chain of all its joints; nothing for a frame
     on another body."""
-    if not draft.stands_alone(body):
+    if not draft.is_model_body(body):
         return
     single = len(body.joints) == 1
     name = draft.name("joints", item_name(body.joints[0].name if single else body.name))
