@@ -221,7 +221,7 @@ def test_rows_prescribed_already() -> None:
     ]
     through = found(*GEARS, drives=(fm.Drive("d1", "turn", LAW), fm.Drive("d2", "hand.1", LAW)))
     assert through == [
-        "couplings.c2: drive 'd1', drive 'd2', coupling 'c1' prescribe the same already; "
+        "couplings.c2: drive 'd1', drive 'd2', coupling 'c1' already prescribe the same motion; "
         "remove one of them"
     ]
     same = fm.LinearCoupling("c3", {"turn": 2.0, "other": 4.0}, offset=LAW)

@@ -247,7 +247,7 @@ def test_pieces_of_other_damping_do_not_fit(cuts: str) -> None:
     assert len({len(piece.damping_rows) for each in (body, other) for piece in each.pieces}) == 1
     with pytest.raises(
         InputError,
-        match=r"strip: cut \d belongs to different parts or reductions in pieces 1 and 2; take all "
+        match=r"strip: cut \d belongs to different parts or reductions in pieces 1 and 2; use all "
         r"pieces of one",
     ):
         DividedBodyData("strip", (body.pieces[0], *other.pieces[1:]))

@@ -425,7 +425,7 @@ def test_pieces_of_different_reductions_do_not_fit() -> None:
     assert counts != {0}
     with pytest.raises(
         InputError,
-        match="bar: cut 1 is of different parts or reductions in pieces 1 and 2; take all "
+        match="bar: cut 1 belongs to different parts or reductions in pieces 1 and 2; use all "
         "pieces of one",
     ):
         DividedBodyData("bar", (bodies[0].pieces[0], bodies[1].pieces[1]))
