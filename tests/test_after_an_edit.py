@@ -52,10 +52,15 @@ class Copy:
     def __init__(self, folder: Path) -> None:
         self.root, self.cache = folder / "copy", folder / "cache"
         for package in ("flexmbs", "preprocess"):
-            ignored = shutil.ignore_patterns("__pycache__")
-            shutil.copytree(ROOT / package, self.root / package, ignore=ignored)
+            shutil.copytree(
+                ROOT / package, self.root / package, ignore=shutil.ignore_patterns("__pycache__")
+            )
         # kernels of other tests: the code of the copy is the same
-        shutil.copytree(CACHE or "", self.cache / "flexmbs-kernels" / Path(CACHE or "").name)
+        shutil.copytree(
+            CACHE or "",
+            self.cache / "flexmbs-kernels" / Path(CACHE or "").name,
+            ignore=shutil.ignore_patterns("tmp*", "locks"),  # files that other tests are writing
+        )
 
     def run(self) -> Ran:
         given = {"PYTHONPATH": str(self.root), "NUMBA_CACHE_DIR": str(self.cache), OFF: "1"}

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from numba.core import codegen, compiler
 
-from flexmbs._jit import COMPILED, pipeline_check
+from flexmbs._jit import COMPILED, numba_pipelines, pipeline_check
 
 pytestmark = pytest.mark.skipif(not COMPILED, reason="needs Numba's compiler")
 
@@ -43,8 +43,8 @@ def test_parts_fall_back_where_lowering_is_another(monkeypatch: pytest.MonkeyPat
         def define_pipelines(self) -> list:
             raise AttributeError("no such pass")
 
-    made = pipeline_check.make_pipelines()
-    monkeypatch.setattr(pipeline_check, "make_pipelines", lambda: (Broken, made[1]))
+    made = numba_pipelines.make_pipelines()
+    monkeypatch.setattr(numba_pipelines, "make_pipelines", lambda: (Broken, made[1]))
     assert pipeline_check.working_pipelines(None) == (None, made[1])
 
 

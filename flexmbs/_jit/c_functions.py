@@ -20,7 +20,6 @@ from numba.extending import intrinsic
 from flexmbs._jit import CACHE, object_cache, rebound
 from flexmbs._jit.by_reference import WORD, Reference, read, reference_type
 from flexmbs._jit.compiler import LIGHT
-from flexmbs._jit.numba_cache import KernelCache
 from flexmbs._jit.record_layout import Layout
 
 
@@ -44,6 +43,8 @@ class CFunction:
         object_cache.define_failed()
         context, cache = cpu_target.target_context, cast(Any, NullCache())
         if key is not None and CACHE is not None and not object_cache.SUPPORTED:
+            from flexmbs._jit.numba_cache import KernelCache
+
             cache = KernelCache(self._function, f"{CACHE}/kernels", key)
         made = cache.load_overload(self._signature, context)
         if made is None:

@@ -15,11 +15,15 @@ from numba.core.registry import cpu_target
 from numba.extending import register_jitable, typeof_impl
 
 from flexmbs._jit import CACHE, COMPILED, WITHIN, Intrinsic, Lazy, intrinsics, is_jitted
-from flexmbs._jit.bitcode_cache import parts_on_disk
 from flexmbs._jit.fingerprints import fingerprint
 from flexmbs._jit.indices import count_from_the_front
-from flexmbs._jit.numba_cache import keep_on_disk
 from flexmbs._jit.pipeline_check import working_pipelines
+
+keep_on_disk: Any
+try:
+    from flexmbs._jit.numba_cache import keep_on_disk
+except (ImportError, AttributeError, TypeError):  # Numba's classes differ: compiled in each process
+    keep_on_disk = None
 
 # pipelines of parts, and of kernels that run seldom; None if Numba's classes differ
 PARTS, LIGHT = working_pipelines(CACHE) if COMPILED else (None, None)
@@ -77,7 +81,7 @@ def cached(function: Callable[..., Any], *, lightly: bool = False) -> Any:
     """
     options = {"pipeline_class": LIGHT} if lightly and LIGHT is not None else {}
     made = numba.njit(error_model="numpy", nogil=True, **options)(function)
-    if CACHE is not None:
+    if CACHE is not None and keep_on_disk is not None:
         folder = f"{CACHE}/{'seldom' if options else 'kernels'}"
         keep_on_disk(made, folder, fingerprint(function))
     return without_literals(made)
@@ -89,7 +93,11 @@ def part(function: Callable[..., Any], *, inline: bool) -> Any:
         return cached(function)
     options = {"_nrt": False, "pipeline_class": PARTS, "fastmath": FUSED, "forceinline": inline}
     made = without_literals(numba.njit(error_model="numpy", nogil=True, **options)(function))
-    return made if CACHE is None else parts_on_disk(made, f"{CACHE}/parts", PARTS)
+    if CACHE is None:
+        return made
+    from flexmbs._jit.bitcode_cache import parts_on_disk  # which the pipeline of parts needs too
+
+    return parts_on_disk(made, f"{CACHE}/parts", PARTS)
 
 
 @typeof_impl.register(Lazy)

@@ -14,8 +14,6 @@ from typing import Any
 import llvmlite
 import numba
 
-from flexmbs._jit.numba_pipelines import make_pipelines
-
 
 def working_pipelines(folder: str | None) -> tuple[Any, Any]:
     """Pipelines for parts and for kernels that run seldom, None for one that fails here.
@@ -23,7 +21,9 @@ def working_pipelines(folder: str | None) -> tuple[Any, Any]:
     folder: where the verdict is stored for the next process.
     """
     try:
-        made = make_pipelines()
+        from flexmbs._jit import numba_pipelines
+
+        made = numba_pipelines.make_pipelines()
     except (ImportError, AttributeError, TypeError):
         return None, None
     name = f"pipelines-{platform.python_version()}-{numba.__version__}-{llvmlite.__version__}"

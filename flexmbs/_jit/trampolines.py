@@ -11,7 +11,7 @@ import llvmlite.binding
 import numpy as np
 from llvmlite import ir
 
-AT_ONCE = 16  # trampolines compiled together: 3 ms, of which one alone takes most
+AT_ONCE = 16  # trampolines compiled together, in 19 ms; reserving one takes 3 µs
 
 
 class Trampoline:
