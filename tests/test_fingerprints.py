@@ -237,6 +237,12 @@ def test_an_edit_of_the_compiler_changes_the_folder(name: str, tmp_path: Path) -
     assert jit.compiler_digest(folder) != before
 
 
+def test_without_source_files_nothing_is_kept(tmp_path: Path) -> None:
+    """As in a frozen program: a new version of the compiler layer would not be noticed."""
+    assert jit.compiler_digest(tmp_path) == ""
+    assert jit._cache_folder("") is None
+
+
 def compiled(tree: ast.Module) -> list[ast.FunctionDef]:
     """Functions that are compiled: decorated, or given to a function that binds them."""
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]

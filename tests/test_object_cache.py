@@ -189,13 +189,13 @@ def test_least_recently_used_files_are_removed(
     """Not those used within a day: a run may be about to load them."""
     monkeypatch.setattr(object_cache, "MOST", 3)
     for k in range(4):
-        object_cache.write(tmp_path / "code" / str(k), b"x")
+        object_cache.write(tmp_path / "code" / f"0{k}", b"x")
     assert len(list((tmp_path / "code").iterdir())) == 4
     for k in range(4):
         age = object_cache.RECENT * (2 + k)
-        os.utime(tmp_path / "code" / str(k), (time.time() - age,) * 2)
-    object_cache.write(tmp_path / "code" / "4", b"x")
-    assert {file.name for file in (tmp_path / "code").iterdir()} == {"0", "1", "4"}
+        os.utime(tmp_path / "code" / f"0{k}", (time.time() - age,) * 2)
+    object_cache.write(tmp_path / "code" / "04", b"x")
+    assert {file.name for file in (tmp_path / "code").iterdir()} == {"00", "01", "04"}
 
 
 @pytest.mark.parametrize("unused", [True, False])

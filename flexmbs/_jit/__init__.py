@@ -45,13 +45,17 @@ _HERE = pathlib.Path(__file__).resolve().parent
 
 
 def compiler_digest(folder: pathlib.Path = _HERE) -> str:
-    """Digest of the files of this package and the versions of the packages that it uses."""
+    """Digest of the files of this package and the versions of the packages that it uses.
+
+    Empty if there are no source files, as in a program without them.
+    """
     versions = [importlib.metadata.version(name) for name in ("numba", "llvmlite")]
     digest = hashlib.sha256(f"{platform.python_version()} {versions} {np.__version__}".encode())
-    for path in sorted(folder.glob("*.py")):
+    paths = sorted(folder.glob("*.py"))
+    for path in paths:
         digest.update(path.name.encode())
         digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
+    return digest.hexdigest()[:16] if paths else ""
 
 
 def _cache_folder(digest: str) -> str | None:
@@ -63,7 +67,7 @@ def _cache_folder(digest: str) -> str | None:
         os.environ.get("XDG_CACHE_HOME"),
         os.path.expanduser("~/.cache"),
     )
-    for base in bases:
+    for base in bases if digest else ():
         if not base or base.startswith("~"):  # no home
             continue
         folder = private_folder(pathlib.Path(base), "flexmbs-kernels", digest)

@@ -27,7 +27,7 @@ FOLDER = "code"
 DIGEST = 32  # bytes of a SHA-256
 FAILED = "flexmbs_kernel_failed"  # symbol of the function that reports an exception in a kernel
 SUPPORTED = sys.platform != "win32"  # symbols are looked up by dlsym
-MOST = 2000  # files in a folder: about 60 MB; all kernels of all runs are about 150
+MOST = 5000  # files in a folder, about 100 MB; `flexmbs warmup` makes about 2000 parts of kernels
 RECENT = 86_400.0  # s: a file used later than this is never removed to make room
 
 
@@ -86,10 +86,7 @@ def _loaded(symbol: str, code: bytes) -> Code:
 
 
 def save(file: pathlib.Path | None, symbol: str, library: Any) -> None:
-    """Write the machine code of a library of Numba's if `load` would find all that it needs.
-
-    The least recently used files are removed if there are too many of them.
-    """
+    """Write the machine code of a library of Numba's if `load` would find all that it needs."""
     with contextlib.suppress(OSError, AttributeError):  # a full disk; another layout of Numba's
         module = library._final_module
         used = [
@@ -105,20 +102,28 @@ def save(file: pathlib.Path | None, symbol: str, library: Any) -> None:
 
 
 def write(file: pathlib.Path, content: bytes) -> None:
-    """Write a file at once, so that no other process reads a part of it, and make room for it."""
+    """Write a file at once, so that no other process reads a part of it.
+
+    file: named by a digest.  The least recently used files are removed if there are too many.
+    """
     file.parent.mkdir(mode=0o700, exist_ok=True)
     number, name = tempfile.mkstemp(dir=file.parent)
     with os.fdopen(number, "wb") as out:
         out.write(content)
     os.replace(name, file)
-    with os.scandir(file.parent) as entries:
+    if file.name.startswith("0"):  # one digest in sixteen: listing the folder takes a millisecond
+        _remove_unused(file.parent)
+
+
+def _remove_unused(folder: pathlib.Path) -> None:
+    """Remove the half of the files that was not used for the longest time if there are too many.
+
+    Files used recently stay.
+    """
+    with os.scandir(folder) as entries:
         files = [each for each in entries if each.is_file()]
-    if len(files) > MOST:
-        remove_unused(files)
-
-
-def remove_unused(files: list["os.DirEntry[str]"]) -> None:
-    """Remove the half of the files that was not used for the longest time, except recent ones."""
+    if len(files) <= MOST:
+        return
     used = {each.path: max(each.stat().st_atime, each.stat().st_mtime) for each in files}
     for path in sorted(used, key=used.__getitem__)[: len(used) // 2]:
         if used[path] < time.time() - RECENT:
