@@ -127,26 +127,32 @@ def test_without_object_files_numba_keeps_the_code(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As on Windows: in Numba's own files, by the fingerprint."""
-    from flexmbs._jit import c_functions, numba_cache
+    from flexmbs._jit import c_functions
 
     monkeypatch.setattr(object_cache, "SUPPORTED", False)
     monkeypatch.setattr(c_functions, "CACHE", str(tmp_path))
-    monkeypatch.setattr(numba_cache, "may_be_kept", lambda function, key: True)
     layouts = layout(np.zeros(2)), layout(1.0)
     made = compiled_kernel(sine_of_sum, *layouts, key="1" * 32)
-    save(tmp_path / "kernel", made)
+    made.keep(tmp_path / "kernel")
     assert not (tmp_path / "kernel").exists()
     assert sum(file.suffix == ".nbc" for file in (tmp_path / "kernels").iterdir()) == 1
     compile_new = c_functions.CFunction._compiled
     monkeypatch.setattr(c_functions.CFunction, "_compiled", None)
     found = compiled_kernel(sine_of_sum, *layouts, key="1" * 32)
+    monkeypatch.setattr(object_cache, "SUPPORTED", True)
+    found.keep(tmp_path / "kernel")  # the symbols that it needs are not known any more
+    assert not (tmp_path / "kernel").exists()
+    monkeypatch.setattr(object_cache, "SUPPORTED", False)
     x = np.array([0.2, 0.4])
     words = np.array([0, 0, 2, 8, x.ctypes.data, 2, 8, np.float64(0.5).view(np.int64)], np.int64)
     call = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_int64)(found.address)
     assert call(words.ctypes.data) == np.sin(0.5 * 0.6000000000000001)
     monkeypatch.setattr(c_functions.CFunction, "_compiled", compile_new)
-    compiled_kernel(sine_of_sum, *layouts, key="2" * 32)  # other code
+    compiled_kernel(sine_of_sum, *layouts, key="2" * 32).keep(None)  # other code
     assert sum(file.suffix == ".nbc" for file in (tmp_path / "kernels").iterdir()) == 2
+    other = layout(np.zeros(2, np.float32)), layout(1.0)
+    compiled_kernel(sine_of_sum, *other, key="1" * 32).keep(None)
+    assert sum(file.suffix == ".nbc" for file in (tmp_path / "kernels").iterdir()) == 3
 
 
 def test_layouts_have_files_of_their_own(tmp_path: Path) -> None:

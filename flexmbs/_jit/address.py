@@ -121,7 +121,7 @@ def _linked_code(
 
                 found = compiled(c_functions, key)
                 if may_be_kept(function, key):
-                    object_cache.save(place, found.symbol, found.library)
+                    found.keep(place)
     return found
 
 

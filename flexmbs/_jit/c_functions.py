@@ -5,6 +5,7 @@ mistake, the C function calls `object_cache.FAILED`, and the call from Python ra
 """
 
 import functools
+import hashlib
 from typing import Any, cast
 
 import numba
@@ -20,14 +21,19 @@ from numba.extending import intrinsic
 from flexmbs._jit import CACHE, object_cache, rebound
 from flexmbs._jit.by_reference import WORD, Reference, read, reference_type
 from flexmbs._jit.compiler import LIGHT
-from flexmbs._jit.record_layout import Layout
+from flexmbs._jit.record_layout import Layout, layout_text
+
+KernelCache: Any
+try:
+    from flexmbs._jit.numba_cache import KernelCache
+except (ImportError, AttributeError, TypeError):  # Numba's classes differ: no second way to keep it
+    KernelCache = None
 
 
 class CFunction:
     """C function of a template with bound names.
 
-    name: of the C function.  key: fingerprint of all that the template calls, None for a kernel
-    that is not kept on disk.
+    name: of the C function.  names: bound names, ``target`` is the kernel.
     """
 
     def __init__(
@@ -38,21 +44,29 @@ class CFunction:
         self._signature, self._pipeline = signature, LIGHT if lightly and LIGHT else Compiler
 
     @global_compiler_lock  # type: ignore[misc]
-    def compile(self, key: str | None) -> "CFunction":
-        """Compile or load the machine code; sets ``address`` and ``library``."""
+    def compile(self, layouts: tuple[Any, ...], key: str | None) -> "CFunction":
+        """Compile the machine code, or load it from Numba's files; sets ``address``, ``library``.
+
+        layouts: of the records.  key: fingerprint of the kernel, None if it is not kept on disk.
+        """
         object_cache.define_failed()
         context, cache = cpu_target.target_context, cast(Any, NullCache())
-        if key is not None and CACHE is not None and not object_cache.SUPPORTED:
-            from flexmbs._jit.numba_cache import KernelCache
-
-            cache = KernelCache(self._function, f"{CACHE}/kernels", key)
+        if key is not None and CACHE is not None and KernelCache is not None:
+            text = f"{key} {[layout_text(each) for each in layouts]} {self._pipeline.__name__}"
+            name = hashlib.sha256(text.encode()).hexdigest()[:32]
+            cache = KernelCache(self._function, f"{CACHE}/kernels", name, lambda: True)
         made = cache.load_overload(self._signature, context)
+        self._loaded = made is not None
         if made is None:
             made = self._compiled(context)
-            cache.save_overload(self._signature, made)
-        self.library = made.library
+        self._made, self._cache, self.library = made, cache, made.library
         self.address = int(self.library.get_pointer_to_function(self.symbol))
         return self
+
+    def keep(self, place: Any) -> None:
+        """Write the machine code to its object file or, if that cannot be, to Numba's files."""
+        if not self._loaded and not object_cache.save(place, self.symbol, self.library):
+            self._cache.save_overload(self._signature, self._made)
 
     def _compiled(self, context: Any) -> Any:
         flags: Any = Flags()
@@ -156,7 +170,7 @@ def compiled_entry(
     """The C function of an entry for records of these layouts."""
     readers = map(_reader, map(_type_of, layouts))
     names = {"target": function} | dict(zip(("first", "second", "third"), readers))
-    return CFunction(_by_address, name, _ENTRY, lightly, names).compile(key)
+    return CFunction(_by_address, name, _ENTRY, lightly, names).compile(layouts, key)
 
 
 def compiled_packed(
@@ -166,4 +180,4 @@ def compiled_packed(
     result = types.float64 if returns is float else types.int64
     template = _without_result if returns is None else _with_arguments
     names = {"target": function, "arguments": _reader(types.Tuple(tuple(map(_type_of, layouts))))}
-    return CFunction(template, name, result(types.int64), True, names).compile(key)
+    return CFunction(template, name, result(types.int64), True, names).compile(layouts, key)

@@ -5,8 +5,8 @@ nothing. A file holds a digest of its content, the symbol of the C function, the
 that its code needs, and the object file that Numba made. The symbols are looked up before the code
 is saved and before it is loaded, since LLVM ends a process that lacks one.
 
-Where this is not possible (Windows, or another layout of Numba's classes), kernels are kept in
-Numba's own files instead (`flexmbs._jit.numba_cache`).
+Where this is not possible, as on Windows or for code that needs a symbol of another library, the
+kernel is kept in Numba's own files (`flexmbs._jit.numba_cache`).
 """
 
 import contextlib
@@ -85,8 +85,11 @@ def _loaded(symbol: str, code: bytes) -> Code:
     return Code(int(engine.get_function_address(symbol)), engine)
 
 
-def save(file: pathlib.Path | None, symbol: str, library: Any) -> None:
-    """Write the machine code of a library of Numba's if `load` would find all that it needs."""
+def save(file: pathlib.Path | None, symbol: str, library: Any) -> bool:
+    """Write the machine code of a library that Numba compiled in this process.
+
+    Returns False if `load` would not find all that it needs, or it cannot be written.
+    """
     with contextlib.suppress(OSError, AttributeError):  # a full disk; another layout of Numba's
         module = library._final_module
         used = [
@@ -96,9 +99,11 @@ def save(file: pathlib.Path | None, symbol: str, library: Any) -> None:
         ]
         names = [name for name in used if not name.startswith("llvm.")]
         if file is None or library.has_dynamic_globals or not _known(names):
-            return
+            return False
         content = " ".join([symbol, *names]).encode() + b"\n" + library._get_compiled_object()
         write(file, hashlib.sha256(content).digest() + content)
+        return True
+    return False
 
 
 def write(file: pathlib.Path, content: bytes) -> None:
