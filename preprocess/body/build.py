@@ -215,12 +215,14 @@ def body_of(
     if how.inertia_loads:
         # the span of the responses does not depend on origin and axes
         loads = inertial_loads(fe, np.zeros(3), np.eye(3))
+        # before the method's shapes: if shapes are dependent, later ones are dropped
         basis = dataclasses.replace(
             basis, shapes={"inertia-load modes": statics.response(loads), **basis.shapes}
         )
     basis = _with_dampers(basis, statics)
     basis = _with_cuts(basis, statics, patterns, () if chosen.exact_statics else how.cuts)
     steps("reference condition", 0.8)
+    # after all shapes are known, since the choice depends on their motion of the body frame
     rule, elastic = reference_shapes(
         rule, statics, elastic_shapes(statics, basis.shapes), piece=how.number
     )
@@ -432,6 +434,8 @@ def _residual(
     except SolverError:
         return None
     loads = fe.engine.inner(shapes, modal.loads.loads[:, :INERTIAL])
+    # signs of eigenvectors are arbitrary: the largest load factor becomes positive, so that results
+    # are reproducible
     signs = np.where(loads[np.arange(len(loads)), np.abs(loads).argmax(axis=1)] < 0.0, -1.0, 1.0)
     loads, shapes = signs[:, None] * loads, shapes * signs
     frequency = omega / (2 * np.pi)

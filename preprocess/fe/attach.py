@@ -114,6 +114,7 @@ def _nodal_mass(fe: FEModel, rows: Indices, attached: PointMass) -> sp.csr_matri
     check_distance(centre, fe.nodes, "point mass: position")
     block, own = None, rows
     for _ in range(1 + LAYERS):
+        # every n-th node of large regions, since the block of m is dense
         rows = rows[:: -(-len(rows) // MOST_NODES)]
         block = _block(fe.nodes[rows] - centre, np.where(np.isin(rows, own), 1.0, ADDED), attached)
         if block is not None or not len(rows := _widened(fe, rows)):
@@ -131,6 +132,7 @@ def _block(arm: Array, weight: Array, attached: PointMass) -> Array | None:
 
     None if these nodes cannot represent the moments.
     """
+    # arms relative to the size of the region: the columns of Q are of order one
     size = float(np.abs(arm).max()) or 1.0
     D = np.zeros((4, 4))
     D[0, 0], D[1:, 1:] = attached.mass, attached.second_moment / size**2

@@ -7,8 +7,8 @@ the nodes:
 
 with n_a the normal of the surface at a node (`shell_normals`), so that neighbouring triangles meet
 on the offset surface. Triangles moved along their own normals would not: they keep the area of the
-surface of the nodes, whose relative error on a surface of radius R is offset/R. At folds the arms
-are along each triangle's own normal.
+surface of the nodes, which on a radius R is smaller or larger by the ratio offset/R. At folds the
+arms are along each triangle's own normal.
 
 The second-order displacement of an arm, ½ θ × (θ × o), gives work with the nodal forces f = K' u'
 of the element less those of inertia (`rotation_work`).

@@ -209,7 +209,7 @@ class InterfaceStatics:
     def supported(self, held: Sequence[int]) -> StaticResponse:
         """Static response of the body with the interfaces numbered ``held`` held.
 
-        None, one or all of them.
+        No interface, one or all.
         """
         if not held:
             return self.free_response
@@ -312,6 +312,7 @@ class InterfaceStatics:
         relief), K_c is held at one interface, and the result has no rigid-body part: Rᵀ M a = 0.
         Source: Craig and Kurdila, Fundamentals of Structural Dynamics (2006), section 17.3.
         """
+        # any support serves, since the loads are in equilibrium; interface 0 exists always
         R, MR = self.rigid_modes, self._MR
         u = self.held_response(loads - MR @ self._inner(R, loads), 0, refined=refined)
         return np.asarray(u - R @ self._inner(MR, u))
@@ -549,6 +550,7 @@ def _factor(
         return False, fe.engine.factorize(
             free_matrix(fe, K, free, interpolation=linear_interpolation(fe))
         )
+    # without interpolation: two grids have no panels to store
     factor = fe.engine.factorize(free_matrix(fe, K, free))
     store_factor(keep, factor, K, free)
     return False, factor
@@ -587,6 +589,7 @@ def _supports(fe: FEModel, R: FloatArray) -> np.ndarray:
         np.column_stack([np.full(len(dofs), engine.process), dofs, R[dofs]])
     )
     scaled = candidates[:, 2:] / np.linalg.norm(candidates[:, 2:], axis=0)
+    # pivots choose the six with the best conditioned rigid-body motions
     chosen = candidates[scipy.linalg.qr(scaled.T, pivoting=True)[2][:6]]
     held = np.zeros((len(R), 1))
     held[chosen[chosen[:, 0] == engine.process, 1].astype(np.int64)] = 1.0

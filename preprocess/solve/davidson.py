@@ -137,6 +137,8 @@ def _by_blocks(
             if settled.all():
                 raise _too_few(len(value))
             cluster, chosen = _clusters(value), np.flatnonzero(~settled)
+            # the lowest first, since their errors disturb the higher ones; clusters as a whole,
+            # since their vectors mix
             chosen = chosen[: max(block, np.sum(cluster[chosen] == cluster[chosen[0]]))]
             shapes = space.vectors(y[:, chosen])
             residual, momenta = stiffness(shapes), mass(shapes)
@@ -148,6 +150,7 @@ def _by_blocks(
             strains = np.sqrt(
                 np.abs(space.products.squares(correction, residual)) / np.abs(value[chosen])
             )
+            # scaled to unit norm, such a correction would add round-off only
             useful = sizes > _LITTLE * _SETTLED
             settled[chosen] = (sizes <= _SETTLED) & (strains <= _SETTLED_STRAIN) | ~useful
             settled &= ~np.isin(cluster, cluster[~settled])
@@ -176,6 +179,8 @@ def _settled(settled: Flags, before: FloatArray, value: FloatArray) -> Flags:
     """
     known = np.zeros(len(value), dtype=bool)
     common = min(len(before), len(value))
+    # Ritz values only decrease: one that has converged decreases when a new mode appears below it,
+    # which shifts the numbers of all values above
     if not (settled[:common] & (value[:common] < before[:common] * (1.0 - _SHIFTED))).any():
         known[:common] = settled[:common]
     return known
@@ -233,6 +238,7 @@ class _SearchSpace:
             MW = self._mass(W) if sweep else MW
             part, gram = self.products.inner(self._V, MW), self.products.inner(W, MW)
             left, directions = np.linalg.eigh(gram - part.T @ part)
+            # all directions of W are in V: the space has no further motion with mass
             if not left[-1] > 0.0:
                 raise _too_few(k)
             self.products.subtract(W, self._V, part)
@@ -241,6 +247,7 @@ class _SearchSpace:
             )
             if left[0] > _LEFT * max(left[-1], np.diag(gram).max()) and (sweep or not self._twice):
                 break
+        # after the sweeps, which amplify inadmissible parts
         self.products.copy(self.admissible(W), self._basis[:, k : k + m])
         product = self._stiffness(W)
         H = np.zeros((k + m, k + m))

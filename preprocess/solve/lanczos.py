@@ -133,6 +133,7 @@ def with_repeated_modes(find: Callable[[int], Modes], block: int) -> Modes:
 
 def wanted_of(theta: FloatArray, shapes: FloatArray, count: int, omega_max: float) -> Modes:
     """Wanted modes among eigenpairs (θ, φ), θ descending."""
+    # smaller θ are those of massless motions, of infinite frequency
     positive = theta > 1e-13 * theta[0]
     keep = positive if not count else positive & (np.arange(len(theta)) < count)
     if not count:
@@ -167,6 +168,8 @@ def _block_lanczos(
     """Leading eigenpairs (θ, φ) of A M by block Lanczos with full orthogonalization and thick
     restart.
     """
+    # a response to inertia forces obeys the supports and has no massless motions; the fixed seed
+    # makes results reproducible
     start = response(mass(np.random.default_rng(0).standard_normal((products.size, block))))
     krylov = _KrylovBasis(start, mass, products, max(_CAPACITY, 6 * wanted.number + 4 * block))
     for _ in range(_MAX_RESTARTS):
@@ -202,6 +205,7 @@ class _KrylovBasis:
             start.shape[1],
             np.zeros((0, 0)),
         )
+        # by columns, so that a block is appended without moving the others
         self._V = np.empty((len(start), capacity + self._block), order="F")
         # the first field with which the next block has more than round-off in common
         self._coupled = 0
@@ -256,6 +260,7 @@ class _KrylovBasis:
 
         The capacity becomes at least three times as many.
         """
+        # the Ritz vectors overwrite its place
         keep, ahead = len(theta), self._V[:, len(y) : len(y) + self._block].copy()
         kept = self.vectors(y)
         if self._V.shape[1] < 3 * keep:
@@ -274,6 +279,7 @@ def _bordered(T: FloatArray, H: FloatArray, block: int) -> FloatArray:
     grown[:k, :k] = T
     grown[:, k:] = H
     grown[k:, :] = H.T
+    # H is symmetric but for round-off
     grown[k:, k:] = 0.5 * (H[k:] + H[k:].T)
     return grown
 
@@ -287,10 +293,12 @@ def orthonormalize(
     """
     R = np.eye(W.shape[1])
     MW = mass(W)
+    # a second pass: the first loses as many digits as the Gram matrix is badly conditioned
     for _ in range(2):
         gram = products.inner(W, MW)
         gram = 0.5 * (gram + gram.T)
         weight, u = np.linalg.eigh(gram)
+        # dependent columns have a weight of round-off, which may be negative
         weight = np.maximum(weight, weight[-1] * 1e-15)
         step = u * np.sqrt(weight) @ u.T
         inverse = u / np.sqrt(weight) @ u.T

@@ -86,7 +86,7 @@ class ArrayPool:
         return np.empty(size, self._precision)
 
     def give(self, array: Entries) -> None:
-        """Return an array to the pool, which keeps a few of the largest."""
+        """Return an array to the pool, which keeps it unless it has more than `KEPT` entries."""
         if len(array) <= KEPT:
             with self._lock:
                 self._free.append(array)
@@ -145,6 +145,7 @@ class Elimination(ABC):
         factor = PanelFactor(L, self.signs, self._signed)
         self._check(factor_subtree(tree, (step.low, step.high), matrix, factor, stack, work))
         self._finished(step, tree, L, pool)
+        # a copy in its own size, so that the much larger stack is free for the next subtree
         update = pool.take(step.update)
         update[: step.update] = stack[: step.update]
         pool.give(stack)
@@ -189,6 +190,7 @@ class Elimination(ABC):
         self._check(first + failed if failed else 0)
         U = pool.take(below * below)
         negative_update(panel, U, parallel_map)
+        # the rest of the children's updates only now: `negative_update` overwrites U
         for c, C, shares in parts:
             parallel_map(add_to_update, ((tree, c, nodes, places, C, U) for nodes in shares))
             pool.give(C)

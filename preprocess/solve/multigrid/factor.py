@@ -74,6 +74,7 @@ class Multigrid(Factor):
         except PivotError:
             return None
         loads = np.random.default_rng(0).standard_normal((problem.K.shape[0], EIGHT))
+        # uniform loads excite the softest motions, random ones those where elements lock
         loads[:, :3] = np.tile(np.eye(3), (len(loads) // 3, 1))
         least = found._iteration.solve(loads, problem.nodes, TRIED, np.zeros(loads.shape))
         return found if least > LEAST else None
@@ -184,6 +185,7 @@ def _coarse_factor(problem: FactorProblem, P: sp.csr_matrix) -> tuple[Cholesky, 
         np.add.outer(3 * each, np.arange(3)).ravel()
         for each in (problem.nodes[entries.row], entries.col)
     )
+    # the coarse functions interpolate each component alike
     lift = sp.csr_matrix(
         (np.repeat(entries.data, 3), (rows, columns)), shape=(problem.K.shape[0], 3 * P.shape[1])
     )
