@@ -53,7 +53,7 @@ RIGID = 1e-9
 # difference step relative to a parameter: the fourth-order formula has a relative error of about
 # STEP⁴/30 = 9e-12; smaller steps would amplify round-off
 STEP = 4e-3
-PLACES = (1.0, -1.0, 2.0, -2.0)
+PLACES = (1.0, -1.0, 2.0, -2.0)  # steps of the fourth-order central difference, in steps `STEP`
 
 
 def aligned(body: FlexibleBodyData, base: FlexibleBodyData) -> FlexibleBodyData:

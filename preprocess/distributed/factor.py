@@ -18,7 +18,9 @@ from preprocess.solve.factors import Factor
 if TYPE_CHECKING:
     from petsc4py import PETSc
 
-WORKSPACE, LARGEST = 30, 500  # per cent beyond MUMPS's estimate: at first, at last
+# per cent of workspace beyond MUMPS's estimate, at first and at last: it is enlarged as long as
+# MUMPS reports that it is too small
+WORKSPACE, LARGEST = 30, 500
 TOO_SMALL, NO_MEMORY, NO_PIVOT = (-8, -9, -17, -20), (-13, -19), (-6, -10)  # MUMPS's errors
 ORDERINGS = ("AMD", "given", "AMF", "SCOTCH", "PORD", "METIS", "QAMD")
 SHOWN = 5  # number of nodes that a message lists

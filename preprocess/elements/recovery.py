@@ -32,6 +32,8 @@ _LINEAR_WEDGE = np.array(
 )
 
 
+# points of the pyramid's rule of degree 2 (Felippa): coordinate in the base's plane, height of the
+# point near the apex
 _AT, _ABOVE = 5 / 6 * 8 / 5 * np.sqrt(2 / 15), 0.7
 _FIVE = np.array(
     [

@@ -25,7 +25,8 @@ Indices = NDArray[np.int64]
 
 Columns = TypeVar("Columns", Array, sp.csr_matrix)  # dense or sparse
 
-# factors of an equation that are none, and those for which it is not solved
+# factors of an equation relative to its largest: those that are round-off, and those for which it
+# is not solved, since division would amplify errors
 ROUND_OFF, SMALL = 1e-12, 1e-6
 LONGEST = 100  # longest chain of connections that depend on each other; longer ones are cycles
 # relative residual of rigid motions in an equation; factors in files of eight digits satisfy it

@@ -21,7 +21,8 @@ from preprocess.inputs.warning import PreprocessWarning
 Array = NDArray[np.float64]
 Triple = tuple[float, float, float]
 
-WAVE_SPEEDS = (100.0, 2e4)  # m/s, from soft rubber to diamond
+# m/s, sqrt(E/rho) from soft rubber to diamond; data outside have other units
+WAVE_SPEEDS = (100.0, 2e4)
 VOIGT = ((0, 0), (1, 1), (2, 2), (1, 2), (2, 0), (0, 1))
 
 

@@ -51,7 +51,9 @@ from preprocess.fe.structural_element import (
 )
 from preprocess.mesh.checks import SMOOTH
 
-DRILLING = 0.01  # γ
+# γ, ratio of the drilling stiffness to the shear stiffness: from 0.001 to 1 frequencies of a bent
+# plate change by at most 3e-4
+DRILLING = 0.01
 # between the normal of a triangle, which is flat, and one that is given
 FLAT = np.cos(np.radians(0.1))
 FOLDED = "its surface is folded, or curved more than its thickness and offset allow"

@@ -35,8 +35,11 @@ from preprocess.mesh.rigid_motion import rigid_motion
 # number of faces, by their centres, on which the nearest point is sought; more than the
 # quadrilaterals (4) or triangles (6) that usually meet at a node
 NEAREST = 8
-STEPS, DONE = 25, 1e-12  # of the projection
-CLOSE, NEAR = 1e-9, 1e-4  # of the size of a face: no distance; no other face is tried
+# Newton's steps of the projection, and the change of the face's coordinates that ends them; a few
+# steps suffice on faces that are not strongly curved
+STEPS, DONE = 25, 1e-12
+# in sizes of a face: distance that counts as none, and distance at which no further face is tried
+CLOSE, NEAR = 1e-9, 1e-4
 # default tolerance in mean sizes of the faces; the sagitta of an element, a gap between meshes of a
 # curved surface, is smaller if the element spans less than 45°
 REACH = 0.1

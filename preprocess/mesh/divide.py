@@ -91,9 +91,8 @@ def divide(
     taken = [name for name in mesh.node_sets if name.startswith(CUT)]
     if taken:
         raise InputError(
-            f"{mesh.source}: node set '{taken[0]}': names that begin with '{CUT}' belong "
-            "to the cuts; rename it, or divide the"
-            " whole part at once"
+            f"{mesh.source}: node set '{taken[0]}': names that begin with '{CUT}' are "
+            "reserved for cuts; rename it, or divide the whole part at once"
         )
     if sets is not None:
         return _pieces(mesh, _by_sets(mesh, sets), len(sets))

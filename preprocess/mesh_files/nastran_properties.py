@@ -14,7 +14,8 @@ from flexmbs.errors import InputError
 from preprocess.mesh_files.nastran_cards import Card, integer_field, real_field, text_field
 from preprocess.mesh_files.nastran_shapes import OPEN, SHAPES, Section
 
-ROUNDED, SHEAR = 1e-6, 5 / 6  # of 12I/T³, and TS/T of a plate
+# relative rounding of 12I/T³ in decks, and TS/T of a homogeneous plate
+ROUNDED, SHEAR = 1e-6, 5 / 6
 # relative difference of G from E/2(1 + ν); data in decks are often rounded to three digits
 FITS = 0.01
 MAY_VANISH = ("TUBE",)  # of which a dimension may be zero

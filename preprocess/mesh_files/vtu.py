@@ -24,6 +24,7 @@ from preprocess.mesh_files.raw_mesh import Cells, RawMesh, raw_mesh_of
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
+# largest size of data over that of their compressed form, by compressor
 LARGEST_EXPANSION = {"vtkZLibDataCompressor": 1032, "vtkLZMADataCompressor": 7100}
 CLAIMS = ("NumberOfPoints", "NumberOfCells")
 # number of distinct values of cell data that become sets; data with more values are results, not

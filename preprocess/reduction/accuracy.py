@@ -31,7 +31,9 @@ from preprocess.reduction.interface_statics import InterfaceStatics
 
 FREE = "free"
 LOADS = ("force x", "force y", "force z", "moment x", "moment y", "moment z")
-_BEYOND, _MORE = 1.5, 4  # Ritz vectors improved: up to a multiple of the band, and this many more
+# Ritz vectors that are improved: up to a multiple of the band, and this many more, since modes
+# above the band decide about the highest in it
+_BEYOND, _MORE = 1.5, 4
 
 
 class FrequencyErrors(NamedTuple):

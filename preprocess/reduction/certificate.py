@@ -21,7 +21,9 @@ from preprocess.reduction.sturm_check import SturmCounts
 from preprocess.reduction.transfer_error import LOSS, FullSpectrum, TransferError, TransferReference
 from preprocess.reduction.trial_space import TrialSpace
 
-_ABOVE, _HIGHEST = 1.05, 1.6  # range of the shift, as multiples of the band
+# range of the shift, as multiples of the band: beyond the highest frequency in it, and low enough
+# for few more modes
+_ABOVE, _HIGHEST = 1.05, 1.6
 _BOUNDED = 1.0  # relative error bound; a larger one contains no information
 # factor on the backward error of the count, which is estimated with one random vector
 _MARGIN = 10.0

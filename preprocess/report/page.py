@@ -34,6 +34,7 @@ from preprocess.fe.interfaces import BoundInterface
 from preprocess.mesh.mesh import Mesh
 from preprocess.report.places import interface_places
 
+# number of modes in pictures, and in the table; both cover the band of usual bodies
 MODES_DRAWN, MODES_LISTED = 12, 40
 GREYS = ("#c3ccd5", "#8d9baa")  # of pieces
 TIME, ACCURACY, CERTIFICATE = "time ", "accuracy: ", "certificate: "

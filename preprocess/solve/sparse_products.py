@@ -24,8 +24,11 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.int32]
 
 TOGETHER = EIGHT  # columns whose sums are in registers
-WIDE = 3 * TOGETHER  # of a row that is not one of three
-ALONE = 2  # columns beyond a multiple of these that take less time than as many
+# columns that one row of A is multiplied by at once, if it is not one of three of a node
+WIDE = 3 * TOGETHER
+# columns beyond a multiple of eight up to which they are computed alone: padding takes longer for
+# these
+ALONE = 2
 
 
 class CsrRows(NamedTuple):

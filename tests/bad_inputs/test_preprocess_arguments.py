@@ -200,7 +200,7 @@ def test_absurd_frequencies_are_rejected_before_the_work(
     ):
         refused = (
             rf"method.{option}: {below - 12} modes are below 1e\+09 Hz, a body has at most "
-            r"20; reduce it"
+            r"20; lower it"
         )
         with pytest.raises(InputError, match=refused):
             reduced(fe, method=method)

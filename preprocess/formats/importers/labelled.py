@@ -17,7 +17,9 @@ from preprocess.inputs.units import Units
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-USUAL_DENSITY = (1.0, 30_000.0)  # of a part in its bounding box, kg/m³
+# kg/m³ in the bounding box of a part, from foam or frames to solid metal; others give a warning
+# about the units
+USUAL_DENSITY = (1.0, 30_000.0)
 
 
 class NodeTable(NamedTuple):

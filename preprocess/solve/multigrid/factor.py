@@ -25,7 +25,9 @@ Array = NDArray[np.float64]
 
 # expected errors of an approximate response, and of that which shows whether the grids serve
 ROUGHLY, TRIED = 0.1, 1e-5
-LEAST = 0.25  # eigenvalue of A K from which on they serve
+# smallest eigenvalue of A K with which two grids are used; below, locking of linear elements makes
+# them slower than a factor
+LEAST = 0.25
 # errors over those of `refined`: in the norm of A, reduced once by 1 − A K
 BEYOND = (1.0 - LEAST) / (ROUGH * np.sqrt(LEAST))
 # ratio of a pivot to its diagonal entry below which the matrix may be singular; round-off of single

@@ -446,7 +446,7 @@ DOUBLE = [[0, 0, 0], [1, 0, 0], [1, 0, 0]]
         (lambda: pp.assemble(straight(), WOOD, sections=ROUND), "line2 elements need an Isotropic one"),
         (lambda: pp.assemble(straight(), STEEL, sections={"web": pp.CircularSection(0.1)}), "sections: no element set 'web'"),
         (lambda: pp.assemble(straight(), STEEL, sections=ALONG), "orientation is along element 1"),
-        (lambda: pp.Mesh.from_arrays(DOUBLE, {"line2": [[0, 1], [1, 2]]}), "two nodes at one place: element 2"),
+        (lambda: pp.Mesh.from_arrays(DOUBLE, {"line2": [[0, 1], [1, 2]]}), "two coincident nodes: element 2"),
         (lambda: pp.reduce(straight(), STEEL, interfaces={"root": pp.Rigid("root")}, reference="root"), "sections: missing"),
     ],
 )  # fmt: skip

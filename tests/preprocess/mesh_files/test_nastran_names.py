@@ -63,15 +63,8 @@ PLOTEL,29,1,3
 
 
 def test_every_card_that_is_read_is_known():
-    tables = (
-        nastran.SOLIDS,
-        nastran.SKIN,
-        nastran.STRUCTURAL,
-        nastran.POINTS,
-        nastran.MATERIALS,
-        nastran._SET_CARDS,
-    )
-    assert {name for table in tables for name in table} <= nastran_names.KNOWN
+    read = {*nastran.MESH_CARDS, *nastran.STRUCTURAL_CARDS} - {"BEGIN"}  # with a number
+    assert read <= nastran_names.KNOWN
 
 
 @pytest.mark.parametrize("lower", [False, True])
