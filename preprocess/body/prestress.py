@@ -20,8 +20,7 @@ from preprocess.reduction.interface_statics import InterfaceStatics
 @checked_arguments
 @dataclass(frozen=True)
 class Prestress:
-    """Constant loads that act before any motion and are not part of the multibody model, such as
-    bolt forces. |
+    """Constant loads that act before any motion and are not part of the model, such as bolt forces.
 
     wrenches: force x y z [N] and moment x y z [N m] on interfaces by name; rotation: angular
     velocity [rad/s], for a part at constant speed that does not rotate in the model; both along the

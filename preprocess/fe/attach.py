@@ -47,7 +47,7 @@ EXACT = 1e-9
 
 @checked_arguments
 def attach(fe: FEModel, masses: Iterable[PointMass]) -> FEModel:
-    """Model with point masses added to its nodal mass m. |
+    """Model with point masses added to its nodal mass m.
 
     fe: the model. masses: its `PointMass` items. A region without the extent for the second moment
     (one node, a line, a plane) is extended by adjacent elements; the displacement gradient is then

@@ -1,4 +1,4 @@
-"""Matrices of many elements at once, and their assembly into sparse storage. |
+"""Matrices of many elements at once, and their assembly into sparse storage.
 
     K_ab,ik = ∫ N_a,j C_ijkl N_b,l dV = C_ijkl G_ab,jl      with  G_ab,jl = ∫ N_a,j N_b,l dV
     m_ab    = ∫ ρ N_a N_b dV

@@ -1,5 +1,4 @@
 """Mass as a quadratic form of the velocities of points, which are linear in the degrees of freedom.
-|
 
     ½ ∫ u̇·u̇ dm = ½ Σ_pq m_pq u̇_p·u̇_q,    u_p = Σ_d C_pd u_d,    M = Cᵀ (m ⊗ 1₃) C
 

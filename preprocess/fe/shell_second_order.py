@@ -176,7 +176,7 @@ class _Drilling(NamedTuple):
 
 
 def _drilling_work(shells: Shells, u: Array, work: _SecondOrderWork) -> Array:
-    """Work (k, m, m) of the stress of (θ − ω)·d under u (ne, n, k) on its second-order part. |
+    """Work (k, m, m) of the stress of (θ − ω)·d under u (ne, n, k) on its second-order part.
 
     With t_a = exp(θ̃) e_a of the local axes these invariants are (θ − ω)·e_a to first order (Hughes
     and Brezzi 1989):

@@ -34,7 +34,7 @@ class Side(NamedTuple):
 @checked_arguments
 @dataclass(frozen=True, eq=False)
 class WalledSection(OpenSection):
-    """Section of thin walls that meet at their ends: open, closed with cells, or both. |
+    """Section of thin walls that meet at their ends: open, closed with cells, or both.
 
     walls (n, 5): of each the ends y₁, z₁, y₂, z₂ of its middle line, and its thickness [m].
     rectangles (r, 4): exact area, as lowest y and z and highest y and z of each; by default that of

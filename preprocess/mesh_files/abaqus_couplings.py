@@ -1,4 +1,4 @@
-"""Couplings, rigid bodies and equations of Abaqus and CalculiX files, as declarations of a part. |
+"""Couplings, rigid bodies and equations of Abaqus and CalculiX files, as declarations of a part.
 
 Source: Abaqus Keywords Reference Guide and CalculiX CrunchiX User's Manual, *COUPLING, *KINEMATIC,
 *DISTRIBUTING, *DISTRIBUTING COUPLING, *RIGID BODY.

@@ -18,8 +18,7 @@ _UNIT = np.finfo(float).eps
 
 
 class TrialPairs(NamedTuple):
-    """Ritz pairs under a support and the responses u_j = A M w_j to the inertia forces of the
-    vectors. |
+    """Ritz pairs under a support, and the responses u_j = A M w_j to their inertia forces.
 
     lam (p,) [rad²/s²]; wu = (w_i · M u_j), uu = (u_i · M u_j), both (p, p); motion = (Lᵀw_j) and
     moved = (Lᵀu_j) of the interfaces, (6k, p); noise: relative error of lam and of the products by

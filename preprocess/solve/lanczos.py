@@ -1,6 +1,6 @@
 """Lowest modes of large structures by block Lanczos on one factorization.
 
-| ``K φ = ω² M φ`` becomes ``A M φ = θ φ`` with θ = 1/ω² and A the static response (loads →
+``K φ = ω² M φ`` becomes ``A M φ = θ φ`` with θ = 1/ω² and A the static response (loads →
 displacements); A may include constraints, then the modes are those of the constrained structure.
 Each step solves for a block of loads, which costs little more than one.
 """

@@ -1,4 +1,4 @@
-"""Importer of standard input data (SID) text files, with checks of the redundant blocks. |
+"""Importer of standard input data (SID) text files, with checks of the redundant blocks.
 
 Published files violate the definition: columns of Ge by axis instead of by mode, m1 with mode and
 column exchanged, Oe inconsistent with Me. The integrals are therefore taken from the blocks that
