@@ -231,7 +231,7 @@ def _check_gap(statics: InterfaceStatics, method: NormalModeReduction, omega2: F
 class _PartDerivative:
     """Derivatives with respect to one parameter, by differences of neighbouring parts.
 
-    Of the matrices and interfaces, applied to the shapes of a base.
+    The matrices and interfaces are differentiated and applied to the shapes of a base.
     """
 
     def __init__(self, statics: InterfaceStatics, beside: list[_VariedPart], step: float) -> None:

@@ -1,6 +1,6 @@
 """Stress modes: the stress at the nodes of a body under each mode shape.
 
-With static corrections for the unit loads. Components are ordered xx, yy, zz, xy, yz, zx.
+Static corrections for the unit loads are included. Components are ordered xx, yy, zz, xy, yz, zx.
 """
 
 from __future__ import annotations

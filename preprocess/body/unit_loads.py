@@ -58,7 +58,7 @@ class UnitLoads(NamedTuple):
 class BodyLoads:
     """Unit loads of a body with frame ``origin`` (3,) and ``axes`` (3, 3) in mesh axes.
 
-    Under any reference condition.
+    They are valid under any reference condition.
     """
 
     def __init__(self, statics: InterfaceStatics, origin: FloatArray, axes: FloatArray) -> None:

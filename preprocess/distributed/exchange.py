@@ -15,8 +15,8 @@ from preprocess.fe.freedoms import dofs_of
 class Exchange:
     """Blocks of degrees of freedom shared with other processes.
 
-    By rank of the other process, in the same order on both sides. times: number of exchanges; sent:
-    bytes sent by this process.
+    They are listed by rank of the other process, in the same order on both sides. times: number of
+    exchanges; sent: bytes sent by this process.
     """
 
     def __init__(self, comm: Any, shared: Mapping[int, IntArray]) -> None:

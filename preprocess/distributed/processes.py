@@ -47,7 +47,7 @@ class Processes:
     def from_first(self, function: Callable[[], Found]) -> Found:
         """Result of a function that only the first process calls.
 
-        Its error is raised in all processes.
+        An error of the function is raised in all processes.
         """
         outcome: Any = None
         if self.rank == 0:

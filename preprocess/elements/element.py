@@ -105,7 +105,7 @@ class Element:
     def stiffness_tables(self) -> tuple[Array, Array, Array, Array]:
         """Tables (dN/dξ, w, dP/dξ) at the points of the stiffness rule, and dN/dξ at the centre.
 
-        In the form of the kernels' arguments.
+        The tables have the form of the kernels' arguments.
         """
         points, weights = self.stiffness_rule.points, self.stiffness_rule.weights
         dN, dP, dN_0 = (
@@ -129,7 +129,7 @@ class Element:
     def jacobian_determinants(self, positions: Array, points: Array | None = None) -> Array:
         """Determinants det ∂x/∂ξ (ne, nq) at the stiffness quadrature points and the corners.
 
-        For elements with node positions (ne, nn, 3).
+        The node positions of the elements have shape (ne, nn, 3).
         """
         if points is None:
             points = np.concatenate([self.stiffness_rule.points, self.nodes[: self.corners]])

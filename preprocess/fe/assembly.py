@@ -378,7 +378,7 @@ def _warn_of_opposite_normals(mesh: Mesh, parts: Sequence[StructuralElement]) ->
 def _change_sides(one: Shells, two: Shells) -> bool:
     """True if shells with opposite normals lie on opposite sides of their nodes.
 
-    Also true for shells with one section that is not symmetric.
+    This includes shells with one section that is not symmetric.
     """
     same = one.section is two.section and one.material is two.material
     if same:

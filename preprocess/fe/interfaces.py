@@ -318,7 +318,7 @@ def _overlaps(bound: Sequence[BoundInterface]) -> list[str]:
 def _check_spread(points: FloatArray) -> None:
     """Raise InputError unless the points can carry moments about every axis.
 
-    At least three are needed, not collinear.
+    At least three points are needed, not collinear.
     """
     if len(points) < 3:
         raise InputError(

@@ -316,7 +316,7 @@ class LaminateSection(SurfaceSection):
         """Stiffnesses A, B and D (3, 3) of membrane strains and curvatures 11, 22, 12 about the
         middle surface.
 
-        In laminate axes. material: of plies without their own.
+        The stiffnesses are in laminate axes. material: of plies without their own.
         """
         A, B, D = np.zeros((3, 3, 3))
         for layer in self.layers(material):

@@ -166,7 +166,7 @@ def with_geometric_stiffness(
 ) -> dict[str, TaylorSeries]:
     """Blocks Ct, Cr and Oe with geometric stiffness.
 
-    Of accelerations, angular accelerations and products of ω.
+    They hold the geometric stiffness due to accelerations, angular accelerations and products of ω.
     """
     Ct, Cr, Oe = blocks["Ct"], blocks["Cr"], blocks["Oe"]
     assert Cr.m1 is not None

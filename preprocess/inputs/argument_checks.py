@@ -29,7 +29,7 @@ Named = TypeVar("Named", bound=Callable[..., Any])
 def checked_arguments(made: Named) -> Named:
     """Decorator that reports unknown and missing arguments as InputError with close names.
 
-    For functions and classes.
+    It applies to functions and classes.
     """
     if isinstance(made, type):
         made.__init__ = _checked(made.__init__, None)  # type: ignore[misc]

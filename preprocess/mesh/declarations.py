@@ -66,7 +66,7 @@ class FileDeclarations:
     def connected(self, node_ids: Indices, node_sets: Mapping[str, Indices]) -> Indices:
         """Rows of the nodes of the connections.
 
-        From node numbers (N,) and the rows of sets.
+        The nodes are found by their numbers (N,) and by the rows of sets.
         """
         given = self.connections.values()
         places = [

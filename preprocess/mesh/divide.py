@@ -225,8 +225,8 @@ def _shared_nodes(owned: NDArray[np.bool_]) -> list[Cut]:
 def _connected_cuts(mesh: Mesh, of_block: dict[str, Indices], shared: Cut) -> list[Cut]:
     """Cuts between two pieces, one for each connected part of their common nodes.
 
-    For example one for each of the two legs of a frame. Nodes are adjacent if each piece has an
-    element with both of them.
+    A frame, for example, has one cut in each of its two legs. Nodes are adjacent if each piece has
+    an element with both of them.
     """
     place = np.full(len(mesh.nodes), -1, dtype=np.int64)
     place[shared.nodes] = np.arange(len(shared.nodes))

@@ -130,7 +130,7 @@ class Plane(Region):
 def check_distance(point: FloatArray, nodes: FloatArray, what: str) -> None:
     """Raise InputError for a point (3,) implausibly far from the nodes (N, 3).
 
-    Its unit must then be wrong.
+    The unit of such a point must be wrong.
     """
     centre, size = (
         0.5 * (nodes.min(axis=0) + nodes.max(axis=0)),

@@ -101,7 +101,7 @@ def opposite_neighbours(edges: ShellEdges) -> Indices:
 def overlapping_elements(edges: ShellEdges, connectivity: Tables, ids: Tables) -> list[str]:
     """Shells that lie on each other, and beams of one type with the same nodes.
 
-    For example duplicates, or a quadrilateral on two triangles.
+    Examples are duplicates, or a quadrilateral on two triangles.
     """
     a, b = pairs_within(edges.group).T
     same = np.einsum("kc,kc->k", edges.inward[a], edges.inward[b]) > 1 - SAME_SIDE

@@ -121,7 +121,7 @@ def _offset(there: Iterable[int], new: Iterable[int]) -> int:
 def with_plain_names(model: AbaqusContent) -> AbaqusContent:
     """Model whose sets lack the prefix "instance." if there is a single instance.
 
-    Only where the names are unambiguous.
+    Names that would become ambiguous keep the prefix.
     """
     if len(model.shifts) != 1:
         return model

@@ -220,7 +220,7 @@ def _distributing(
 def _area_weights(reading: AbaqusContent, surface: str, reference: list[int]) -> list[float]:
     """Nodal areas ∫ N_a dA of a surface of elements, without the reference node.
 
-    In the order of the rows.
+    The areas are in the order of the rows.
     """
     outer = outer_faces(reading) if any(not face for _, face in reading.surfaces[surface]) else {}
     row, x = (

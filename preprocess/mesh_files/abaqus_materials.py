@@ -133,8 +133,8 @@ class AbaqusMaterials:
     ) -> dict[str, Any]:
         """Declaration of a material along the axes of an orientation.
 
-        With the key ``problem`` if it is not complete. turned: rotates a direction of the part to
-        that of its instance.
+        A declaration that is not complete has the key ``problem``. turned: rotates a direction of
+        the part to that of its instance.
         """
         found = self.found.get(name.upper())
         if found is None:

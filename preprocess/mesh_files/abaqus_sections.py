@@ -72,7 +72,7 @@ class SectionCard:
 class AbaqusSections:
     """Section keywords in order, those of parts by part, and lines of *NODAL THICKNESS.
 
-    Also whether only Abaqus can read the file, and notices.
+    It also records whether only Abaqus can read the file, and notices.
     """
 
     found: list[SectionCard] = field(default_factory=list)

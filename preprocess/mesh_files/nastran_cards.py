@@ -125,7 +125,7 @@ def _tail(text: str) -> str:
 def _refuse_more_fields(text: str, where: str) -> None:
     """Raise InputError for data after the last field of a line with commas.
 
-    Only the name of its continuation may be there.
+    Only the name of its continuation may follow there.
     """
     name, *fields = (part.strip() for part in text.split(","))
     more = fields[4 if "*" in name else 8 :]

@@ -128,7 +128,7 @@ def _check_document_type(path: Path) -> None:
 def _check_claims(path: Path) -> None:
     """Raise InputError for a piece that claims more data than the file can hold.
 
-    Also if compressed data could exceed the memory.
+    The error is also raised if compressed data could exceed the memory.
     """
     data = read_bytes(path)
     seen = _seen_elements(data)

@@ -131,12 +131,13 @@ class Certificate:
 class CertifiedReference:
     """Full model in a trial space, with bounds of its eigenvalues below a shift above the band.
 
-    Under every support.
+    The bounds hold under every support.
     """
 
     def __init__(self, space: TrialSpace, request: AccuracyRequest) -> None:
-        """Raises InputError if round-off precludes the tolerance, `MissingModes` if the space lacks
-        modes.
+        """Bounds of a trial space for the requested accuracy.
+
+        Raises InputError if round-off precludes the tolerance, `MissingModes` if modes are missing.
         """
         statics, low = space.statics, (_ABOVE * request.omega) ** 2
         supports = (None, *range(len(statics.interfaces)))

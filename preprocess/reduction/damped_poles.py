@@ -50,7 +50,7 @@ class PoleErrors(NamedTuple):
     """Poles s (m,) [rad/s] of the reduced body under a support, and their estimated relative
     errors.
 
-    Of each pair the pole with Im s ≥ 0.
+    Each pair is represented by the pole with Im s ≥ 0.
     """
 
     support: str
@@ -182,7 +182,7 @@ def _extended(
 def _poles(K: FloatArray, D: FloatArray) -> tuple[np.ndarray, np.ndarray]:
     """Poles s (m,) of K + s D + s² by magnitude, and their vectors (n, m).
 
-    Of pairs the pole with Im s ≥ 0.
+    Each pair is represented by the pole with Im s ≥ 0.
     """
     n = len(K)
     unit = np.sqrt(np.abs(np.diag(K)).mean())  # of time, so that both halves have one size

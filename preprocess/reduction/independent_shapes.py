@@ -28,7 +28,7 @@ _ROUND_OFF = 1e3 * np.finfo(float).eps
 class ElasticShapes(NamedTuple):
     """M-orthonormal shapes (3N, n) with Rᵀ M Φ = 0.
 
-    And the dropped shapes, such as "3 of 12 constraint modes".
+    The dropped shapes are described in words, such as "3 of 12 constraint modes".
     """
 
     shapes: FloatArray
@@ -121,7 +121,7 @@ def _polished(shapes: FloatArray, fe: FEModel) -> FloatArray:
 def _orthonormal(shapes: FloatArray, gram: FloatArray, fe: FEModel) -> FloatArray:
     """Orthonormal span of shapes (3N, k) with known Gram matrix (k, k).
 
-    By its Cholesky factor and that of the result.
+    It is computed by the Cholesky factor of this matrix and that of the result.
     """
     if not shapes.shape[1]:
         return shapes

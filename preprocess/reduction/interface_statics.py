@@ -294,7 +294,7 @@ class InterfaceStatics:
         """Displacements (3N, c) with only interface ``k`` held, from those u (3N, c) with all
         interfaces held.
 
-        Under the same loads.
+        The loads are the same.
         """
         others = self._others(k)
         if not others.size:
@@ -567,7 +567,7 @@ def _springs(fe: FEModel, K: sp.csr_matrix, R: FloatArray) -> sp.csr_matrix:
 def _supports(fe: FEModel, R: FloatArray) -> np.ndarray:
     """Six degrees of freedom of three distant nodes that hold the body statically determinate.
 
-    Only the local ones.
+    Only local degrees of freedom are chosen.
     """
     engine, node = fe.engine, fe.freedoms.node_of_block
     free = fe.constraints.free_blocks(np.arange(fe.freedoms.size // 3))

@@ -140,7 +140,7 @@ def _iterated_remainder(
 ) -> FloatArray:
     """Solution x (3N, k) of ``(1 − σ K⁻¹ M) x = b`` by conjugate gradients.
 
-    In the inner product of K, in which the operator is symmetric.
+    They use the inner product of K, in which the operator is symmetric.
     """
     mass, K = statics.fe.mass_product, statics.fe.K
     size = np.linalg.norm(b, axis=0)

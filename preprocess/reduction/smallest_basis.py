@@ -39,7 +39,7 @@ class BasisFamily(NamedTuple):
     """Static shapes (3N, n) by name, and normal modes of which any number of the lowest may be
     kept.
 
-    And the method for each number.
+    The family also has the method for each number.
     """
 
     method: Callable[[int], Reduction]

@@ -85,7 +85,7 @@ class SturmCounts:
 class _Border:
     """Columns [A_fq Gᵀ] on all nodes, connections eliminated, and the matrix [A_qq 0; 0 0].
 
-    Of all interfaces that some support lets move or holds on average.
+    They cover all interfaces that some support lets move or holds on average.
     """
 
     def __init__(
@@ -122,7 +122,7 @@ def _six(interfaces: Sequence[int]) -> np.ndarray:
 def prove_complete(statics: InterfaceStatics, omega: FloatArray, held: Sequence[int]) -> None:
     """Raise SolverError unless the angular frequencies omega (n,) are complete up to the last gap.
 
-    Of elastic modes, ascending.
+    The frequencies are those of elastic modes, ascending.
     """
     values = omega**2
     gaps = np.flatnonzero(np.diff(values) > _SEPARATE * values[-1])

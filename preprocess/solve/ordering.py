@@ -79,8 +79,8 @@ def node_order(
 def _order_by_coarse_nodes(graph: sp.csr_matrix, interpolation: sp.csr_matrix) -> Indices:
     """Order of all nodes, each after the first of the coarse nodes around it.
 
-    With this node it is on the same side of every separator. Nodes between coarse nodes that are
-    not in the graph come last, since they may link both sides.
+    It is on the same side of every separator as this node. Nodes between coarse nodes that are not
+    in the graph come last, since they may link both sides.
     """
     coarse = np.flatnonzero(interpolation.diagonal() == 1.0)
     dissected = _metis_order(graph[coarse][:, coarse])

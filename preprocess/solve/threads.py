@@ -35,7 +35,7 @@ def by_rows(function: Callable[[int, int], None], n: int) -> None:
 def parallel_map(function: Callable[..., Result], tasks: Sequence[tuple[Any, ...]]) -> list[Result]:
     """Results of the function for the arguments of each task, in order.
 
-    By threads that end with the last task.
+    The threads end with the last task.
     """
     if _count() == 1 or len(tasks) == 1:
         return [function(*task) for task in tasks]

@@ -1,6 +1,6 @@
 """Nodes, sets and surface for matrix files that do not contain them.
 
-From a mesh file, a CalculiX result or a table.
+They come from a mesh file, a CalculiX result or a table.
 """
 
 from __future__ import annotations

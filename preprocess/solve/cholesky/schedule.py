@@ -73,7 +73,7 @@ def division(tree: EliminationTree, work: Array, limit: float) -> list[Eliminati
 def _updates_in_use(tree: EliminationTree) -> tuple[Indices, Indices]:
     """Entries of the updates in use during and before the elimination of each supernode.
 
-    In order; those of children are released after it.
+    The supernodes are in order; the updates of the children are released after it.
     """
     own: Indices = 9 * np.diff(tree.start) ** 2
     child = np.flatnonzero(tree.parent >= 0)
@@ -133,7 +133,7 @@ def peak_entries(
 ) -> int:
     """Peak number of entries of updates and stacks in use, besides the factor.
 
-    As many subtrees as there are threads run at a time.
+    One subtree per thread runs at a time.
     """
     held: dict[int, int] = {}
     peak = 0

@@ -42,7 +42,7 @@ class EliminationTree(NamedTuple):
     def of_nodes(self, nodes: Indices, count: int) -> "EliminationTree":
         """Tree in the numbering of a matrix of ``count`` nodes.
 
-        Its graph was that of ``nodes`` (N,), ascending.
+        The tree was built for the graph of ``nodes`` (N,), ascending.
         """
         order, position = nodes[self.order], np.full(count, -1, np.int64)
         position[order] = np.arange(len(order))
@@ -307,7 +307,7 @@ def panel_rows(
 ) -> None:
     """Rows of the matrix and of the children in each supernode, and parent of each (−1 before).
 
-    Without its own columns, unordered.
+    The rows exclude its own columns and are unordered.
 
     owner: supernode of each column; work: first child and next sibling of each supernode, mark of
     each column (−1).

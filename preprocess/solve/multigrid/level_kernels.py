@@ -1,6 +1,6 @@
 """Compiled steps of the two-grid iteration.
 
-In single precision, for the three rows and eight columns of each node.
+They work in single precision, on the three rows and eight columns of each node.
 """
 
 from typing import Any, NamedTuple
@@ -134,7 +134,7 @@ def chebyshev_step(
 ) -> None:
     """Compute r := r − K d, out := before d + after D⁻¹ r and x := x + out.
 
-    In the rows of nodes low … high − 1.
+    Only the rows of nodes low … high − 1 are computed.
     """
     blocks = Blocks(K.entries, K.columns)
     for i in range(low, high):
