@@ -159,7 +159,7 @@ def at_rest(model: fm.Model) -> fm.Linearization:
         (lambda m: at_rest(m).response([1.0, 2.0]).deflection([1, 2]), "f: must be one frequency (Hz), not [1, 2]"),
         (lambda m: at_rest(m).response([1.0, 2.0]).deflection(None), "f: must be a list of numbers, not None"),
         (lambda m: at_rest(m).response([1.0]).derivative(np.array([1, 2])), "order: must be 1 or 2, not array([1, 2])"),
-        (lambda m: at_rest(m).response([1.0]).unit(1.5, "effort hinge"), "output: 1.5 is not a name; give one of: coordinate hinge"),
+        (lambda m: at_rest(m).response([1.0]).unit(1.5, "effort hinge"), "output: 1.5 is not a name; give one of: coordinate"),
     ],
 )  # fmt: skip
 def test_argument_of_a_wrong_type_or_size(call: Callable[[fm.Model], Any], words: str) -> None:
