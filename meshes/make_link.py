@@ -79,7 +79,9 @@ def pocket_end(z):
 
 
 def ring(refine):
-    """Half-element lattice (round, radial, 2) of the eye at the origin, whose open side faces +x."""
+    """Half-element lattice (round, radial, 2) of the eye at
+    the origin, whose open side faces +x.
+    """
     z = web_rows(refine)
     corner = pocket_end(OUTER_RADIUS)
     flank = np.linspace(0.0, corner, 2 * SIDE * refine + 1)
@@ -178,7 +180,9 @@ def bore_faces(nodes, elements, edges, centre):
 
 
 def write_gmsh(path, nodes, elements, faces):
-    """ASCII Gmsh 2.2 file with one physical volume "link" and one physical surface for each bore."""
+    """ASCII Gmsh 2.2 file with one physical volume "link" and
+    one physical surface for each bore.
+    """
     rows = [(16, 1 + n, face) for n, group in enumerate(faces.values()) for face in group] + [
         (17, 3, e) for e in elements
     ]

@@ -66,7 +66,9 @@ print(value, len(list(Path(CACHE, "parts").iterdir())) if Path(CACHE, "parts").e
 
 @pytest.fixture(name="compute")
 def compute_in_new_process(tmp_path: Path):
-    """Value of an expression and the number of parts on the disk after it, from a separate process."""
+    """Value of an expression and the number of parts on the
+    disk after it, from a separate process.
+    """
     (tmp_path / "of_test.py").write_text(SOURCE)
 
     def compute(expression: str, *missing: str) -> tuple[float, int]:

@@ -39,7 +39,9 @@ for size in [0, 1, *(8 + (length - 9) * k // count for k in range(count + 1)), l
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the file of a solution with a flexible body, of the body, and of a divided one."""
+    """A folder with the file of a solution with a flexible
+    body, of the body, and of a divided one.
+    """
     folder = tmp_path_factory.mktemp("files")
     steel, method = pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0), pp.CraigBampton(modes=3)
     ends = {"root": pp.Rigid("x0"), "tip": pp.Rigid("x1")}

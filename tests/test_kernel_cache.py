@@ -90,7 +90,9 @@ def test_a_link_is_not_followed(base: Path, tmp_path: Path) -> None:
 
 
 def test_without_a_folder_nothing_is_shared(tmp_path: Path) -> None:
-    """No writable home: no cache, and nothing in the temporary folder, whose names are predictable."""
+    """No writable home: no cache, and nothing in the temporary
+    folder, whose names are predictable.
+    """
     (tmp_path / "no folder").touch()
     nowhere = str(tmp_path / "no folder" / "x")
     environment = {

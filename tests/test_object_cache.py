@@ -179,7 +179,9 @@ def test_layouts_have_files_of_their_own(tmp_path: Path) -> None:
 def test_a_process_that_began_before_an_edit_of_the_compiler_keeps_nothing(
     edited: bool, compiled: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its folder is that of the files when it began; a file that it imports now may be a newer one."""
+    """Its folder is that of the files when it began; a file
+    that it imports now may be a newer one.
+    """
     for module in (jit, address):
         monkeypatch.setattr(module, "CACHE", str(tmp_path / "0123"))
         monkeypatch.setattr(module, "fingerprint", lambda *given: "of test")

@@ -206,7 +206,9 @@ def test_times_that_stood_still_spare_the_hash(tmp_path: Path, monkeypatch) -> N
 
 
 def test_a_run_hashes_a_file_once(tmp_path: Path, monkeypatch) -> None:
-    """However young the file is; the next run sees what has changed, with the same size and times."""
+    """However young the file is; the next run sees what has
+    changed, with the same size and times.
+    """
     path, hashes = tmp_path / "part.h5", []
     body().save(path)
     module = sys.modules[BodyCache.__module__]

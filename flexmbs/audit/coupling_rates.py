@@ -178,7 +178,9 @@ def _apart(solution: SolutionData, work: Work, k: int, rows: np.ndarray) -> np.n
 
 
 def _step(solution: SolutionData, s: np.ndarray) -> float:
-    """Time (s) within which the motion with velocities s moves by `STEP`, or that part of the run."""
+    """Time (s) within which the motion with velocities s moves
+    by `STEP`, or that part of the run.
+    """
     rate = float(np.abs(s / displacement_sizes(solution.compiled)).max(initial=0.0))
     return STEP / (rate + 1.0 / float(solution.t[-1] - solution.t[0]))
 

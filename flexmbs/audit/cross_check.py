@@ -136,7 +136,9 @@ def second_opinion(solution: SolutionData, mine: SolutionData, run: Run) -> list
 
 
 def _of_reactions(method: Integrator, limits: tuple[float, float]) -> tuple[float, float]:
-    """Limits of differences of reactions: those of accelerations, or of what the method promises."""
+    """Limits of differences of reactions: those of
+    accelerations, or of what the method promises.
+    """
     if not method.projects_last:
         return limits
     tolerance = PROJECTED * float(method.rtol or 0.0) if method.step is None else np.inf

@@ -89,7 +89,9 @@ class Scales:
 
     @cached_property
     def acceleration(self) -> float:
-        """Largest acceleration of a frame, at least gravity or that of a negligible motion [m/s²]."""
+        """Largest acceleration of a frame, at least gravity or
+        that of a negligible motion [m/s²].
+        """
         solution, duration = self.solution, float(self.solution.t[-1] - self.solution.t[0])
         least = STILL * model_size(solution.compiled) / max(duration, 1e-150) ** 2
         gravity = float(np.linalg.norm(solution.model.gravity))

@@ -91,7 +91,9 @@ def _undeclared(solution: SolutionData, moved: Moved) -> bool:
 
 
 def _free_bodies(compiled: Compiled) -> dict[str, int]:
-    """Numbers of the bodies without joint, by the names of the coordinates that they have instead."""
+    """Numbers of the bodies without joint, by the names of the
+    coordinates that they have instead.
+    """
     return {each.label: i for i, each in enumerate(compiled.topology.tree) if each.joint is None}
 
 

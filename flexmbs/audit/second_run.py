@@ -1,4 +1,4 @@
-"""How errors grow: the run again with other steps.
+"""Growth of errors: the run again with other steps.
 
 Errors of single steps do not show how an unstable or chaotic motion, a switch or an impact
 amplifies them. The same equations are run again with the same method: with fixed steps doubled,

@@ -215,7 +215,9 @@ class _Equations:
         return apart / (largest * float(np.abs(there / self.sizes).max(initial=0.0)) or 1.0)
 
     def balance(self) -> tuple[np.ndarray, float, float]:
-        """λ, the residual that it leaves over the largest force, and the least force that counts."""
+        """λ, the residual that it leaves over the largest
+        force, and the least force that counts.
+        """
         S, G = self.sizes, self.known.G
         width = np.linalg.norm(G * S, axis=1)
         width = np.where(width > 0.0, width, 1.0)

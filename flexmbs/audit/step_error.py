@@ -124,7 +124,7 @@ def _raise_minor_modes(
 
 
 def _mechanisms(solution: SolutionData) -> list[np.ndarray]:
-    """The velocity coordinates of bodies that joints connect to each other, not through the ground."""
+    """Velocity coordinates of bodies that joints connect to each other, not through the ground."""
     joints = [
         each
         for each in solution.compiled.model.joints.values()

@@ -264,7 +264,9 @@ def _absolute(mine: SolutionData) -> Compiled:
 
 
 def _ratios(compiled: Compiled, name: str, modes: ResidualModes) -> np.ndarray:
-    """Damping ratios of the residual modes of a body: those of its data, or the smallest declared."""
+    """Damping ratios of the residual modes of a body: those of
+    its data, or the smallest declared.
+    """
     declared = compiled.model.bodies[name].damping  # type: ignore[attr-defined]
     return modes.damping if declared is None else np.full(len(modes.damping), np.min(declared))
 

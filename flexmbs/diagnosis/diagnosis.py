@@ -100,7 +100,9 @@ def _require_accelerations(compiled: Compiled, start: InitialState) -> None:
 
 
 def _velocity_line(compiled: Compiled, start: InitialState, f: int) -> list[str]:
-    """Position and velocity degrees of freedom, which differ if there are nonholonomic constraints."""
+    """Position and velocity degrees of freedom, which differ if
+    there are nonholonomic constraints.
+    """
     holonomic = holonomic_rows(compiled)
     if holonomic.all():
         return []

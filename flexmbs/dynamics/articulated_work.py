@@ -57,7 +57,9 @@ C_U, C_DINV, C_WIDTH = 36, 72, 84
 
 
 class Articulated(NamedTuple):
-    """Articulated matrices and the loads and solutions that pass through them (theory, section 20)."""
+    """Articulated matrices and the loads and solutions that
+    pass through them (theory, section 20).
+    """
 
     link: np.ndarray  # (nb, 8) int64
     drive: np.ndarray  # (ns,) constraint row that drives a velocity, or −1

@@ -130,7 +130,9 @@ def left_inverse(directions, inverse, k, n):
 
 @part
 def remainder(covectors, k, closed, a, e):
-    """1 − |…|² of unit vector e: what the free directions and the first a closed rows leave of it."""
+    """1 − |…|² of unit vector e: what the free directions and
+    the first a closed rows leave of it.
+    """
     left = 1.0
     for b in range(6):
         if b >= closed or b < a:

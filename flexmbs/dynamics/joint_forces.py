@@ -56,7 +56,9 @@ def coordinate_at(system, work, at, here):
 
 @part
 def apply_at(system, work, at, here, tau):
-    """τ on the joint coordinate ``at``; across a cut joint the wrench C⁺ᵀ τ (theory, section 39)."""
+    """τ on the joint coordinate ``at``; across a cut joint the
+    wrench C⁺ᵀ τ (theory, section 39).
+    """
     i, k, c, _ = at
     if i >= 0:
         work.force[system.tree.s_at[i] + c] += tau

@@ -74,7 +74,9 @@ def unit_twist(joints, m, k):
 
 @part
 def joint_pose(joints, j, q, at):
-    """X_J(β) = X_1 X_2 … as (R, x), the pose of the child's frame in the parent's; β from q[at] on."""
+    """X_J(β) = X_1 X_2 … as (R, x), the pose of the child's
+    frame in the parent's; β from q[at] on.
+    """
     R = EYE3
     x = ZERO3
     for m in range(joints.first[j], joints.end[j]):

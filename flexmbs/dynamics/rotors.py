@@ -63,7 +63,7 @@ def rotor_loads(system, work, here):
 
 @called
 def apply_rotors(system, work, q):
-    """The inertia forces of the rotors, negative, to the applied wrenches and generalized forces."""
+    """Inertia forces of the rotors, negative, to the applied wrenches and generalized forces."""
     rotors, rotor, cut = system.rotors, work.rotor, work.cut
     for k in range(rotors.body.shape[0]):
         tau = -rotor.load[k, 0]

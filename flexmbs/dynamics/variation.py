@@ -122,7 +122,9 @@ def momentum(system, work, q, s, p):
 
 @part
 def group_terms(system, delta, p, d, e0, e1):
-    """e₀ += b, e₁ −= b for the motions of all joints that do not commute: balls and free motions."""
+    """e₀ += b, e₁ −= b for the motions of all joints that do
+    not commute: balls and free motions.
+    """
     tree, joints = system.tree, system.joints
     for i in range(tree.parent.shape[0]):
         at = tree.s_at[i]

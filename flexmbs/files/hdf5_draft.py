@@ -78,4 +78,4 @@ class HDF5Draft:
         return size
 
     def flush(self) -> None:
-        """Do nothing: no content is buffered."""
+        """No action: no content is buffered."""

@@ -118,7 +118,9 @@ def make_row_choice(compiled: Compiled) -> CoordinateChoice:
 
 
 def redundant(compiled: Compiled) -> bool:
-    """True where some rows of the constraints are known to depend on others at regular positions."""
+    """True where some rows of the constraints are known to
+    depend on others at regular positions.
+    """
     return compiled.rank is not None and compiled.rank < compiled.n_constraints
 
 

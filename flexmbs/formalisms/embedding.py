@@ -76,7 +76,9 @@ class EmbeddingWorkspace(NamedTuple):
 
 @part
 def present_quasi_velocities(workspace, t, q):
-    """T of s = T w at this instant into the choice, where B_σ is a function (theory, section 34)."""
+    """T of s = T w at this instant into the choice, where B_σ
+    is a function (theory, section 34).
+    """
     if workspace.quasi[0] != 0:
         workspace.given[0] = t
         for a in range(q.shape[0]):

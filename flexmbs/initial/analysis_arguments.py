@@ -82,7 +82,9 @@ def require_no_samplers(model: ModelData, analysis: str) -> None:
 
 
 def require_no_contacts(model: ModelData, analysis: str) -> None:
-    """Raise `InputError` if an analysis of smooth equations would ignore rigid contacts of a model."""
+    """Raise `InputError` if an analysis of smooth equations
+    would ignore rigid contacts of a model.
+    """
     for name, contact in model.contacts.items():
         if contact.rigid:
             text = f"{analysis} does not support {contact.named}; give it a force law or remove it"

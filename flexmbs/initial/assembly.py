@@ -94,7 +94,7 @@ class Assemble:
 
 
 class CutJoint(NamedTuple):
-    """A cut joint: its index, its chain, its declared coordinates and velocities or those at rest."""
+    """Cut joint: its index, its chain, its declared coordinates and velocities or those at rest."""
 
     number: int
     motions: tuple[Motion, ...]

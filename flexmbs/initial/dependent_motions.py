@@ -44,7 +44,9 @@ def dependent_motions(
 
 
 def require_independent_motions(compiled: Compiled, q: np.ndarray, beta: np.ndarray) -> None:
-    """Raises `InputError` with a line for each joint whose motions are dependent at this position."""
+    """Raises `InputError` with a line for each joint whose
+    motions are dependent at this position.
+    """
     if found := dependent_motions(compiled, q, beta):
         raise InputError(*(_dependence(joint) for joint in found))
 

@@ -580,7 +580,9 @@ def converted(joint: Compiled, start: InitialState, target: Compiled) -> Initial
 def joint_coordinates(
     joint: Compiled, start: InitialState, name: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(q, v) of a joint of a model compiled in joint coordinates, as declared from parent to child."""
+    """(q, v) of a joint of a model compiled in joint
+    coordinates, as declared from parent to child.
+    """
     place = joint.places[name]
     nq, nv = sum(m.nq for m in place.motions), sum(m.nv for m in place.motions)
     if place.cut >= 0:
@@ -609,7 +611,7 @@ def with_constants_of(
 
 
 def _undirected(compiled: Compiled, work: Work, t: float, q: np.ndarray) -> list[str]:
-    """The forces along a line whose ends coincide: the direction of a tension there is undefined."""
+    """Forces along a line whose ends coincide: the direction of a tension there is undefined."""
     found, least = [], COINCIDING * model_size(compiled)
     lines = (
         (name, force)

@@ -129,7 +129,7 @@ class LoopClosure:
         self.sizes = relative_sizes(compiled, work, self._terms(q0, s0).G)
 
     def positions(self) -> ClosurePoint:
-        """The position of least change; if loops do not close, the one with the smallest gap found."""
+        """Position of least change; if loops do not close, the one with the smallest gap found."""
         w, first = self.declared_values, self._place(self._far_drives())
         hard = ClosureSearch(w.undeclared, w.cut_locked | w.cut_declared)
         if max(first.gap, np.abs(first.off[hard.held]).max(initial=0.0)) <= ROUND_OFF:

@@ -61,7 +61,9 @@ class IterationLimits(NamedTuple):
 
 
 class ContactBlock(NamedTuple):
-    """ξ = A p + r of one contact, the impulses of the others given; A is the block (3×3) of D at o."""
+    """ξ = A p + r of one contact, the impulses of the others
+    given; A is the block (3×3) of D at o.
+    """
 
     D: np.ndarray  # (3n, 3n)
     o: int

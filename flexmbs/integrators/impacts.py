@@ -87,7 +87,9 @@ def note_undecided(counts, record, t, spread, speed):
 
 
 def reduction_notes(counts: np.ndarray, times: str) -> list[str]:
-    """Notes on how often restitution was reduced; ``times``: the steps or impacts that are counted."""
+    """Notes on how often restitution was reduced; ``times``:
+    the steps or impacts that are counted.
+    """
     smooth, rough = int(counts[FRICTIONLESS]), int(counts[REDUCED] - counts[FRICTIONLESS])
     notes = []
     if rough:

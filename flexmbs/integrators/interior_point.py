@@ -70,7 +70,9 @@ def edge(mu, p, o):
 
 @part
 def mismatch(law, x, iterate):
-    """|(ξ_N − u, ξ_T + λ w)|² of all contacts for x = ξ: what is left of the equations of the path beside its products."""
+    """|(ξ_N − u, ξ_T + λ w)|² of all contacts for x = ξ: what is left of
+    the equations of the path beside its products.
+    """
     mu, p, u, lam = law.mu, iterate.p, iterate.u, iterate.lam
     each = 0.0
     for k in range(law.n):
@@ -216,7 +218,9 @@ def longest(law, arc, iterate, step):
 
 @called
 def moved(law, iterate, step, part_of, arc, trial):
-    """trial ← the iterate after a part of the step; ``arc``: p_T within the edge by the σ foreseen."""
+    """trial ← the iterate after a part of the step; ``arc``:
+    p_T within the edge by the σ foreseen.
+    """
     mu, p, q = law.mu, iterate.p, trial.p
     for k in range(law.n):
         o = 3 * k

@@ -218,7 +218,9 @@ def given_impulses(context, k):
 
 @part
 def is_open(recent, k, gap, out):
-    """True where an evaluation in the columns ``gap`` and ``out`` of ``recent`` has contact k open."""
+    """True where an evaluation in the columns ``gap`` and
+    ``out`` of ``recent`` has contact k open.
+    """
     return recent[k, gap] > 0.0 or recent[k, out] != 0.0
 
 

@@ -145,7 +145,9 @@ class Memory(NamedTuple):
 
 @part
 def variation(context, h, memory):
-    """e₀, e₁ of the step from ``start`` to ``state`` with Δ in ``state.s``, and the gap at its end."""
+    """e₀, e₁ of the step from ``start`` to ``state`` with Δ in
+    ``state.s``, and the gap at its end.
+    """
     records = context.records
     call(
         context.calls[VARIATION],

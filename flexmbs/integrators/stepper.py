@@ -106,7 +106,7 @@ def ahead(clock, t):
 
 @part
 def next_corner(context):
-    """The next time that a controlled step must not pass over; the end of the run is the last one."""
+    """Next time that a controlled step must not pass over; the end of the run is the last one."""
     clock, corners = context.clock, context.corners
     k = context.counts[CORNER]
     while k + 1 < corners.shape[0] and corners[k] <= clock[TIME] + round_off(clock, clock[TIME]):

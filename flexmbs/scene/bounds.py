@@ -15,9 +15,8 @@ if TYPE_CHECKING:
 
 FloatArray = NDArray[np.float64]
 INSTANTS = 40
-SURROUNDINGS = (
-    3.0  # sizes of the model: objects on the ground within this distance belong to the picture
-)
+# sizes of the model: objects on the ground within this distance belong to the picture
+SURROUNDINGS = 3.0
 
 
 class Bounds(NamedTuple):

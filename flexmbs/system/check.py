@@ -10,7 +10,9 @@ STATUSES = (PASS, NOT_JUDGED, WARN, FAIL)  # from the best to the worst
 
 @dataclass(frozen=True)
 class Check:
-    """One criterion: title, PASS, NOT JUDGED, WARN or FAIL, finding with location and time, remedy."""
+    """One criterion: title, PASS, NOT JUDGED, WARN or FAIL,
+    finding with location and time, remedy.
+    """
 
     title: str
     status: str
@@ -33,5 +35,7 @@ def verdict(found: Iterable[Check]) -> str:
 
 
 def graded(value: float, limits: tuple[float, float]) -> str:
-    """PASS up to the first limit, WARN up to the second, FAIL beyond and for what is not a number."""
+    """PASS up to the first limit, WARN up to the second, FAIL
+    beyond and for what is not a number.
+    """
     return PASS if value <= limits[0] else WARN if value <= limits[1] else FAIL

@@ -225,7 +225,9 @@ def _readings(places: list[tuple[JointPlace, int]]) -> Readings:
 
 
 def _samplers(acting: list[_Acting], laws: LawTable, first: np.ndarray) -> Samplers:
-    """Records of the discrete controllers among the joint forces with the ``first`` force states."""
+    """Records of the discrete controllers among the joint
+    forces with the ``first`` force states.
+    """
     found = [(f, each, each.row.sampler) for f, each in enumerate(acting) if each.row.sampler]
     numbers, times, counts = [], [], []
     for f, each, sampler in found:
@@ -248,7 +250,9 @@ def _samplers(acting: list[_Acting], laws: LawTable, first: np.ndarray) -> Sampl
 
 
 class Clock(NamedTuple):
-    """Phases of measurement and output within a period (s), and how many values of each are stored."""
+    """Phases of measurement and output within a period (s), and
+    how many values of each are stored.
+    """
 
     measured: float
     n_measured: int
@@ -306,7 +310,9 @@ def _law_columns(each: _Acting, laws: LawTable, states: list[str]) -> tuple[int,
 
 
 def n_stored(sampler: Sampler) -> int:
-    """Numbers stored by a discrete controller, beside its output and the time to its next sample."""
+    """Numbers stored by a discrete controller, beside its
+    output and the time to its next sample.
+    """
     clock = clock_of(sampler)
     return 2 * clock.n_measured + clock.n_coming + len(sampler.memory)
 
@@ -326,7 +332,9 @@ def _numbers(
 
 
 def _number(item: str, law: Any, each: _Acting, laws: LawTable, row: Row | Sampler) -> int:
-    """Number of a law of time, or of a user-defined function with the arguments of where it acts."""
+    """Number of a law of time, or of a user-defined function
+    with the arguments of where it acts.
+    """
     if isinstance(law, TimeLaw):
         return laws.number(item, law)
     if isinstance(row, Sampler):

@@ -118,7 +118,9 @@ def _check_bounds(
 
 
 def _reads_beyond(function: Callable[..., Any], body: Callable[..., Any], x: np.ndarray) -> bool:
-    """True if a call raises an IndexError; other exceptions only tell that it is not defined there."""
+    """True if a call raises an IndexError; other exceptions
+    only tell that it is not defined there.
+    """
     try:
         body(function, x)
     except IndexError:

@@ -82,7 +82,9 @@ def by_differences(
 def _takes_complex(
     function: Callable[..., Any], x: np.ndarray, rheonomic: bool, sizes: np.ndarray
 ) -> bool:
-    """True where complex steps give the derivatives that differences give at x = (t, coordinates)."""
+    """True where complex steps give the derivatives that
+    differences give at x = (t, coordinates).
+    """
     exact = functools.partial(_by_complex_steps, function, x, rheonomic)
     rough = functools.partial(by_differences, function, x, rheonomic, sizes)
     reach = np.append(sizes, 1.0)

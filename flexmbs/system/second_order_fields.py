@@ -45,7 +45,9 @@ class SecondOrderFields(NamedTuple):
     def coordinates(
         self, q: FloatArray, qd: FloatArray, qdd: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """η = (q, z), η̇ and η̈ (nf + r,) with z = ½ qᵀ C q, ż = qᵀ C q̇, z̈ = qᵀ C q̈ + q̇ᵀ C q̇."""
+        """η = (q, z), η̇ and η̈ (nf + r,) with z = ½ qᵀ C q, ż
+        = qᵀ C q̇, z̈ = qᵀ C q̈ + q̇ᵀ C q̇.
+        """
         Z = self.C @ q
         return (
             np.append(q, 0.5 * Z @ q),
@@ -72,7 +74,7 @@ class SecondOrderFields(NamedTuple):
         return np.asarray(np.einsum("aakr->rk", self.SS[:, :, : self.C.shape[1]]))
 
     def beside_modes(self, data: FlexibleBodyData) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """The same as of `with_modes` of [φ − ψ m, ψ]: the modes without their part in the fields."""
+        """Same as of `with_modes` of [φ − ψ m, ψ]: the modes without their part in the fields."""
         nf, n = data.nf, self.SS.shape[2]
         B = np.eye(n)
         B[nf:, :nf] = -self.mixed
@@ -93,7 +95,9 @@ def second_order_fields(data: FlexibleBodyData) -> SecondOrderFields:
 
 
 def _affine(data: FlexibleBodyData, geometric: GeometricStiffness) -> SecondOrderFields:
-    """Affine fields with the moments ∫γ dm and ∫x_a γ dm that the geometric stiffness determines."""
+    """Affine fields with the moments ∫γ dm and ∫x_a γ dm that
+    the geometric stiffness determines.
+    """
     G = np.block(
         [
             [np.array([[data.mass]]), data.first_moment[None]],

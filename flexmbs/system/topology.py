@@ -90,7 +90,9 @@ class Topology:
         return found
 
     def common_path(self, a: str, b: str) -> tuple[list[int], int]:
-        """Bodies whose velocities move b relative to a, and their common ancestor (−1 the ground)."""
+        """Bodies whose velocities move b relative to a, and
+        their common ancestor (−1 the ground).
+        """
         moving = set()
         i, j = self.numbers.get(a, -1), self.numbers.get(b, -1)
         while i != j:  # of two bodies, the one with the larger number is no ancestor of the other

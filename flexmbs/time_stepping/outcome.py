@@ -122,7 +122,7 @@ def _undefined(compiled: Compiled, context: RunContext, work: Work) -> str:
 
 
 def _dependent(compiled: Compiled, context: RunContext, work: Work, good: Trajectory) -> str:
-    """The joints whose motions hardly differ any more where the run stopped, or at the last output."""
+    """Joints whose motions hardly differ any more where the run stopped, or at the last output."""
     found: list[Joint] = []
     if _sensible(context.state.q, work.path.beta):
         found = dependent_motions(compiled, context.state.q, work.path.beta, NEARLY_DEPENDENT)

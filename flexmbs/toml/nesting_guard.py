@@ -9,7 +9,8 @@ from flexmbs.errors import InputError
 LARGEST_DEPTH = 16
 LONGEST_KEY = 8
 TOKEN = re.compile(
-    r"""(?P<triple>\"{3}|'{3})|(?P<text>"(?:\\.|[^"\\\n])*(?P<end>"?)|'[^'\n]*(?P<tail>'?))|(?P<comment>\#[^\n]*)"""
+    r"""(?P<triple>\"{3}|'{3})|(?P<text>"(?:\\.|[^"\\\n])*(?P<end>"?)|'[^'\n]*(?P<tail>'?))|(?P<comment>\#[^\n]*)
+    """
     r"""|(?P<open>[\[{])|(?P<close>[\]}])|(?P<dot>\.)|(?P<key>[\w+ \t-]+)|(?P<other>.)""",
     re.DOTALL | re.VERBOSE,
 )

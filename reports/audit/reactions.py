@@ -81,7 +81,7 @@ def links(seed: int, method: Any, damping: float) -> list[Any]:
 
 
 def arm(seed: int, bodies: list[Any]) -> fm.Model:
-    """A driven column and carrier with the links in series, each on a hinge or clamp, and a tool."""
+    """Driven column and carrier with the links in series, each on a hinge or clamp, and a tool."""
     rng = np.random.default_rng([seed, 2])
     model = fm.Model("arm")
     inertia = (0.01, 0.01, 0.01)

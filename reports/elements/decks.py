@@ -59,7 +59,9 @@ def unpacked(folder: Path, into: Path) -> list[Path]:
 
 
 def model(path: Path) -> pp.FEModel:
-    """Matrices of a deck, as CalculiX integrates them; materials without density have a small one."""
+    """Matrices of a deck, as CalculiX integrates them;
+    materials without density have a small one.
+    """
     mesh = pp.read_mesh(path, unit="m", structural=True, separate=True)
     materials = {name: dict(given) for name, given in mesh.declared.materials.items()}
     sections = {name: dict(given) for name, given in mesh.declared.sections.items()}

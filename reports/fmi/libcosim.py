@@ -69,7 +69,9 @@ class Execution:
 
 
 def with_random_torque(model: fm.Model, file: Path, ports: dict[str, Any], step: float) -> float:
-    """Largest difference to a `Stepper` over 50 communication steps of 10 ms with a random torque."""
+    """Largest difference to a `Stepper` over 50 communication
+    steps of 10 ms with a random torque.
+    """
     own = fm.Stepper(model, step=step, t_end=1.0, **ports)
     unit, gap = Execution(0.01, {"unit": file}, {}), 0.0
     for k, motor in enumerate(np.random.default_rng(1).normal(size=50)):

@@ -1,4 +1,6 @@
-"""Ten models for the study of integrators: stiff and smooth, trees and loops, rigid and flexible."""
+"""Ten models for the study of integrators: stiff and smooth,
+trees and loops, rigid and flexible.
+"""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -37,7 +39,9 @@ def bar(model: fm.Model, name: str, *, mass: float = 1.0, length: float = 1.0) -
 
 
 def stiff_bushing() -> fm.Model:
-    """A carriage on a damped bushing (500 Hz along, 250 Hz about its axes) and a pendulum below it."""
+    """A carriage on a damped bushing (500 Hz along, 250 Hz
+    about its axes) and a pendulum below it.
+    """
     model = fm.Model("stiff bushing", gravity=DOWN)
     block = model.add(fm.RigidBody("block", mass=1.0, inertia=(0.01, 0.01, 0.01)))
     model.add(fm.Free("motion", model.ground, block))

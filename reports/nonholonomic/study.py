@@ -72,7 +72,9 @@ def pushed(speed: float, push: float) -> fm.Model:
 
 
 def bicycle_figure() -> tuple[Figure, dict[str, float]]:
-    """Eigenvalues over speed with the published ones; lean and steer after a push at four speeds."""
+    """Eigenvalues over speed with the published ones; lean and
+    steer after a push at four speeds.
+    """
     speeds = np.linspace(0.0, 10.0, 81)
     found = [np.linalg.eigvals(fm.linearize(bicycle(v)).A) for v in speeds]
     figure = Figure(figsize=(8.6, 7.4))

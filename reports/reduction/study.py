@@ -139,7 +139,9 @@ def _full_response(
     shift: float,
     frequency: Array,
 ) -> Array:
-    """fᵀ (K (1 + iη) − ω² M)⁻¹ f: the sum of the modes, the remainder by its moments about −shift."""
+    """fᵀ (K (1 + iη) − ω² M)⁻¹ f: the sum of the modes, the
+    remainder by its moments about −shift.
+    """
     omega2, modes = pairs
     terms, X = [], f
     for _ in range(MOMENTS):

@@ -110,7 +110,7 @@ def rotor(
 
 
 def bending(data: fm.FlexibleBodyData, name: str, speed: float) -> np.ndarray:
-    """The six lowest frequencies (rad/s) of modes that move the axis, and do not twist the shaft."""
+    """Six lowest frequencies (rad/s) of modes that move the axis, and do not twist the shaft."""
     discs, last = ({ELEMENTS: 0.35}, 2 * ELEMENTS // 3) if name == "5.9.9" else (TWO, ELEMENTS)
     model = rotor(data, speed, discs, BEARINGS[name], last)
     places = [("position", f"shaft/n{k}", axis) for k in (1, 4) for axis in "yz"]

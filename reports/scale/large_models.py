@@ -89,7 +89,9 @@ def flexible_chain(n: int, modes: int) -> fm.Model:
 
 
 def balls(n: int, **law: Any) -> fm.Model:
-    """Balls that fall toward a floor, each on a guide of its own; none reaches it within the run."""
+    """Balls that fall toward a floor, each on a guide of its
+    own; none reaches it within the run.
+    """
     model = fm.Model("balls", gravity=(0, 0, -9.81))
     for k in range(n):
         ball = model.add(fm.RigidBody(f"ball {k}", mass=1.0, inertia=INERTIA))

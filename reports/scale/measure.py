@@ -128,7 +128,9 @@ def reduced(file: Path, engine: str) -> tuple[FlexibleBodyData, dict[str, Any]]:
 
 
 def differences(found: FlexibleBodyData, wanted: FlexibleBodyData) -> dict[str, float]:
-    """Largest differences relative to the largest entries, in the modal coordinates of one of them."""
+    """Largest differences relative to the largest entries, in
+    the modal coordinates of one of them.
+    """
     same = pp.aligned(found, wanted)
     pairs: dict[str, tuple[Any, Any]] = {
         name: (getattr(same, name), getattr(wanted, name))

@@ -317,7 +317,9 @@ def in_joint(end, hinge, function):
 
 
 def address_of(make, function):
-    """Address at which the time loop calls the user's function, and the model that keeps it alive."""
+    """Address at which the time loop calls the user's
+    function, and the model that keeps it alive.
+    """
     model = fm.Model("rod", gravity=GRAVITY)
     rod = model.add(
         fm.RigidBody(

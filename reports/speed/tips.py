@@ -43,7 +43,9 @@ def potential_force(fe, phi, state, h=1e-4):
 
 
 def peer_force(fe, body, state):
-    """Exudyn's generalized force of gravity: its right-hand side with gravity minus that without."""
+    """Exudyn's generalized force of gravity: its right-hand
+    side with gravity minus that without.
+    """
     sides = []
     for gravity in (GRAVITY, np.zeros(3)):
         system = exudyn.SystemContainer().AddSystem()

@@ -151,7 +151,9 @@ TITLES = {
 
 
 def square_beam(L: float, EA: float, EI: float, m: float) -> Beam:
-    """Beam with a square section that has the given EA (N), EI (N m²) and mass per length (kg/m)."""
+    """Beam with a square section that has the given EA (N), EI
+    (N m²) and mass per length (kg/m).
+    """
     side = float(np.sqrt(12.0 * EI / EA))
     return Beam(L, side, side, EA / side**2, m / side**2)
 

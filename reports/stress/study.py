@@ -124,7 +124,9 @@ def _draw_bar(found: dict[str, dict[str, list[float]]], courses: dict[str, tuple
 
 
 def spinning_disc(numbers: Numbers) -> None:
-    """Radial and tangential stress in the middle of the elements' faces against the plane solution."""
+    """Radial and tangential stress in the middle of the
+    elements' faces against the plane solution.
+    """
     mesh = disc()
     data = disc_body(mesh, 6)
     solution = spun(data, "hub", SPEED * 5)

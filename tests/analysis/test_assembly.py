@@ -60,7 +60,9 @@ def angle(found, joint):
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_cut_joint_chooses_the_branch(sign):
-    """Only the crank and the foot are given; the rod above or below follows from the foot's angle."""
+    """Only the crank and the foot are given; the rod above or
+    below follows from the foot's angle.
+    """
     rod, rocker = closed(0.9, sign)
     found = fm.assemble(four_bar(crank=0.9, foot=wrapped(-rocker)), locked="main")
     assert angle(found, "main") == pytest.approx(0.9, abs=1e-12)

@@ -259,7 +259,9 @@ def test_a_stiffness_that_changes_with_time_is_not_steady() -> None:
 
 
 def test_a_shaft_across_springs_of_the_ground_is_not_steady() -> None:
-    """Constant velocities, but stiffness that turns with the shaft: the matrices change with time."""
+    """Constant velocities, but stiffness that turns with the
+    shaft: the matrices change with time.
+    """
 
     def shaft(k: tuple[float, float]) -> fm.Linearization:
         model = fm.Model("shaft", gravity=(0.0, 0.0, 0.0))

@@ -30,7 +30,9 @@ def cart() -> fm.Model:
 
 
 def test_shopping_cart() -> None:
-    """S = ½ m₁ |a₁|² + ½ m₂ |a₂|² with a₁ = (σ̇₁, σ₁σ₂), a₂ = a₁ + l (−σ₂², σ̇₂); Π = (F₁, F₂ l)."""
+    """S = ½ m₁ |a₁|² + ½ m₂ |a₂|² with a₁ = (σ̇₁, σ₁σ₂), a₂ =
+    a₁ + l (−σ₂², σ̇₂); Π = (F₁, F₂ l).
+    """
     found, (u, w) = gibbs(cart(), velocities=["floor.0", "floor.2"]), (1.3, 0.9)
     np.testing.assert_allclose(found.quasi_forces, (FORCES[0], FORCES[1] * L), atol=1e-12)
     for ud, wd in ((0.0, 0.0), (0.3, -0.2), (-1.4, 2.0)):

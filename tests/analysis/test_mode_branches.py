@@ -144,7 +144,9 @@ def test_the_sense_of_whirl_follows_the_sense_of_rotation() -> None:
 
 
 def test_flapping_blade_by_a_function_of_the_speed() -> None:
-    """Southwell: ω² = k/I + Ω² (1 + e m r/I) of a hinged rigid blade with a spring at the offset e."""
+    """Southwell: ω² = k/I + Ω² (1 + e m r/I) of a hinged rigid
+    blade with a spring at the offset e.
+    """
     offset, mass, r, inertia, k = 0.3, 2.0, 0.5, 0.2, 40.0
 
     def at(speed: float) -> fm.Model:

@@ -1,4 +1,6 @@
-"""States: the model they belong to, accelerations that satisfy loop closure, changes by assembly."""
+"""States: the model they belong to, accelerations that satisfy
+loop closure, changes by assembly.
+"""
 
 import warnings
 

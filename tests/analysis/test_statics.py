@@ -183,7 +183,9 @@ def test_nothing_can_move() -> None:
 
 
 def test_door_on_two_hinges() -> None:
-    """Redundant: the sum of the forces is the weight, the single forces are reported as not unique."""
+    """Redundant: the sum of the forces is the weight, the
+    single forces are reported as not unique.
+    """
     model = fm.Model("door", gravity=(0.0, 0.0, -G), frames={"low": (0, 0, 0), "high": (0, 0, 1)})
     ends = {"low": (0, 0, 0), "high": (0, 0, 1)}
     door = model.add(

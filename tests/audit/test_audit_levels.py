@@ -1,4 +1,6 @@
-"""Levels of the audit: whatever shows a verdict shows NOT JUDGED without one; "full" has no limits."""
+"""Levels of the audit: whatever shows a verdict shows NOT
+JUDGED without one; "full" has no limits.
+"""
 
 import json
 import warnings

@@ -63,7 +63,9 @@ def test_a_spun_bar_that_cannot_stretch() -> None:
 
 
 def test_frequencies_do_not_depend_on_a_stretch_that_is_missing() -> None:
-    """0.5 mm in 1 m: of an equilibrium it is all of the displacement, of its small motions nothing."""
+    """0.5 mm in 1 m: of an equilibrium it is all of the
+    displacement, of its small motions nothing.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert fm.campbell(spun(bar()), [50.0, 100.0], drive="motor", modes=2).verdict == "PASS"

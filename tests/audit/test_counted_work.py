@@ -115,7 +115,7 @@ def test_a_run_that_creeps_ends_at_the_same_step_under_any_clock(monkeypatch):
 
 
 def test_the_limit_is_that_of_the_loop(monkeypatch):
-    """A repeated run ends at the first step beyond it, whatever the number of outputs in a batch."""
+    """Repeated run ends at the first step beyond it, whatever the number of outputs in a batch."""
     monkeypatch.setattr(counted_work, "LEAST", 0.0)
     reached = []
     for part in np.linspace(0.05, 0.45, 5):

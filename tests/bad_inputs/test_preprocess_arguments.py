@@ -184,7 +184,9 @@ def test_an_error_within_a_call_is_not_taken_for_a_misspelt_one() -> None:
 def test_absurd_frequencies_are_rejected_before_the_work(
     fe: FEModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All modes of a small part are below the limit: two rigid faces and twelve nodes between them."""
+    """All modes of a small part are below the limit: two rigid
+    faces and twelve nodes between them.
+    """
     monkeypatch.setattr(krylov, "MOST_BELOW", 20)
     monkeypatch.setattr(normal_modes, "MAX_MODES", 20)
     below = 3 * 12 + 2 * 6

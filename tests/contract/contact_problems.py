@@ -121,7 +121,9 @@ def problem(seed: int) -> Problem:
 def with_laws(
     rng: np.random.Generator, W: np.ndarray, inverse: np.ndarray, v: np.ndarray, v0: np.ndarray
 ) -> Problem:
-    """Friction 0 … 1, restitution 0 … 1 by Newton's or Poisson's law, of all contacts or of each."""
+    """Friction 0 … 1, restitution 0 … 1 by Newton's or
+    Poisson's law, of all contacts or of each.
+    """
     m = len(W) // 3
     mu = np.full(m, rng.uniform()) if rng.random() < 0.7 else rng.uniform(0, 1, m)
     if rng.random() < 0.1:

@@ -287,7 +287,9 @@ def _dense(compiled: Compiled, at: At) -> tuple[Answer, Any]:
 def _evaluated(
     report: Report, joint: Compiled, form: Any, coordinates: str, states: list[At]
 ) -> tuple[Compiled, list[Answer]]:
-    """ṡ and λ of a formalism at the states; the first again after the last, with the same numbers."""
+    """ṡ and λ of a formalism at the states; the first again
+    after the last, with the same numbers.
+    """
     there = [in_coordinates(joint, at.start, coordinates) for at in states]
     compiled, answers = there[0][0], []
     for at, (_, start) in zip(states, there):

@@ -1,4 +1,6 @@
-"""Contract of every formalism: subclass `FormalismContract` in a test file and give it a formalism."""
+"""Contract of every formalism: subclass `FormalismContract` in
+a test file and give it a formalism.
+"""
 
 import functools
 from typing import ClassVar

@@ -115,7 +115,9 @@ def pad(p, u, x, out):
 
 
 class Layer(ContactLaw, kind="layer"):
-    """Elastic layer wetted with oil: force k (N/m) times indentation, viscous friction c (N s/m)."""
+    """Elastic layer wetted with oil: force k (N/m) times
+    indentation, viscous friction c (N s/m).
+    """
 
     k: Positive
     c: Number = 0.0

@@ -230,7 +230,9 @@ JOINTS: dict[str, tuple[type, Callable[[Random], dict[str, Any]]]] = {
 
 
 def some_position(motions: tuple[Motion, ...], rng: Random) -> np.ndarray:
-    """Random coordinates, well away from the singular positions of universal and distance joints."""
+    """Random coordinates, well away from the singular
+    positions of universal and distance joints.
+    """
     parts = [np.zeros(0)]
     for motion in motions:
         turn = Rotation.random(rng=rng).as_quat(scalar_first=True)

@@ -208,7 +208,7 @@ def peanut(n: int = 48) -> list[tuple[float, float]]:
 
 
 def test_two_points_at_once_have_no_gap() -> None:
-    """A large circle over the hollow of a peanut: one point beside the middle, two in the middle."""
+    """Large circle over the hollow of a peanut: one point beside the middle, two in the middle."""
     contact = Placed(peanut(), circle(0.2))
     above = [contact.at(0.0, y)[0] for y in (0.3, 0.27)]
     assert np.isfinite(above).all()

@@ -43,7 +43,9 @@ def vector(W):
 
 
 class Effect:
-    """Generalized forces and power of the forces of a model: those with them minus those without."""
+    """Generalized forces and power of the forces of a model:
+    those with them minus those without.
+    """
 
     def __init__(self, model, forces, coordinates="joint"):
         bare = state(model, coordinates)
@@ -76,7 +78,9 @@ class Effect:
         return central(moved)
 
     def twist(self, frame, direction):
-        """Velocity of a frame's origin and angular velocity in world axes for given velocities s."""
+        """Velocity of a frame's origin and angular velocity in
+        world axes for given velocities s.
+        """
         self.state.motion()
         R = self.state.pose(frame)[0]
         rate = self.along(direction, lambda pose: pose(frame)[0])

@@ -50,7 +50,9 @@ def test_energy_never_grows_and_the_overlap_is_bounded(
 
 
 def test_restitution_is_reduced_where_it_would_add_energy() -> None:
-    """One impact that sticks, e_N = 1, e_T = 0: p = −(W M⁻¹ Wᵀ)⁻¹ (2 U_N⁻, U_T⁻) would add energy."""
+    """One impact that sticks, e_N = 1, e_T = 0: p = −(W M⁻¹
+    Wᵀ)⁻¹ (2 U_N⁻, U_T⁻) would add energy.
+    """
     angle, speed = 0.6, (-0.4, -1.0, 0.0)
     x, y = 0.5 * LENGTH * np.cos(angle), 0.5 * LENGTH * np.sin(angle)
     W, inverse, v = (
@@ -241,7 +243,9 @@ def double_impact(integrator: str) -> tuple[float, float]:
 
 @pytest.mark.parametrize("integrator", ["moreau-jean", "event-driven"])
 def test_poissons_law_lifts_the_end_that_rests(integrator: str) -> None:
-    """v/4 = e v/2 for e = ½, and the end that struck stays; Newton's law would leave both at rest."""
+    """v/4 = e v/2 for e = ½, and the end that struck stays;
+    Newton's law would leave both at rest.
+    """
     np.testing.assert_allclose(double_impact(integrator), [0.25, 0.0], atol=1e-4)
 
 

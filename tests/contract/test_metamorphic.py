@@ -149,7 +149,9 @@ def test_a_factor_of_a_row_changes_nothing(pair: Pair) -> None:
 
 @pytest.mark.parametrize("coordinates", ["joint", "absolute"])
 def test_slopes_of_a_surface_under_rattle(coordinates: str) -> None:
-    """On a plane z = m x a bead falls along it with g m/(1 + m²) per unit of x, whatever the slope."""
+    """On a plane z = m x a bead falls along it with g m/(1 +
+    m²) per unit of x, whatever the slope.
+    """
     for m in (0.3, 1.01, 3.0):
         options = {
             "formalism": "multiplier",

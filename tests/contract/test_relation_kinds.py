@@ -121,7 +121,9 @@ def test_every_registered_kind_is_here():
 
 
 def upright(normal: tuple[float, ...], axis: tuple[float, ...], rng: Random) -> Rotation:
-    """Rotation of the child in the parent that puts the axle at 60 to 120 degrees from the normal."""
+    """Rotation of the child in the parent that puts the axle
+    at 60 to 120 degrees from the normal.
+    """
     across = np.cross(normal, rng.normal(size=3))
     axle = across / np.linalg.norm(across) + rng.uniform(-0.5, 0.5) * np.array(normal)
     return Rotation.align_vectors([axle / np.linalg.norm(axle)], [axis])[0]

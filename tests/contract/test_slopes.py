@@ -19,7 +19,9 @@ from flexmbs.system.records import Equations, Evaluation
 
 
 def slopes_of(model):
-    """(K, D) of Newton's matrix, and by central differences of the residual, at the initial state."""
+    """(K, D) of Newton's matrix, and by central differences of
+    the residual, at the initial state.
+    """
     now = state(model)
     ns, nc, nz = (int(n) for n in now.system.layout[2:])
     zero, r, none = np.zeros(ns), np.zeros(ns), np.zeros(nc)

@@ -84,7 +84,9 @@ def close(model, kind, a, b, rng):
 
 
 def loops(name):
-    """Closed loops in random positions, the velocities as far from consistent as random ones are."""
+    """Closed loops in random positions, the velocities as far
+    from consistent as random ones are.
+    """
     rng = np.random.default_rng(sum(map(ord, name)))
     model = fm.Model(name, gravity=GRAVITY, frames={"post": some_frame(rng)})
     make = rigid if name.startswith("rigid") else flexible

@@ -119,7 +119,9 @@ def wrong_values(value: Any) -> list[Any]:
 
 
 def changed(table: dict[str, Any], path: Place, make: Any) -> dict[str, Any]:
-    """A copy of the table, in which ``make`` has changed the container of the last key of the path."""
+    """A copy of the table, in which ``make`` has changed the
+    container of the last key of the path.
+    """
     table = copy.deepcopy(table)
     inner = table
     for key in path[:-1]:

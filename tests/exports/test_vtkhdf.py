@@ -15,7 +15,9 @@ from flexmbs.player.solids import Solid
 
 
 def volume(points: np.ndarray, triangles: np.ndarray) -> float:
-    """By the divergence theorem; positive if the triangles are counter-clockwise seen from outside."""
+    """By the divergence theorem; positive if the triangles are
+    counter-clockwise seen from outside.
+    """
     a, b, c = (points[triangles[:, k]] for k in range(3))
     return float(np.einsum("ni,ni->", a, np.cross(b, c)) / 6.0)
 

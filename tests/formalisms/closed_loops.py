@@ -35,7 +35,9 @@ def slider_crank(speed: float = 8.0, angle: float = 0.5) -> fm.Model:
 
 
 def four_bar(angle: float = 0.7, speed: float = 6.0) -> fm.Model:
-    """Crank 0.3 m, rod 0.8 m, rocker 0.6 m, ground 0.7 m: the crank turns fully, the rocker swings."""
+    """Crank 0.3 m, rod 0.8 m, rocker 0.6 m, ground 0.7 m: the
+    crank turns fully, the rocker swings.
+    """
     model = fm.Model("four-bar", frames={"far": (0.7, 0, 0)})
     tip = 0.3 * np.array([math.cos(angle), math.sin(angle)])
     d = np.array([0.7, 0.0]) - tip

@@ -21,7 +21,9 @@ RIGHT = np.pi / 2
 
 @dataclass(frozen=True)
 class Loop:
-    """A linkage, its rank, the guess of a closed position, and whether its first joint turns fully."""
+    """A linkage, its rank, the guess of a closed position, and
+    whether its first joint turns fully.
+    """
 
     table: Table
     guess: tuple[float, ...]
@@ -107,7 +109,9 @@ def plane_symmetric() -> Table:
 
 
 def trihedral() -> Table:
-    """Bricard's linkage with Σ a² of odd links equal to that of even ones, all twists right angles."""
+    """Bricard's linkage with Σ a² of odd links equal to that of
+    even ones, all twists right angles.
+    """
     odd = (0.35, 0.2, float(np.sqrt(3 * 0.35**2 - 0.35**2 - 0.2**2)))
     return tuple(link for a in odd for link in ((a, RIGHT, 0.0), (0.35, 3 * RIGHT, 0.0)))
 

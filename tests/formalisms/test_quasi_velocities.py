@@ -139,7 +139,7 @@ def body_axes(q: np.ndarray, t: float) -> list[list[float]]:
 
 
 def test_quasi_velocities_that_are_singular_at_zero() -> None:
-    """A heavy top in ω of its own axes: rows that depend on each other at q = 0 only are no error."""
+    """Heavy top in ω of its own axes: rows that depend on each other at q = 0 only are no error."""
     top = fm.Model("top", gravity=(0, 0, -9.81))
     top.add(fm.RigidBody("top", mass=2.0, inertia=(0.25, 0.25, 0.04), com=(0, 0, 0.3)))
     angles = [fm.motions.Rotate(axis) for axis in "zxz"]

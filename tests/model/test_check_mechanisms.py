@@ -73,7 +73,7 @@ def test_carriers_that_only_translate_keep_angles(slides: bool) -> None:
 
 
 def test_rack_on_a_moving_table_needs_a_common_carrier() -> None:
-    """The displacement of the rack relative to a sliding table is not that relative to the pinion."""
+    """Displacement of the rack relative to a sliding table is not that relative to the pinion."""
     model = fm.Model("rack", gravity=(0, 0, 0))
     for name in ("table", "pinion", "rack"):
         model.add(fm.RigidBody(name, mass=1.0, inertia=(0.1,) * 3))

@@ -1,4 +1,6 @@
-"""Bodies whose data have no equations of motion are rejected by name, unless the user accepts them."""
+"""Bodies whose data have no equations of motion are rejected by
+name, unless the user accepts them.
+"""
 
 import dataclasses
 

@@ -1,4 +1,6 @@
-"""User-defined constraints against equivalent joints: accelerations and forces at states in motion."""
+"""User-defined constraints against equivalent joints:
+accelerations and forces at states in motion.
+"""
 
 from typing import Any
 

@@ -1,1 +1,3 @@
-"""This file puts the folder on the path, so that the tests of every folder find the helpers here."""
+"""This file puts the folder on the path, so that the tests of
+every folder find the helpers here.
+"""

@@ -1,4 +1,6 @@
-"""A reduced body and matrices of a small solid, and files of them in the formats of other programs."""
+"""A reduced body and matrices of a small solid, and files of
+them in the formats of other programs.
+"""
 
 import struct
 from pathlib import Path

@@ -271,7 +271,9 @@ POINTS = np.vstack([SHEET, BOOM, [HOLD]])
 
 
 def sheet_and_boom_nastran(scale=1000.0, extra="", bar="PBARL,8,1,,BAR\n,8.0,12.0"):
-    """Nastran deck in mm: shells, bars and their properties, RBE2 to the boom, RBE3 to the point."""
+    """Nastran deck in mm: shells, bars and their properties,
+    RBE2 to the boom, RBE3 to the point.
+    """
     lines = ["BEGIN BULK"]
     lines += [
         f"GRID,{n + 1},,{x * scale:.6g},{y * scale:.6g},{z * scale:.6g}"

@@ -1,4 +1,4 @@
-"""A box in scikit-fem: the elements, the mesh and the material that several tests assemble there."""
+"""Box in scikit-fem: the elements, the mesh and the material that several tests assemble there."""
 
 import meshio
 import numpy as np

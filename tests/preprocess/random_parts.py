@@ -217,5 +217,5 @@ def full_model(statics: InterfaceStatics, held: int | None) -> FullModel:
 
 
 def frame_of(seed: int, interfaces) -> str:
-    """A reference for `random_model`: mean axes for a plate, whose one node turns against no mass."""
+    """Reference for `random_model`: mean axes for a plate, whose one node turns against no mass."""
     return "mean axes" if KINDS[seed % len(KINDS)] == "plate" else next(iter(interfaces))

@@ -46,7 +46,9 @@ def start(
 
 
 def lower_pair(kind: Callable[..., fm.Revolute], place: Vector, rotation: object) -> fm.Model:
-    """Bar along x, its joint frame 2 m before the centre of mass, axes of bar and joint parallel."""
+    """Bar along x, its joint frame 2 m before the centre of
+    mass, axes of bar and joint parallel.
+    """
     model, ground, bar = start(
         "pair", place, rotation, inertia=LONG, frames={"joint": (-2.0, 0.0, 0.0)}
     )

@@ -21,7 +21,9 @@ def parts(text: str) -> dict[str, list[dict]]:
 
 
 def test_differences_are_those_of_closed_forms() -> None:
-    """Rods driven at 2 and at 2.5 rad/s: angles differ by 0.5 t, angular velocities by 0.5 rad/s."""
+    """Rods driven at 2 and at 2.5 rad/s: angles differ by 0.5
+    t, angular velocities by 0.5 rad/s.
+    """
     a = fm.simulate(driven_rod(2.0), t_end=0.4, step=0.01)
     b = fm.simulate(driven_rod(2.5), t_end=0.3, step=0.004)
     found, notes = differences(a, b)

@@ -1,4 +1,4 @@
-"""The report as a PDF document, read by another program; without the package typst, one clear line."""
+"""Report as a PDF document, read by another program; without the package typst, one clear line."""
 
 import itertools
 import json

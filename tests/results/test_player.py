@@ -92,7 +92,9 @@ def test_a_fit_shows_whole_spheres() -> None:
 
 
 def test_a_fit_shows_whole_boxes_of_inertia() -> None:
-    """A cube of 1 kg with an edge of 0.3 m, turned by 45°, between frames that are nearer together."""
+    """A cube of 1 kg with an edge of 0.3 m, turned by 45°,
+    between frames that are nearer together.
+    """
     model = fm.Model("cube")
     cube = model.add(fm.RigidBody("cube", mass=1.0, inertia=(0.015,) * 3))
     arm = model.add(

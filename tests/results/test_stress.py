@@ -67,7 +67,9 @@ def stressed_beam(
 
 
 def mechanism(data: fm.FlexibleBodyData) -> fm.Model:
-    """Beam on a hinge that carries a second one, with a force, a spring and a bushing at its tip."""
+    """Beam on a hinge that carries a second one, with a force,
+    a spring and a bushing at its tip.
+    """
     model = fm.Model("two beams", gravity=(0.0, 1.0, -9.81), frames={"wall": (2.0, 0.1, 0.5)})
     beam, other = (
         model.add(fm.FlexibleBody("beam", data=data, qf_dot0=(0.3,))),

@@ -128,7 +128,9 @@ def _turning(body: object, place: tuple[float, float, float]) -> np.ndarray:
 
 
 def test_turns_of_a_cut_joint_between_outputs() -> None:
-    """A wheel rotates by more than half a turn between outputs; its angle still includes the turns."""
+    """A wheel rotates by more than half a turn between outputs;
+    its angle still includes the turns.
+    """
     model = fm.Model("wheel", gravity=(0, 0, 0))
     wheel = model.add(fm.RigidBody("wheel", mass=1.0, inertia=(0.1, 0.1, 0.2)))
     model.add(fm.Revolute("axle", model.ground, wheel, axis="z", v0=50.0))

@@ -140,7 +140,9 @@ def test_tree_with_a_screw_and_a_child_that_is_the_parent() -> None:
 
 
 def test_transforms_of_a_joint_declared_from_its_child() -> None:
-    """Each body in the frame of its supporting body, whichever of them is the parent of the joint."""
+    """Each body in the frame of its supporting body, whichever
+    of them is the parent of the joint.
+    """
     model = fm.Model("tree")
     trunk = model.add(
         fm.RigidBody("trunk", mass=1.0, inertia=(1.0, 1.0, 1.0), frames={"top": (0.0, 0.0, 2.0)})

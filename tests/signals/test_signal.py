@@ -33,7 +33,9 @@ def test_amplitudes_and_phases_of_tones(window: str) -> None:
 
 @pytest.mark.parametrize("window", ["boxcar", "hann", "flattop"])
 def test_a_mean_is_on_the_line_0_alone(window: str) -> None:
-    """A window spreads a large mean over the lines beside, where it looked like a slow oscillation."""
+    """A window spreads a large mean over the lines beside,
+    where it looked like a slow oscillation.
+    """
     found = fm.Signal(T, np.full(len(T), 5.0)).fft(window)
     np.testing.assert_allclose(
         found.amplitude, np.append(5.0, np.zeros(len(found.f) - 1)), atol=1e-12

@@ -1,4 +1,4 @@
-"""A beam whose part is reduced, in a module that processes import, with a mark for each reduction."""
+"""Beam whose part is reduced, in a module that processes import, with a mark for each reduction."""
 
 import os
 import pathlib

@@ -8,7 +8,9 @@ A, B = 7.0, 0.1  # of the function of Ishigami
 
 
 def thrown() -> fm.Model:
-    """A point mass from rest in a uniform field: after 1 s its velocity is the field, to round-off."""
+    """A point mass from rest in a uniform field: after 1 s its
+    velocity is the field, to round-off.
+    """
     model = fm.Model("thrown", gravity=(0, 0, -10.0), run=fm.Run(t_end=1.0, step=0.25))
     model.add(fm.PointMass("stone", mass=2.0))
     return model

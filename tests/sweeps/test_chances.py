@@ -131,7 +131,9 @@ def test_distributions() -> None:
 
 @pytest.mark.parametrize("p, error", [(0.3, 0.2), (0.01, 0.1)])
 def test_the_estimate_has_the_wanted_error(p: float, error: float) -> None:
-    """Of 2000 trials: no bias, the wanted deviation, true probabilities in 95 % of the intervals."""
+    """Of 2000 trials: no bias, the wanted deviation, true
+    probabilities in 95 % of the intervals.
+    """
     rng, wanted = np.random.default_rng(0), 2 + math.ceil(1.0 / error**2)
     trials = []
     for _ in range(2000):
@@ -222,7 +224,9 @@ def test_a_first_case_that_is_not_possible_counts_as_failed(seed: int) -> None:
 
 
 def test_rounds_run_no_case_again(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each round begins with the cases of the one before; another call with the folder runs none."""
+    """Each round begins with the cases of the one before;
+    another call with the folder runs none.
+    """
     sizes: list[int] = []
 
     def counted(*arguments: Any, **options: Any) -> fm.SweepResult:

@@ -87,7 +87,9 @@ def test_threads_wait_for_the_one_that_reduces(marks: pathlib.Path, tmp_path: pa
 
 
 def test_a_body_is_known_before_others_may_go_on() -> None:
-    """Threads that wait go on at once when they may, here as the lock of the first one is released."""
+    """Threads that wait go on at once when they may, here as
+    the lock of the first one is released.
+    """
     bodies, made, released = BodiesInMemory(), [], []
 
     class Slow:

@@ -1,4 +1,6 @@
-"""Invariance: coordinates, step control, reference condition; what stabilization does to the drift."""
+"""Invariance: coordinates, step control, reference condition;
+what stabilization does to the drift.
+"""
 
 import numpy as np
 import pytest

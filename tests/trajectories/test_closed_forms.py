@@ -1,4 +1,6 @@
-"""Motions and forces with closed forms: controllers, drives, static deflection, damped vibration."""
+"""Motions and forces with closed forms: controllers, drives,
+static deflection, damped vibration.
+"""
 
 import numpy as np
 import pytest

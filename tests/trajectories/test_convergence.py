@@ -65,7 +65,9 @@ def test_dormand_prince_converges_with_order_five():
 
 
 def momenta(solution, model):
-    """Linear and angular momentum of a free rod about the world origin, by Gauss points along it."""
+    """Linear and angular momentum of a free rod about the
+    world origin, by Gauss points along it.
+    """
     points, weights = np.polynomial.legendre.leggauss(6)
     x = 0.5 * (1 + points)
     shapes = np.array(

@@ -242,7 +242,9 @@ def test_files_keep_it(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("cuts", ["full", "averaged", "rigid"])
 def test_pieces_of_other_damping_do_not_fit(cuts: str) -> None:
-    """Rows of as many modes, of other ratios; and some of the pieces only, whose modes are others."""
+    """Rows of as many modes, of other ratios; and some of the
+    pieces only, whose modes are others.
+    """
     body, other = (strip(3, damping=ratio, cuts=cuts) for ratio in (0.02, 0.3))
     assert len({len(piece.damping_rows) for each in (body, other) for piece in each.pieces}) == 1
     with pytest.raises(

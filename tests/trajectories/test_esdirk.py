@@ -267,7 +267,9 @@ def test_a_nearly_massless_body_that_carries_a_heavy_one(
 
 
 def flat_bars() -> fm.Model:
-    """Two four-bars in a row on parallel hinges, which fall through positions where all lie flat."""
+    """Two four-bars in a row on parallel hinges, which fall
+    through positions where all lie flat.
+    """
     places = {f"at{i}": (float(i), 0.0, 0.0) for i in range(3)}
     model = fm.Model("flat", gravity=(0, -9.81, 0), frames=places)
     shape = {

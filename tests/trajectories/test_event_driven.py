@@ -241,7 +241,7 @@ def test_no_length_of_the_run_lets_bodies_pass_each_other(seed):
 
 
 def test_corner_through_a_short_edge():
-    """A corner that crosses the line of an edge of 0.1 m within a part of a step rebounds from it."""
+    """Corner that crosses the line of an edge of 0.1 m within a part of a step rebounds from it."""
     model = fm.Model("edge", gravity=(0, 0, 0))
     model.add(fm.RigidBody("corner", mass=1.0, inertia=(1, 1, 1)))
     slides = (Slide("x"), Slide("y"))

@@ -69,7 +69,9 @@ def test_every_integrator_is_tested():
 
 @named
 def test_a_falling_mass_stops_at_the_floor(method, fall, swing):
-    """t = √(2h/g) by a joint, a frame and a compiled function; the last output is the state there."""
+    """t = √(2h/g) by a joint, a frame and a compiled function;
+    the last output is the state there.
+    """
     functions = {
         "joint": fm.Event("floor", joint="guide", direction=-1, terminal=True),
         "frame": fm.Event("floor", frame="ball", axis="z", terminal=True),

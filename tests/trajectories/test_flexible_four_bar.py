@@ -1,4 +1,4 @@
-"""A four-bar with two flexible links, under every formalism, against SciPy on the dense equations."""
+"""Four-bar with two flexible links, under every formalism, against SciPy on the dense equations."""
 
 import functools
 

@@ -1,4 +1,6 @@
-"""Contacts with the law of Hertz, Hunt and Crossley: impacts, rest and rolling with closed forms."""
+"""Contacts with the law of Hertz, Hunt and Crossley: impacts,
+rest and rolling with closed forms.
+"""
 
 import math
 
@@ -140,7 +142,9 @@ def test_the_rigid_limit_is_moreaus():
 
 @pytest.mark.parametrize("coordinates", ["joint", "absolute"])
 def test_stop_of_a_joint(coordinates):
-    """A carriage rebounds from the stop of its rail with e v, in the tree and as a cut joint alike."""
+    """A carriage rebounds from the stop of its rail with e v,
+    in the tree and as a cut joint alike.
+    """
     model = fm.Model("rail", gravity=(0, 0, 0))
     body = model.add(fm.RigidBody("carriage", mass=MASS, inertia=(1e-3, 1e-3, 1e-3)))
     model.add(fm.Prismatic("rail", model.ground, body, axis="x", q0=0.09, v0=SPEED))

@@ -1,4 +1,6 @@
-"""Regression tests of wrong results: omitted forces, turns of angles by rejected steps or outputs."""
+"""Regression tests of wrong results: omitted forces, turns of
+angles by rejected steps or outputs.
+"""
 
 import numpy as np
 import pytest

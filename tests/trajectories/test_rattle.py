@@ -30,7 +30,9 @@ def free_top() -> fm.Model:
 
 
 def bars(q=(0.3, 0.8, -0.5), v=(0.0, 0.0, 0.0)) -> fm.Model:
-    """Two bars on a revolute and a universal joint: the mass matrix depends on the configuration."""
+    """Two bars on a revolute and a universal joint: the mass
+    matrix depends on the configuration.
+    """
     model = fm.Model("bars")
     upper = model.add(fm.RigidBody("upper", frames={"end": (0, 0, -1)}, **BAR))
     lower = model.add(fm.RigidBody("lower", mass=2.0, inertia=(0.1, 0.3, 0.25), com=(0.2, 0, -0.3)))

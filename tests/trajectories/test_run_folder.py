@@ -368,7 +368,9 @@ def test_drafts_of_a_killed_process_are_no_other_files(
 
 @pytest.mark.parametrize("seed", drawn(3, 40))
 def test_a_flipped_bit_is_no_torn_end(seed: int, tmp_path: pathlib.Path) -> None:
-    """Frames behind a damaged one were cut off by the next writer; only the last frame may be torn."""
+    """Frames behind a damaged one were cut off by the next
+    writer; only the last frame may be torn.
+    """
     rng, path = np.random.default_rng(seed), tmp_path / "log"
     contents = [rng.bytes(int(n)) for n in rng.integers(0, 3000, size=8)]
     data = b"".join(map(frame_bytes, contents))

@@ -84,7 +84,9 @@ def test_wrong_laws_are_refused() -> None:
 
 
 def rod(*, rate: float, friction: float = 2.0, angle: float = 0.25) -> fm.Model:
-    """Painlevé's rod of 1 kg and 2 m, ``angle`` from the upright, whose lower end slides at 3 m/s."""
+    """Painlevé's rod of 1 kg and 2 m, ``angle`` from the
+    upright, whose lower end slides at 3 m/s.
+    """
     model = fm.Model("rod", gravity=(0, -9.81, 0))
     s, c = math.sin(angle), math.cos(angle)
     body = model.add(

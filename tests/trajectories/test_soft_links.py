@@ -41,7 +41,9 @@ def load(model: fm.Model, name: str, place: fm.FrameRef, rng: np.random.Generato
 
 
 def tree(seed: int, link: fm.FlexibleBodyData) -> fm.Model:
-    """Two to four links, each on the ground or on the tip of another one, with a load at every tip."""
+    """Two to four links, each on the ground or on the tip of
+    another one, with a load at every tip.
+    """
     rng = np.random.default_rng(seed)
     model = fm.Model("soft tree", gravity=(0.0, 0.0, -9.81))
     places = [model.ground]

@@ -360,7 +360,7 @@ def test_states_of_other_models_are_refused() -> None:
     "change", [{"step": 5e-4}, {"t_end": 2 * T}, {"rho_inf": 0.5}, {"step": None, "rtol": 1e-5}]
 )
 def test_states_of_other_options_are_refused(change: dict[str, Any]) -> None:
-    """A state holds the steps and the end of its run: they were taken in place of those asked for."""
+    """State holds the steps and the end of its run: they were taken in place of those asked for."""
     given = {"t_end": T, "step": 1e-3, "integrator": "generalized-alpha"}
     one, other = (fm.Stepper(bar(), **options) for options in (given, given | change))
     one.step()

@@ -95,7 +95,9 @@ def test_creep_of_rolling_on_a_slope_is_stated() -> None:
 
 
 def test_slopes_of_friction_at_rest() -> None:
-    """μ N/v_r of the slip and ρ N/ω_r of both moments in `linearize`, also where they are narrow."""
+    """μ N/v_r of the slip and ρ N/ω_r of both moments in
+    `linearize`, also where they are narrow.
+    """
     friction, rolling, torsional, slip, turn = 0.5, 2e-3, 3e-3, 1e-4, 2e-3
     given = {"friction": friction, "rolling_friction": rolling, "torsional_friction": torsional}
     A = fm.linearize(ball({"slip_velocity": slip, "turn_velocity": turn}, **given)).A[4:, 4:]

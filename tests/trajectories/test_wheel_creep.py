@@ -313,7 +313,9 @@ def test_small_motions_of_a_wheelset() -> None:
 
 
 def test_a_wheel_that_turns_with_its_axes_is_not_steady() -> None:
-    """Matrices in axes that turn about the axle are those of an instant; what is printed says so."""
+    """Matrices in axes that turn about the axle are those of
+    an instant; what is printed says so.
+    """
     model = fm.Model("wheel", gravity=(0, 0, -G))
     model.add(fm.RigidBody("wheel", mass=10.0, inertia=(0.3, 0.5, 0.3)))
     model.add(

@@ -157,7 +157,9 @@ def _is_whole(path: Path) -> bool:
 
 
 def _description(whole: bytes, path: Path) -> tuple[float, list[str], list[str]]:
-    """Period (s), names of inputs and of outputs in a file. Raises `InputError` for a damaged one."""
+    """Period (s), names of inputs and of outputs in a file.
+    Raises `InputError` for a damaged one.
+    """
     try:
         _, n_inputs, n_outputs, period, *_ = HEADER.unpack_from(whole)
         names = json.loads(whole[BODY + 8 * 2 * (1 + n_outputs + n_inputs) :])

@@ -217,7 +217,9 @@ class _Search:
         return None, NEWTON_STEPS
 
     def _relaxed(self) -> State:
-        """Bounded descent steps, then Newton's method: converges to a stable equilibrium or fails."""
+        """Bounded descent steps, then Newton's method:
+        converges to a stable equilibrium or fails.
+        """
         state, reach, nothing = self.start, REACH, np.zeros(len(self.start.s))
         last: np.ndarray | None = None
         for _ in range(RELAXATIONS):

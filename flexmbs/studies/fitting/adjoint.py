@@ -127,7 +127,9 @@ def _slope(
     direction: FloatArray,
     size: float,
 ) -> FloatArray:
-    """Slopes (outputs, n) of the channels along a direction (n, ·) of one field of the trajectory."""
+    """Slopes (outputs, n) of the channels along a direction
+    (n, ·) of one field of the trajectory.
+    """
     values = [
         np.array(
             observed(outputs, beside(solution, tangent.base.compiled, {name: c * size * direction}))

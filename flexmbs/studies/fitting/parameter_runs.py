@@ -149,7 +149,7 @@ class Runs:
         return dataclasses.replace(self, evaluate=evaluate)
 
     def with_outputs(self, step: float) -> "Runs":
-        """The same runs with outputs at least so often, but not more than `MOST_OUTPUTS` of them."""
+        """Same runs with outputs at least so often, but not more than `MOST_OUTPUTS` of them."""
         end = float(asked(self.model(self.base), self.options)["t_end"])
         step = min(max(step, end / MOST_OUTPUTS), end / LEAST_OUTPUTS)
         return dataclasses.replace(self, options=self.options | {"output_step": step, "t_end": end})

@@ -183,7 +183,9 @@ def _chosen(here: State, known: Terms, axes: SteadyAxes, independent: Sequence[s
 def _small(
     here: State, known: Terms, slopes: Tangents, chosen: Chosen, driven: Sequence[int]
 ) -> Small:
-    """Small motions at a state in the chosen coordinates; drives' changes on the rows ``driven``."""
+    """Small motions at a state in the chosen coordinates;
+    drives' changes on the rows ``driven``.
+    """
     ns, S = len(here.s), chosen.axes.map(here.q, here.s)
     E, turning, W = S[:ns, :ns], S[ns:, :ns], slopes.q.gs.velocity.T
     holonomic = holonomic_rows(here.compiled)

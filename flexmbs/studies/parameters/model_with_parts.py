@@ -112,7 +112,9 @@ class ReducedBodies(abc.ABC):
 
     @abc.abstractmethod
     def place(self, part: BodySource) -> Place:
-        """File or data of the body of a part. Raises `InputError`, `SolverError`, `MachineError`."""
+        """File or data of the body of a part. Raises
+        `InputError`, `SolverError`, `MachineError`.
+        """
 
 
 class BodiesAsTheyAre(ReducedBodies):

@@ -173,7 +173,9 @@ def values_at(parts: list[Piece], times: FloatArray) -> FloatArray:
 
 
 def read_outputs(given: Any, key: str = "outputs") -> list[Output]:
-    """Outputs from one text or function, a list of them, or a dict with names. Raises `InputError`."""
+    """Outputs from one text or function, a list of them, or a
+    dict with names. Raises `InputError`.
+    """
     if isinstance(given, str) or callable(given):
         given = [given]
     if isinstance(given, Mapping):

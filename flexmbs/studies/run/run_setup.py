@@ -199,7 +199,7 @@ def _starting_state(
 
 
 def _warn_of_time(model: Model, t: float) -> None:
-    """A warning if a start at another time is combined with laws of time: the run begins at t = 0."""
+    """Warning if a start at another time is combined with laws of time: the run begins at t = 0."""
     found = (".".join(path[:2]) for path, part in model_values(model) if _depends_on_time(part))
     if t != 0.0 and (items := dict.fromkeys(found)):
         names = ", ".join(items)

@@ -207,7 +207,9 @@ def compile_backwards(formalism: str, integrator: str, *more: Entry) -> None:
 
 
 def warm_up_demo() -> None:
-    """Compile the kernels of the demo in this process: shared parts of kernels are compiled once."""
+    """Compile the kernels of the demo in this process: shared
+    parts of kernels are compiled once.
+    """
     for kernel, records in kernels(*DEMO):
         kernel.compile_ahead(*records)
 

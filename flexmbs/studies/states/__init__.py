@@ -1,1 +1,1 @@
-"""A model at one state: tangents, Jacobians and linearized laws; sequences of states as solutions."""
+"""Model at one state: tangents, Jacobians and linearized laws; sequences of states as solutions."""

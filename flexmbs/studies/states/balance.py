@@ -327,12 +327,12 @@ class Scales(NamedTuple):
     rows: np.ndarray
 
     def of(self, rows: np.ndarray) -> "Scales":
-        """Those of some rows."""
+        """Sizes of some rows."""
         return Scales(self.displacements, self.rows[rows])
 
 
 def scales(here: State) -> Scales:
-    """Those of the constraints at a state."""
+    """Sizes of the equations of a state."""
     compiled, work = here.compiled, here.work()
     G = terms(compiled.system, work, here.t, here.q, here.s, here.z).G
     return Scales(displacement_sizes(compiled), own_sizes(compiled, work, len(G)))

@@ -25,7 +25,7 @@ UNSETTLED, VANISHING = 1e-3, 1e-4
 
 
 class Slope(NamedTuple):
-    """The slopes of some functions along a direction, and which of these have a corner or a jump."""
+    """Slopes of some functions along a direction, and which of these have a corner or a jump."""
 
     value: np.ndarray  # (m,)
     corner: np.ndarray  # (m,) bool

@@ -67,7 +67,9 @@ class SobolIndices:
     result: SweepResult = field(repr=False)
 
     def rows(self) -> list[tuple[str, str, float, float, float, float]]:
-        """(output, parameter, first-order index, its error, total index, its error) of every pair."""
+        """(output, parameter, first-order index, its error,
+        total index, its error) of every pair.
+        """
         arrays = (self.first, self.first_error, self.total, self.total_error)
         return [
             (y, p, *(float(array[i, k]) for array in arrays))  # type: ignore[misc]

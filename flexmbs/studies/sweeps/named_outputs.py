@@ -1,4 +1,6 @@
-"""Outputs of a sweep by their names; `flexmbs.studies.parameters.outputs` reads and evaluates each."""
+"""Outputs of a sweep by their names;
+`flexmbs.studies.parameters.outputs` reads and evaluates each.
+"""
 
 from collections.abc import Mapping
 

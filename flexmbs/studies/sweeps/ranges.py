@@ -197,7 +197,7 @@ def _normal(u: float) -> float:
 
 
 def read_spread(table: Mapping[str, Any]) -> Spread:
-    """The range or distribution of a table in a file, recognized by its keys. Raises `NestedError`."""
+    """Range or distribution of a table in a file, recognized by its keys. Raises `NestedError`."""
     kind: type[Spread] = Normal if "mean" in table else LogNormal if "median" in table else Range
     found: Spread = kind.read(table)
     return found

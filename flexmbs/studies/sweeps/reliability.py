@@ -248,7 +248,9 @@ def _next(n: int, failed: int, wanted: int) -> int:
 
 
 def failures(result: SweepResult, limits: Mapping[str, Limits]) -> np.ndarray:
-    """(number of limited outputs, cases): whether a limit is not kept, or the case has no outputs."""
+    """(number of limited outputs, cases): whether a limit is
+    not kept, or the case has no outputs.
+    """
     nothing = np.full(len(result), math.nan)
     values = {name: result.outputs.get(name, nothing) for name in limits}
     return np.array(

@@ -89,7 +89,9 @@ class Schedule:
         self.workers.close()
 
     def _look(self) -> None:
-        """Nothing was done for a while: whether anybody is there who does. Raises `MachineError`."""
+        """Nothing was done for a while: whether anybody is
+        there who does. Raises `MachineError`.
+        """
         if self.workers.ended():
             raise MachineError(LOST)
         self.lonely = self.lonely + 1 if self.workers.empty() else 0

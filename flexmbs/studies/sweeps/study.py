@@ -22,7 +22,9 @@ Texts = tuple[tuple[str, str], ...]  # those among the values of a case, by para
 
 
 class Case(NamedTuple):
-    """Values by parameter, and the digest by which a case is known: of them and of what they name."""
+    """Values by parameter, and the digest by which a case is
+    known: of them and of what they name.
+    """
 
     inputs: dict[str, Any]
     digest: str
@@ -86,7 +88,7 @@ class Study:
 def case_of(
     names: Sequence[str], values: Sequence[Any], content: Callable[[Texts], dict[str, str]]
 ) -> Case:
-    """The case of these values; ``content``: that of what texts among them name, `Study.content`."""
+    """Case of these values; ``content``: that of what texts among them name, `Study.content`."""
     inputs = dict(zip(names, values))
     texts = tuple((name, value) for name, value in inputs.items() if isinstance(value, str))
     text = known_by(inputs) + (json.dumps(content(texts), sort_keys=True) if texts else "")

@@ -76,7 +76,9 @@ def _k(state: State, system: System, loads: Loads | None = None) -> np.ndarray:
 
 
 def _modal_forces(state: State) -> tuple[np.ndarray, np.ndarray]:
-    """−K_ff q_f and −D_ff q̇_f of all bodies, in s, with the damping of all pieces of divided ones."""
+    """−K_ff q_f and −D_ff q̇_f of all bodies, in s, with the
+    damping of all pieces of divided ones.
+    """
     tree, bodies = state.compiled.system.tree, state.compiled.system.bodies
     Q_k, Q_d = np.zeros((2, len(state.s)))
     for i, n in enumerate(tree.nf):

@@ -196,7 +196,7 @@ class _Path:
         return None
 
     def _rates(self, state: State, known: Terms, G: np.ndarray, length: np.ndarray) -> State:
-        """The state with the velocities and accelerations that its rows G of unit length require."""
+        """State with the velocities and accelerations that its rows G of unit length require."""
         s, sd = np.zeros(len(state.s)), np.zeros(len(state.s))
         s[self.columns] = -np.linalg.lstsq(G, known.gd / length, rcond=1e-10)[0]
         left = float(np.abs(G @ s[self.columns] + known.gd / length).max(initial=0.0))

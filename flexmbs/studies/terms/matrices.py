@@ -190,7 +190,9 @@ class Matrices:
 
     @cached_property
     def M_qq(self) -> np.ndarray:
-        """(ns, ns) block of [[M, Gᵀ], [G, 0]]⁻¹: ṡ = M_qq k + M_qλ γ; N (NᵀMN)⁻¹ Nᵀ with G N = 0."""
+        """(ns, ns) block of [[M, Gᵀ], [G, 0]]⁻¹: ṡ = M_qq k +
+        M_qλ γ; N (NᵀMN)⁻¹ Nᵀ with G N = 0.
+        """
         N, _ = free_directions(self.M, self.G, scales(self.state))
         return np.asarray(N @ N.T)
 

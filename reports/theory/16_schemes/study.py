@@ -20,7 +20,9 @@ SCHEMES = {
 
 
 def slider_crank() -> fm.Model:
-    """Crank 0.3 m at 6 rad/s, flexible connecting rod 1 m, slider along x, in the plane of x and y."""
+    """Crank 0.3 m at 6 rad/s, flexible connecting rod 1 m,
+    slider along x, in the plane of x and y.
+    """
     model = fm.Model("slider-crank", gravity=(0, -9.81, 0))
     crank = model.add(rod("crank", 0.3))
     link = model.add(fm.FlexibleBody("link", data=Beam().data("link", 1e-3)))

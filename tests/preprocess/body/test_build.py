@@ -26,7 +26,9 @@ FACES = {"base": Rigid("x0"), "tip": Rigid("x1")}
 
 @pytest.fixture(scope="module")
 def arm() -> FlexibleBodyData:
-    """Steel beam 1 m x 40 mm x 40 mm, 24 x 2 x 2 triquadratic hexahedra, 3675 degrees of freedom."""
+    """Steel beam 1 m x 40 mm x 40 mm, 24 x 2 x 2 triquadratic
+    hexahedra, 3675 degrees of freedom.
+    """
     mesh = box_mesh((1.0, 0.04, 0.04), (24, 2, 2), "hex27", origin=(0, -0.02, -0.02))
     return reduce(
         mesh,

@@ -46,7 +46,9 @@ def spinning(body, speed, axis=2):
 
 
 def euler_beam(length, n, EI, mass, tension):
-    """K with the stiffness of a tension by place, and M, of clamped beams with w and w′ at n nodes."""
+    """K with the stiffness of a tension by place, and M, of
+    clamped beams with w and w′ at n nodes.
+    """
     h = length / n
     K, M = np.zeros((2, 2 * n + 2, 2 * n + 2))
     bend = np.array([[12, 6 * h, -12, 6 * h], [6 * h, 4 * h**2, -6 * h, 2 * h**2],
@@ -102,7 +104,9 @@ def test_a_mass_beyond_the_tip_of_a_spinning_beam():
 
 
 def test_a_body_off_its_node_is_one_on_a_rigid_arm():
-    """Frequencies under spin of a CONM2 with an offset, and of one on the centre of a rigid spider."""
+    """Frequencies under spin of a CONM2 with an offset, and of
+    one on the centre of a rigid spider.
+    """
     section, place = pp.RectangularSection(0.03, 0.012, orientation=(0, 0, 1)), (0.5, 0.04, -0.03)
     given = {"position": place, "inertia": (1e-3, 2e-3, 2.5e-3)}
     found = []
@@ -212,7 +216,7 @@ def test_a_deep_beam_under_a_force_beside_its_middle():
 
 
 def test_a_force_at_the_node_of_an_offset_section():
-    """The line of nodes beside a column: as on rigid spiders to the same points, for sheets, too."""
+    """Line of nodes beside a column: as on rigid spiders to the same points, for sheets, too."""
     L, b, h, offset, n = 1.0, 0.04, 0.01, 0.05, 12
     ends = {"root": pp.Rigid("root"), "tip": pp.Rigid("tip")}
     options = {

@@ -41,7 +41,7 @@ TUBE = [*OPEN, (0.075, HEIGHT), (0.05, HEIGHT), (0.025, HEIGHT)]
 
 
 def channel_of_solids() -> pp.Mesh:
-    """The hexahedra of a box, mapped to a grid with thin outer cells, that lie in the three walls."""
+    """Hexahedra of a box, mapped to a grid with thin outer cells, that lie in the three walls."""
     y, z = np.array([0, WALL, 0.03, 0.07, WIDTH - WALL, WIDTH]), np.array([0, WALL, 0.03, HEIGHT])
     box = pp.box_mesh((LENGTH, 1.0, 1.0), (12, len(y) - 1, len(z) - 1), "hex20")
     x = box.nodes.copy()
@@ -140,7 +140,9 @@ def test_full_cuts_leave_the_part_as_it_is(part: str) -> None:
 
 
 def test_averaged_cuts_of_an_open_section_are_far_too_soft_and_say_so() -> None:
-    """A channel in torsion: its flanges bend, and the warping of one piece does not reach the next."""
+    """A channel in torsion: its flanges bend, and the warping
+    of one piece does not reach the next.
+    """
     with pytest.warns(
         pp.PreprocessWarning,
         match=r"softer than the whole part, static tip moment x by 0\.\d+: averaged",
@@ -351,7 +353,7 @@ def test_other_modal_coordinates_keep_the_local_displacements() -> None:
 
 
 def columns(seed: int) -> pp.Mesh:
-    """A box of hexahedra in two element sets, each column of cells along x cut at a random place."""
+    """Box of hexahedra in two element sets, each column of cells along x cut at a random place."""
     ends = np.random.default_rng(seed).integers(2, 5, size=(3, 3))
     box = pp.box_mesh((0.6, 0.3, 0.3), (6, 3, 3), "hex8")
     (block,) = box.blocks.values()

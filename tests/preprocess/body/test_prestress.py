@@ -56,7 +56,9 @@ def test_initial_stress_stiffness_is_that_of_scikit_fem(name):
 
 
 def clamped_free(k, x):
-    """Bending mode k of a cantilever of length 1 with unit tip deflection: values and slopes at x."""
+    """Bending mode k of a cantilever of length 1 with unit tip
+    deflection: values and slopes at x.
+    """
     c = brentq(
         lambda c: np.cos(c) * np.cosh(c) + 1.0, (k - 0.5) * np.pi - 0.4, (k - 0.5) * np.pi + 0.4
     )
@@ -168,7 +170,9 @@ def frequencies_under_tension(force):
 
 @pytest.mark.parametrize("part", [0.8, -0.5])
 def test_frequencies_of_a_beam_under_an_axial_load(part):
-    """Tension and compression by a part of the buckling load; above that load the part is rejected."""
+    """Tension and compression by a part of the buckling load;
+    above that load the part is rejected.
+    """
     mesh = box_mesh((L, H, 1.5 * H), (40, 1, 1), "hex8", origin=(0.0, -H / 2, -0.75 * H))
     fe = assemble(mesh, Isotropic(E=2.1e11, nu=0.0, rho=RHO))
     ends = {"hub": Rigid("x0"), "tip": Rigid("x1")}

@@ -1,4 +1,6 @@
-"""Bodies of random parts, beams with offsets and released ends among them, under every formalism."""
+"""Bodies of random parts, beams with offsets and released ends
+among them, under every formalism.
+"""
 
 import numpy as np
 import pytest

@@ -290,7 +290,9 @@ def test_unknown_reference_is_named(bar: FEModel) -> None:
 
 @pytest.mark.parametrize("kinds", KINDS)
 def test_frames_move_with_the_nodes(bar: FEModel, kinds: tuple) -> None:
-    """Rigid: nodes = φ + ψ × arm exactly; averaged: φ, ψ are the least-squares motion of the nodes."""
+    """Rigid: nodes = φ + ψ × arm exactly; averaged: φ, ψ are
+    the least-squares motion of the nodes.
+    """
     body = reduced(bar, kinds, "mean axes")
     assert body.surface is not None
     for name, frame in body.frames.items():

@@ -142,7 +142,9 @@ def test_friswell_example_5_9_1():
 
 @pytest.mark.parametrize("reference", ["left", "mean axes"])
 def test_a_square_shaft_at_high_speed(reference):
-    """Whirl at 2000 rad/s, whatever carries the body frame: the tilt of sections makes 2 % of it."""
+    """Whirl at 2000 rad/s, whatever carries the body frame:
+    the tilt of sections makes 2 % of it.
+    """
     section = pp.RectangularSection(D, D, orientation=(0, 1, 0))
     whirl = inertial_frame(section, 2000.0, 12, {})
     assert (

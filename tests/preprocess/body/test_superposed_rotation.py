@@ -127,7 +127,9 @@ def sheet(kind, offset=0.0, **options):
 @pytest.mark.parametrize("kind", ["quad4", "tri3", "quad8", "tri6"])
 @pytest.mark.filterwarnings("ignore")
 def test_curved_shells(kind, offset):
-    """With a body off a corner; for a force at the corner too, offset from the middle of the shell."""
+    """With a body off a corner; for a force at the corner too,
+    offset from the middle of the shell.
+    """
     fe = sheet(kind, offset)
     place = fe.nodes[fe.node_sets["corner"][0]] + [0.05, 0.02, -0.1]
     fe = pp.attach(fe, [pp.PointMass("corner", 3.0, position=place, inertia=(0.01, 0.02, 0.015))])
@@ -165,7 +167,9 @@ ENDS = {"root": pp.Rigid("root"), "tip": pp.Rigid("tip", position=(1.0, 0.45, 0.
 
 @pytest.mark.parametrize("name", SECTIONS)
 def test_two_node_beams(name):
-    """Exact for rigid φ; for elastic φ the error falls as the square of the length of the elements."""
+    """Exact for rigid φ; for elastic φ the error falls as the
+    square of the length of the elements.
+    """
     coarse, fine = (errors(bow(SECTIONS[name], n=n), ENDS) for n in (4, 8))
     assert coarse[0].max() < 1e-7
     assert fine[1].max() < 0.06
@@ -178,7 +182,7 @@ def test_three_node_beams(name):
 
 
 def test_spiders_that_follow_each_other():
-    """A rigid spider on the centre of another, with a body on the last and an interface beside it."""
+    """Rigid spider on the centre of another, with a body on the last and an interface beside it."""
     box = pp.box_mesh((0.4, 0.05, 0.04), (3, 1, 1), "hex20")
     n = len(box.nodes)
     nodes = np.vstack([box.nodes, [(0.45, 0.02, 0.03), (0.5, -0.1, 0.05)]])

@@ -99,7 +99,7 @@ SHELL = """
 
 
 def solid(folder: Path, more: str) -> Path:
-    """A bar of hexahedra, with another edge length in each direction: no two frequencies coincide."""
+    """Bar of hexahedra, with another edge length in each direction: no two frequencies coincide."""
     mesh = pp.box_mesh((0.3, 0.03, 0.02), (10, 3, 2), "hex8")
     meshio.write(
         folder / "part.vtu",

@@ -58,7 +58,9 @@ def distorted(name, *, curved=False):
 
 
 def straightened(mesh, x):
-    """Every node of each element placed where the element's corners, interpolated linearly, put it."""
+    """Every node of each element placed where the element's
+    corners, interpolated linearly, put it.
+    """
     (name, block), *_ = mesh.blocks.items()
     element = ELEMENTS[name]
     linear = ELEMENTS[{4: "tet4", 5: "pyramid5", 6: "wedge6", 8: "hex8"}[element.corners]]
@@ -144,7 +146,9 @@ def test_faces_look_outwards_and_name_their_own_middles(name):
 )
 @pytest.mark.parametrize("name", ELEMENTS)
 def test_patch_of_constant_strain(name, material):
-    """A linear displacement field has no forces at inner nodes and an energy of ½ ε·C·ε per volume."""
+    """A linear displacement field has no forces at inner nodes
+    and an energy of ½ ε·C·ε per volume.
+    """
     mesh = distorted(name)
     fe = assemble(mesh, material)
     gradient = np.array([[1.0, 0.4, -0.2], [0.1, -0.7, 0.3], [0.5, 0.2, 0.6]]) * 1e-3

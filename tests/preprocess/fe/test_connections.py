@@ -239,7 +239,9 @@ def bound(fe, ends):
 
 
 def test_a_body_on_a_centre_has_its_inertia():
-    """Rigid body at an offset from the centre: the mass matrix of the free body is the sum of both."""
+    """Rigid body at an offset from the centre: the mass matrix
+    of the free body is the sum of both.
+    """
     inertia = np.array([[3.0e-3, 4e-4, -2e-4], [4e-4, 2.5e-3, 1e-4], [-2e-4, 1e-4, 2.0e-3]])
     fe = pp.assemble(
         BAR, STEEL, connections={"flange": pp.RigidSpider("x1", position=(0.5, 0.01, 0.01))}

@@ -127,7 +127,9 @@ def test_shear_areas_of_boxes_and_i_sections_are_those_of_the_plane_problem(seed
 
 
 def test_a_thin_channel_has_its_shear_centre_where_megson_finds_it():
-    """ξ = 3 b²/(h (1 + 6 b/h)) behind the web, of one thickness; the shear area by ∫ Q² ds/(t I²)."""
+    """ξ = 3 b²/(h (1 + 6 b/h)) behind the web, of one
+    thickness; the shear area by ∫ Q² ds/(t I²).
+    """
     h, b, t = 0.1, 0.06, 1e-5
     section = pp.ChannelSection(h + t, b + 0.5 * t, t, t, orientation=UP)
     data = section.data(NU)

@@ -362,7 +362,9 @@ def straight_beam(shape, component, expected):
 
 
 def curved_beam(component, expected):
-    """Tip of a quarter ring of radii 4.12 and 4.32, 0.1 thick, of six elements under a unit load."""
+    """Tip of a quarter ring of radii 4.12 and 4.32, 0.1 thick,
+    of six elements under a unit load.
+    """
 
     def place(a, b):
         r = 4.12 + 0.2 * b
@@ -396,7 +398,9 @@ def long_plate(n, kind):
 
 
 def cook(n, kind):
-    """Deflection of the middle of the end over 23.96: tapered membrane 48 × 44 → 16 under shear 1."""
+    """Deflection of the middle of the end over 23.96: tapered
+    membrane 48 × 44 → 16 under shear 1.
+    """
     mesh, rows = grid(n, n, lambda a, b: (48 * a, 44 * a + b * (44 - 28 * a), 0.0), kind)
     fe = shell(mesh, 1.0, 1 / 3, 1.0)
     fixed = np.concatenate(

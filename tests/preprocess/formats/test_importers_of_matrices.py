@@ -78,7 +78,9 @@ def test_live_calculix_run(tmp_path) -> None:
 
 @pytest.mark.parametrize("name", ["lower", "both", "held"])
 def test_abaqus_matrices(tmp_path, name: str) -> None:
-    """Supports, diagonals of 1e36, are removed: the original values follow from rigid translation."""
+    """Supports, diagonals of 1e36, are removed: the original
+    values follow from rigid translation.
+    """
     fe = samples.solid()
     path = samples.abaqus(fe, tmp_path, held=7 if name == "held" else 0, both=name == "both")
     part, report = importers.read(path, nodes=samples.node_file(fe, tmp_path / "nodes.csv"))

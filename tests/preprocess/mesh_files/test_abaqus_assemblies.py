@@ -92,7 +92,9 @@ def test_turned_instances_have_the_frequencies_of_the_part(
 
 
 def test_tied_instances_are_the_whole(tmp_path: Path) -> None:
-    """Two blocks end to end, the second turned by half a turn about z, joined by faces that match."""
+    """Two blocks end to end, the second turned by half a turn
+    about z, joined by faces that match.
+    """
     end = (
         "*ELSET, ELSET=last\n2,\n*SURFACE, NAME=end\nlast, S4\n*SOLID SECTION, ELSET=E, "
         "MATERIAL=steel\n,\n*END PART\n"

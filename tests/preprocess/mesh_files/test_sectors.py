@@ -14,7 +14,9 @@ RING = (
 
 
 def wedge(angle, cells, kind="hex20"):
-    """Sector of a ring, radii 0.2 and 0.3, height 0.05, between the angles 0 and ``angle`` about z."""
+    """Sector of a ring, radii 0.2 and 0.3, height 0.05, between
+    the angles 0 and ``angle`` about z.
+    """
     box = pp.box_mesh((0.1, 1.0, 0.05), cells, kind)
 
     def turned(x):

@@ -375,7 +375,9 @@ def test_files_beside_the_matrices_are_inputs_too(tmp_path: Path) -> None:
 
 
 def test_other_values_are_those_of_another_file(tmp_path: Path) -> None:
-    """Values by the paths of keys: the same part as that of the edited text; the part itself stays."""
+    """Values by the paths of keys: the same part as that of the
+    edited text; the part itself stays.
+    """
     part = read_part(bar(tmp_path, PART + '[point_masses."a.b"]\nmass = 0.5\nset = "left"\n'))
     assert part.numbers() == {
         "damping": 0.01,

@@ -92,7 +92,7 @@ def check_frequencies(
 
 
 def check_transfer(statics: InterfaceStatics, reduction: FreeReduction, found: Certificate) -> None:
-    """The bound of the transfer functions against direct solutions at resonances and between them."""
+    """Bound of the transfer functions against direct solutions at resonances and between them."""
     full = full_model(statics, None)
     L = full.Z.T @ statics.interface_loads
     R = np.linalg.lstsq(full.Z, statics.fe.rigid_motion(np.zeros(3)), rcond=None)[0]

@@ -177,7 +177,9 @@ def test_errors_of_refined_solutions_are_known(wrong):
 
 
 def test_ill_conditioned_matrices_are_factored_in_double_precision(single):
-    """A strip of 1000 × 5 × 1: its first eigenvalue is less than the round-off of single precision."""
+    """A strip of 1000 × 5 × 1: its first eigenvalue is less
+    than the round-off of single precision.
+    """
     mesh = pp.box_mesh((2.0, 0.01, 0.002), (200, 1, 1), "hex8")
     fe = pp.assemble(mesh, STEEL)
     factor = factorize(fe.K, nodes=held(fe))
