@@ -96,12 +96,17 @@ class AssemblyWarning(UserWarning):
     >>> import warnings
     >>> import flexmbs as fm
     >>> model = fm.Model("gearbox")
-    >>> pinion, wheel = (model.add(fm.RigidBody(name, mass=1.0, inertia=(0.1, 0.1, 0.2))) for name in ("pinion", "wheel"))
+    >>> pinion, wheel = (
+    ...     model.add(fm.RigidBody(name, mass=1.0, inertia=(0.1, 0.1, 0.2)))
+    ...     for name in ("pinion", "wheel")
+    ... )
     >>> first = model.add(fm.Revolute("first", model.ground, pinion, axis="z", v0=12.0))
     >>> second = model.add(fm.Revolute("second", model.ground, wheel, axis="z", v0=0.0))
     >>> teeth = model.add(fm.Gear("teeth", first, second, ratio=3.0))
     >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("error", fm.AssemblyWarning)  # in a script whose initial values must be kept
+    ...     warnings.simplefilter(
+    ...         "error", fm.AssemblyWarning
+    ...     )  # in a script whose initial values must be kept
     ...     fm.assemble(model)
     Traceback (most recent call last):
     ...
@@ -120,7 +125,9 @@ class ModelWarning(UserWarning):
     >>> model = fm.Model("two springs", gravity=(0, 0, 0))
     >>> mass = model.add(fm.RigidBody("mass", mass=1.0, inertia=(1.0, 1.0, 1.0)))
     >>> rail = model.add(fm.Prismatic("rail", model.ground, mass, axis="x"))
-    >>> springs = model.add(fm.JointTorque("springs", rail, lambda t, x, v: -30.0 * x if x < 0.0 else -10.0 * x))
+    >>> springs = model.add(
+    ...     fm.JointTorque("springs", rail, lambda t, x, v: -30.0 * x if x < 0.0 else -10.0 * x)
+    ... )
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("error", fm.ModelWarning)
     ...     fm.statics(model)
@@ -139,7 +146,9 @@ class AuditWarning(UserWarning):
     >>> import warnings
     >>> import flexmbs as fm
     >>> model = fm.Model("pendulum")
-    >>> rod = model.add(fm.RigidBody("rod", mass=3.0, com=(0, 0, -0.5), inertia=(0.25, 0.25, 0.001)))
+    >>> rod = model.add(
+    ...     fm.RigidBody("rod", mass=3.0, com=(0, 0, -0.5), inertia=(0.25, 0.25, 0.001))
+    ... )
     >>> hinge = model.add(fm.Revolute("hinge", model.ground, rod, axis="y", q0=1.0))
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("ignore", fm.AuditWarning)  # the verdict still contains it
@@ -155,7 +164,9 @@ class AuditError(FlexmbsError):
     --------
     >>> import flexmbs as fm
     >>> model = fm.Model("pendulum")
-    >>> rod = model.add(fm.RigidBody("rod", mass=3.0, com=(0, 0, -0.5), inertia=(0.25, 0.25, 0.001)))
+    >>> rod = model.add(
+    ...     fm.RigidBody("rod", mass=3.0, com=(0, 0, -0.5), inertia=(0.25, 0.25, 0.001))
+    ... )
     >>> hinge = model.add(fm.Revolute("hinge", model.ground, rod, axis="y", q0=1.0))
     >>> try:
     ...     fm.simulate(model, t_end=2.0, step=0.2, strict=True)

@@ -58,16 +58,27 @@ def fatigue(
     --------
     >>> import flexmbs as fm
     >>> import preprocess as pp
-    >>> steel, ends = pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0), {"root": pp.Rigid("x0"), "end": pp.Rigid("x1")}
-    >>> data = pp.reduce(pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), steel, interfaces=ends, reference="root")
+    >>> steel, ends = (
+    ...     pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0),
+    ...     {"root": pp.Rigid("x0"), "end": pp.Rigid("x1")},
+    ... )
+    >>> data = pp.reduce(
+    ...     pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), steel, interfaces=ends, reference="root"
+    ... )
     >>> model = fm.Model("bar", gravity=(0, 0, 0))
     >>> bar = model.add(fm.FlexibleBody("bar", data=data))
     >>> clamp = model.add(fm.Fixed("clamp", model.ground, bar["root"]))
-    >>> load = model.add(fm.FrameForce("load", bar["end"], force=(0, 0, fm.Table((0, 1, 2), (400.0, -400.0, 400.0)))))
+    >>> load = model.add(
+    ...     fm.FrameForce(
+    ...         "load", bar["end"], force=(0, 0, fm.Table((0, 1, 2), (400.0, -400.0, 400.0)))
+    ...     )
+    ... )
     >>> cycle = fm.quasi_static(model, [0.0, 1.0, 2.0])
     >>> life = fm.fatigue(cycle, "bar", fm.SNCurve(amplitude=100e6, cycles=1e6, slope=5.0))
     >>> worst = life.worst(1)[0]
-    >>> round(1e6 * life.damage[worst].item() / (life.amplitude[worst].item() / 100e6) ** 5, 6)  # one cycle
+    >>> round(
+    ...     1e6 * life.damage[worst].item() / (life.amplitude[worst].item() / 100e6) ** 5, 6
+    ... )  # one cycle
     1.0
     """
     return Fatigue(**vars(damage(solution, body, curve, nodes, hottest, measure)))

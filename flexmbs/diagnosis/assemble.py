@@ -81,7 +81,9 @@ def assemble(
     >>> import flexmbs as fm
     >>> model = fm.Model("roof", frames={"right wall": (0.6, 0, 0)})
     >>> for name, x in (("left", 0.5), ("right", -0.5)):
-    ...     beam = model.add(fm.RigidBody(name, mass=1.0, inertia=(0.1, 0.1, 0.1), frames={"top": (x, 0, 0)}))
+    ...     beam = model.add(
+    ...         fm.RigidBody(name, mass=1.0, inertia=(0.1, 0.1, 0.1), frames={"top": (x, 0, 0)})
+    ...     )
     >>> one = model.add(fm.Revolute("one", model.ground, "left", axis="-y", q0=math.acos(0.6)))
     >>> other = model.add(fm.Revolute("other", model.ground["right wall"], "right", axis="y"))
     >>> ridge = model.add(fm.Revolute("ridge", "left/top", "right/top", axis="y"))

@@ -36,7 +36,9 @@ class SNCurve:
     Examples
     --------
     >>> import flexmbs as fm
-    >>> steel = fm.SNCurve(amplitude=100e6, cycles=1e6, slope=5.0, ultimate=600e6, mean_stress="goodman")
+    >>> steel = fm.SNCurve(
+    ...     amplitude=100e6, cycles=1e6, slope=5.0, ultimate=600e6, mean_stress="goodman"
+    ... )
     >>> steel.reversed_amplitude(150e6, 150e6).item() / 1e6  # σ_a/(1 − σ_m/R_m)
     200.0
     """

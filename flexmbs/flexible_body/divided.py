@@ -41,7 +41,10 @@ class DividedBodyData:
     >>> import flexmbs as fm
     >>> import preprocess as pp
     >>> pieces = pp.divide(pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), pieces=2)
-    >>> steel, ends = pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0), {"root": pp.Rigid("x0"), "tip": pp.Rigid("x1")}
+    >>> steel, ends = (
+    ...     pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0),
+    ...     {"root": pp.Rigid("x0"), "tip": pp.Rigid("x1")},
+    ... )
     >>> bar = pp.reduce_divided(pieces, steel, interfaces=ends, reference="root")
     >>> bar.save("bar.h5")
     >>> model = fm.Model("cantilever")

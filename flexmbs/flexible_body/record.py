@@ -54,10 +54,15 @@ class FlexibleBodyData:
     >>> import flexmbs as fm
     >>> import preprocess as pp
     >>> steel, ends = pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0), {"root": pp.Rigid("x0")}
-    >>> bar = pp.reduce(pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), steel, interfaces=ends, reference="root")
+    >>> bar = pp.reduce(
+    ...     pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), steel, interfaces=ends, reference="root"
+    ... )
     >>> bar.save("bar.h5")
     >>> bar = fm.FlexibleBodyData.load("bar.h5")
-    >>> round(bar.mass, 6), round(bar.first_moment[0].item() / bar.mass, 6)  # ρ l b h, and the centre of mass at l/2
+    >>> (
+    ...     round(bar.mass, 6),
+    ...     round(bar.first_moment[0].item() / bar.mass, 6),
+    ... )  # ρ l b h, and the centre of mass at l/2
     (1.256, 0.2)
     """
 

@@ -260,7 +260,9 @@ class Embedding(Formalism):
     --------
     >>> import flexmbs as fm
     >>> model = fm.Model("pendulum")
-    >>> rod = model.add(fm.RigidBody("rod", mass=3.0, com=(0, 0, -0.5), inertia=(0.25, 0.25, 0.001)))
+    >>> rod = model.add(
+    ...     fm.RigidBody("rod", mass=3.0, com=(0, 0, -0.5), inertia=(0.25, 0.25, 0.001))
+    ... )
     >>> hinge = model.add(fm.Revolute("hinge", model.ground, rod, axis="y", q0=0.1))
     >>> terms = fm.matrices(model, formalism=fm.Embedding(), coordinates="absolute")
     >>> terms.system.matrix.shape, terms.independent  # one equation is left of six

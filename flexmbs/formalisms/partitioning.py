@@ -207,9 +207,16 @@ class Partitioning(Formalism):
     --------
     >>> import flexmbs as fm
     >>> model = fm.Model("pendulum")
-    >>> rod = model.add(fm.RigidBody("rod", mass=3.0, com=(0, 0, -0.5), inertia=(0.25, 0.25, 0.001)))
+    >>> rod = model.add(
+    ...     fm.RigidBody("rod", mass=3.0, com=(0, 0, -0.5), inertia=(0.25, 0.25, 0.001))
+    ... )
     >>> hinge = model.add(fm.Revolute("hinge", model.ground, rod, axis="y", q0=0.1))
-    >>> run = fm.simulate(model, t_end=0.1, formalism=fm.Partitioning(independent=["rod.wy"]), coordinates="absolute")
+    >>> run = fm.simulate(
+    ...     model,
+    ...     t_end=0.1,
+    ...     formalism=fm.Partitioning(independent=["rod.wy"]),
+    ...     coordinates="absolute",
+    ... )
     >>> run.drift.max().item() < 1e-10  # dependent positions are on g = 0
     True
     """

@@ -352,7 +352,13 @@ class Recursive(Formalism):
     >>> model = fm.Model("chain of 20 rods")
     >>> above = model.ground
     >>> for k in range(20):
-    ...     rod = fm.RigidBody(f"rod {k}", mass=1.0, com=(0, 0, -0.1), inertia=(0.01,) * 3, frames={"end": (0, 0, -0.2)})
+    ...     rod = fm.RigidBody(
+    ...         f"rod {k}",
+    ...         mass=1.0,
+    ...         com=(0, 0, -0.1),
+    ...         inertia=(0.01,) * 3,
+    ...         frames={"end": (0, 0, -0.2)},
+    ...     )
     ...     rod = model.add(rod)
     ...     hinge = model.add(fm.Revolute(f"hinge {k}", above, rod, axis="y"))
     ...     above = rod["end"]

@@ -45,10 +45,18 @@ class Baumgarte:
     --------
     >>> import flexmbs as fm
     >>> model = fm.Model("pendulum")
-    >>> rod = model.add(fm.RigidBody("rod", mass=3.0, com=(0, 0, -0.5), inertia=(0.25, 0.25, 0.001)))
+    >>> rod = model.add(
+    ...     fm.RigidBody("rod", mass=3.0, com=(0, 0, -0.5), inertia=(0.25, 0.25, 0.001))
+    ... )
     >>> hinge = model.add(fm.Revolute("hinge", model.ground, rod, axis="y", q0=1.0))
     >>> formalism = fm.Multiplier(stabilization=fm.Baumgarte(rate=30.0))
-    >>> run = fm.simulate(model, t_end=1.0, formalism=formalism, coordinates="absolute", integrator="dormand-prince")
+    >>> run = fm.simulate(
+    ...     model,
+    ...     t_end=1.0,
+    ...     formalism=formalism,
+    ...     coordinates="absolute",
+    ...     integrator="dormand-prince",
+    ... )
     >>> run.drift.max().item() < 1e-5
     True
     """
@@ -74,10 +82,18 @@ class Projection:
     --------
     >>> import flexmbs as fm
     >>> model = fm.Model("pendulum")
-    >>> rod = model.add(fm.RigidBody("rod", mass=3.0, com=(0, 0, -0.5), inertia=(0.25, 0.25, 0.001)))
+    >>> rod = model.add(
+    ...     fm.RigidBody("rod", mass=3.0, com=(0, 0, -0.5), inertia=(0.25, 0.25, 0.001))
+    ... )
     >>> hinge = model.add(fm.Revolute("hinge", model.ground, rod, axis="y", q0=1.0))
     >>> formalism = fm.Multiplier(stabilization=fm.Projection())
-    >>> run = fm.simulate(model, t_end=1.0, formalism=formalism, coordinates="absolute", integrator="dormand-prince")
+    >>> run = fm.simulate(
+    ...     model,
+    ...     t_end=1.0,
+    ...     formalism=formalism,
+    ...     coordinates="absolute",
+    ...     integrator="dormand-prince",
+    ... )
     >>> run.drift.max().item() < 1e-10
     True
     """

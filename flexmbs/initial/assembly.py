@@ -37,12 +37,17 @@ class Assemble:
     --------
     >>> import flexmbs as fm
     >>> model = fm.Model("gearbox", frames={"second": (0.12, 0, 0)})
-    >>> pinion, wheel = (model.add(fm.RigidBody(name, mass=1.0, inertia=(0.1, 0.1, 0.2))) for name in ("pinion", "wheel"))
+    >>> pinion, wheel = (
+    ...     model.add(fm.RigidBody(name, mass=1.0, inertia=(0.1, 0.1, 0.2)))
+    ...     for name in ("pinion", "wheel")
+    ... )
     >>> first = model.add(fm.Revolute("first", model.ground, pinion, axis="z", v0=12.0))
     >>> second = model.add(fm.Revolute("second", model.ground["second"], wheel, axis="z", v0=-3.0))
     >>> teeth = model.add(fm.Gear("teeth", first, second, ratio=3.0))
     >>> try:
-    ...     fm.simulate(model, t_end=0.1, step=0.01, initial=fm.Assemble(locked="first", strict=True))
+    ...     fm.simulate(
+    ...         model, t_end=0.1, step=0.01, initial=fm.Assemble(locked="first", strict=True)
+    ...     )
     ... except fm.InputError as error:  # 12 rad/s are kept: 4 of the wheel are needed
     ...     print(error)
     joints.second.v0: the declared value had to change by 1 to satisfy the constraints; ...

@@ -97,7 +97,9 @@ class DormandPrince(Integrator):
     >>> stone = model.add(fm.RigidBody("stone", mass=0.2, inertia=(1e-4, 2e-4, 3e-4)))
     >>> flight = model.add(fm.Free("flight", model.ground, stone, v0=(0, 0, 9.81, 1.0, 20.0, 1.0)))
     >>> run = fm.simulate(model, t_end=2.0, integrator=fm.DormandPrince(rtol=1e-8, atol=1e-10))
-    >>> abs(run.body("stone").position[-1]).max().item() < 1e-6  # back at the start after 2 v/g, however it tumbles
+    >>> abs(
+    ...     run.body("stone").position[-1]
+    ... ).max().item() < 1e-6  # back at the start after 2 v/g, however it tumbles
     True
     """
 

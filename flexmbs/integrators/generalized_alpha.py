@@ -115,10 +115,15 @@ class GeneralizedAlpha(Integrator):
     >>> import flexmbs as fm
     >>> model = fm.Model("block dropped on a mount", gravity=(0, 0, -10.0))
     >>> block = model.add(fm.RigidBody("block", mass=1.0, inertia=(0.1, 0.1, 0.1)))
-    >>> mount = model.add(fm.Bushing("mount", model.ground, block, k=(1.0, 1.0, math.pi**2, 1.0, 1.0, 1.0)))
+    >>> mount = model.add(
+    ...     fm.Bushing("mount", model.ground, block, k=(1.0, 1.0, math.pi**2, 1.0, 1.0, 1.0))
+    ... )
     >>> run = fm.simulate(model, t_end=1.0, integrator=fm.GeneralizedAlpha(step=0.01, rho_inf=0.9))
     >>> lowest = run.body("block").position[-1, 2]
-    >>> round(lowest.item(), 3), round(-2 * 10.0 / math.pi**2, 3)  # −2 m g/k, half a period after the start
+    >>> (
+    ...     round(lowest.item(), 3),
+    ...     round(-2 * 10.0 / math.pi**2, 3),
+    ... )  # −2 m g/k, half a period after the start
     (-2.026, -2.026)
     """
 

@@ -86,7 +86,9 @@ class Rattle(Integrator):
     --------
     >>> import flexmbs as fm
     >>> model = fm.Model("pendulum")
-    >>> rod = model.add(fm.RigidBody("rod", mass=3.0, com=(0, 0, -0.5), inertia=(0.25, 0.25, 0.001)))
+    >>> rod = model.add(
+    ...     fm.RigidBody("rod", mass=3.0, com=(0, 0, -0.5), inertia=(0.25, 0.25, 0.001))
+    ... )
     >>> hinge = model.add(fm.Revolute("hinge", model.ground, rod, axis="y", q0=1.5))
     >>> run = fm.simulate(model, t_end=1.0, integrator=fm.Rattle(step=0.01), coordinates="absolute")
     >>> run.drift.max().item() < 1e-12  # the hinge is closed to round-off

@@ -69,7 +69,9 @@ class DCMotor(JointLaw, kind="dc-motor"):
     >>> model = fm.Model("fan")
     >>> fan = model.add(fm.RigidBody("fan", mass=0.1, inertia=(1e-4, 1e-4, 1e-4)))
     >>> shaft = model.add(fm.Revolute("shaft", model.ground, fan, axis="z", v0=100.0))
-    >>> motor = model.add(fm.JointTorque("motor", shaft, fm.DCMotor(constant=0.05, resistance=2.0, voltage=12.0)))
+    >>> motor = model.add(
+    ...     fm.JointTorque("motor", shaft, fm.DCMotor(constant=0.05, resistance=2.0, voltage=12.0))
+    ... )
     >>> fm.state(model).sd.round(6).tolist()  # k (U − k v)/(R J)
     [1750.0]
     """
@@ -253,7 +255,9 @@ class AffineActuator(JointLaw, kind="affine-actuator"):
     >>> model = fm.Model("servo", gravity=(0, 0, 0))
     >>> block = model.add(fm.PointMass("block", mass=1.0))
     >>> rail = model.add(fm.Prismatic("rail", model.ground, block))
-    >>> servo = model.add(fm.JointTorque("servo", rail, fm.AffineActuator(0.2, gain=50.0, k=50.0, c=2.0)))
+    >>> servo = model.add(
+    ...     fm.JointTorque("servo", rail, fm.AffineActuator(0.2, gain=50.0, k=50.0, c=2.0))
+    ... )
     >>> fm.state(model).sd.round(9).tolist()  # 50 · 0.2 / m
     [10.0]
     """
@@ -324,8 +328,12 @@ class Maxwell(JointLaw, kind="maxwell"):
     >>> model = fm.Model("viscoelastic mount", gravity=(0, 0, 0))
     >>> mass = model.add(fm.RigidBody("mass", mass=1.0, inertia=(1.0, 1.0, 1.0)))
     >>> guide = model.add(fm.Prismatic("guide", model.ground, mass, axis="z"))
-    >>> rubber = model.add(fm.JointTorque("rubber", guide, fm.Maxwell(300.0, relaxation_time=10.0, k0=100.0)))
-    >>> round((2 * 3.14159265 * fm.linearize(model).modes.frequency.max().item()) ** 2)  # fast: (k0 + k)/m
+    >>> rubber = model.add(
+    ...     fm.JointTorque("rubber", guide, fm.Maxwell(300.0, relaxation_time=10.0, k0=100.0))
+    ... )
+    >>> round(
+    ...     (2 * 3.14159265 * fm.linearize(model).modes.frequency.max().item()) ** 2
+    ... )  # fast: (k0 + k)/m
     400
     """
 

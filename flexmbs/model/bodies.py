@@ -194,7 +194,9 @@ class RigidBody(BodyWithFrames, kind="rigid"):
     >>> import flexmbs as fm
     >>> model = fm.Model("body")
     >>> body = model.add(fm.RigidBody("body", mass=2.0, com=(0.5, 0, 0), inertia=(0.1, 0.2, 0.3)))
-    >>> fm.matrices(model).M.diagonal().round(6).tolist()  # m, and J + m c² about the body frame (Steiner)
+    >>> fm.matrices(model).M.diagonal().round(
+    ...     6
+    ... ).tolist()  # m, and J + m c² about the body frame (Steiner)
     [2.0, 2.0, 2.0, 0.1, 0.7, 0.8]
     """
 
@@ -293,11 +295,15 @@ class FlexibleBody(Body, kind="flexible"):
     >>> import flexmbs as fm
     >>> import preprocess as pp
     >>> foam, clamped = pp.Isotropic(E=2.1e9, nu=0.0, rho=785.0), {"root": pp.Rigid("x0")}
-    >>> data = pp.reduce(pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), foam, interfaces=clamped, reference="root")
+    >>> data = pp.reduce(
+    ...     pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), foam, interfaces=clamped, reference="root"
+    ... )
     >>> model = fm.Model("cantilever")
     >>> bar = model.add(fm.FlexibleBody("bar", data=data))
     >>> clamp = model.add(fm.Fixed("clamp", model.ground, bar["root"]))
-    >>> fm.linearize(model).modes.frequency[0].round(1).item()  # 1.875² √(E I/(ρ A l⁴))/2π of a beam
+    >>> fm.linearize(model).modes.frequency[0].round(
+    ...     1
+    ... ).item()  # 1.875² √(E I/(ρ A l⁴))/2π of a beam
     33.0
     """
 

@@ -175,7 +175,10 @@ class LinearCoupling(ConstantCoupling, kind="linear"):
     --------
     >>> import flexmbs as fm
     >>> model = fm.Model("gripper", gravity=(0, 0, 0))
-    >>> left, right = (model.add(fm.RigidBody(name, mass=0.1, inertia=(1e-5, 1e-5, 1e-5))) for name in ("left", "right"))
+    >>> left, right = (
+    ...     model.add(fm.RigidBody(name, mass=0.1, inertia=(1e-5, 1e-5, 1e-5)))
+    ...     for name in ("left", "right")
+    ... )
     >>> one = model.add(fm.Prismatic("one", model.ground, left, axis="x", v0=0.02))
     >>> other = model.add(fm.Prismatic("other", model.ground, right, axis="x"))
     >>> mirror = model.add(fm.LinearCoupling("mirror", {"one": 1.0, "other": 1.0}))  # x₁ + x₂ = b
@@ -215,7 +218,10 @@ class Gear(ConstantCoupling, kind="gear"):
     --------
     >>> import flexmbs as fm
     >>> model = fm.Model("gearbox", frames={"second": (0.12, 0, 0)})
-    >>> pinion, wheel = (model.add(fm.RigidBody(name, mass=1.0, inertia=(0.1, 0.1, 0.2))) for name in ("pinion", "wheel"))
+    >>> pinion, wheel = (
+    ...     model.add(fm.RigidBody(name, mass=1.0, inertia=(0.1, 0.1, 0.2)))
+    ...     for name in ("pinion", "wheel")
+    ... )
     >>> first = model.add(fm.Revolute("first", model.ground, pinion, axis="z", v0=12.0))
     >>> second = model.add(fm.Revolute("second", model.ground["second"], wheel, axis="z"))
     >>> teeth = model.add(fm.Gear("teeth", first, second, ratio=3.0))
@@ -254,7 +260,10 @@ class RackPinion(ConstantCoupling, kind="rack-pinion"):
     --------
     >>> import flexmbs as fm
     >>> model = fm.Model("steering")
-    >>> pinion, rack = (model.add(fm.RigidBody(name, mass=1.0, inertia=(0.1, 0.1, 0.2))) for name in ("pinion", "rack"))
+    >>> pinion, rack = (
+    ...     model.add(fm.RigidBody(name, mass=1.0, inertia=(0.1, 0.1, 0.2)))
+    ...     for name in ("pinion", "rack")
+    ... )
     >>> column = model.add(fm.Revolute("column", model.ground, pinion, axis="z", v0=5.0))
     >>> guide = model.add(fm.Prismatic("guide", model.ground, rack, axis="x"))
     >>> teeth = model.add(fm.RackPinion("teeth", column, guide, radius=0.01))
@@ -291,11 +300,18 @@ class ScrewCoupler(ConstantCoupling, kind="screw"):
     --------
     >>> import flexmbs as fm
     >>> model = fm.Model("ball screw")
-    >>> screw, table = (model.add(fm.RigidBody(name, mass=1.0, inertia=(0.1, 0.1, 0.2))) for name in ("screw", "table"))
-    >>> spindle = model.add(fm.Revolute("spindle", model.ground, screw, axis="x", v0=2 * 3.14159265 * 50.0))
+    >>> screw, table = (
+    ...     model.add(fm.RigidBody(name, mass=1.0, inertia=(0.1, 0.1, 0.2)))
+    ...     for name in ("screw", "table")
+    ... )
+    >>> spindle = model.add(
+    ...     fm.Revolute("spindle", model.ground, screw, axis="x", v0=2 * 3.14159265 * 50.0)
+    ... )
     >>> guide = model.add(fm.Prismatic("guide", model.ground, table, axis="x"))
     >>> nut = model.add(fm.ScrewCoupler("nut", spindle, guide, lead=0.01))
-    >>> fm.assemble(model).joints["guide"].velocity.round(6).tolist()  # lead · 50 revolutions a second
+    >>> fm.assemble(model).joints["guide"].velocity.round(
+    ...     6
+    ... ).tolist()  # lead · 50 revolutions a second
     [0.5]
     """
 
@@ -334,7 +350,10 @@ class Belt(ConstantCoupling, kind="belt"):
     --------
     >>> import flexmbs as fm
     >>> model = fm.Model("belt drive", frames={"second": (0.5, 0, 0)})
-    >>> motor, fan = (model.add(fm.RigidBody(name, mass=1.0, inertia=(0.1, 0.1, 0.2))) for name in ("motor", "fan"))
+    >>> motor, fan = (
+    ...     model.add(fm.RigidBody(name, mass=1.0, inertia=(0.1, 0.1, 0.2)))
+    ...     for name in ("motor", "fan")
+    ... )
     >>> first = model.add(fm.Revolute("first", model.ground, motor, axis="z", v0=12.0))
     >>> second = model.add(fm.Revolute("second", model.ground["second"], fan, axis="z"))
     >>> belt = model.add(fm.Belt("belt", first, second, radii=(0.05, 0.15)))

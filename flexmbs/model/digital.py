@@ -127,7 +127,9 @@ class DigitalPID(SampledLaw, kind="digital-pid"):
     >>> model = fm.Model("servo", gravity=(0, 0, 0))
     >>> arm = model.add(fm.RigidBody("arm", mass=1.0, inertia=(0.03, 0.03, 0.05)))
     >>> axis = model.add(fm.Revolute("axis", model.ground, arm, axis="z"))
-    >>> servo = model.add(fm.JointTorque("servo", axis, fm.DigitalPID(kp=2.0, sample_time=0.01, reference=0.1)))
+    >>> servo = model.add(
+    ...     fm.JointTorque("servo", axis, fm.DigitalPID(kp=2.0, sample_time=0.01, reference=0.1))
+    ... )
     >>> run = fm.simulate(model, t_end=0.01, step=0.001)
     >>> run.joint("axis").velocity[-1].round(6).tolist()  # kp r/J · T: held over the first sample
     [0.04]
@@ -181,7 +183,9 @@ class DigitalController(SampledLaw, kind="digital-controller"):
     >>> model = fm.Model("servo", gravity=(0, 0, 0))
     >>> arm = model.add(fm.RigidBody("arm", mass=1.0, inertia=(0.03, 0.03, 0.05)))
     >>> axis = model.add(fm.Revolute("axis", model.ground, arm, axis="z"))
-    >>> control = model.add(fm.JointTorque("control", axis, fm.DigitalController(bang_bang, sample_time=0.01)))
+    >>> control = model.add(
+    ...     fm.JointTorque("control", axis, fm.DigitalController(bang_bang, sample_time=0.01))
+    ... )
     >>> run = fm.simulate(model, t_end=0.1, step=0.01)
     >>> run.joint("axis").velocity[-1].round(6).tolist()  # τ t/J
     [1.0]

@@ -34,7 +34,9 @@ class Drive(Item, section="drives", kind="drive"):
     >>> lift = model.add(fm.Prismatic("lift", model.ground, load, axis="z"))
     >>> hoist = model.add(fm.Drive("hoist", lift, fm.SmoothStep(1.0, duration=1.0)))
     >>> solution = fm.kinematics(model, [0.0, 0.25, 0.5])
-    >>> fm.inverse_dynamics(solution).effort["hoist"][:, 0].round(3).tolist()  # m (g + ẍ); at its largest, ẍ = 5.625 m/s²
+    >>> fm.inverse_dynamics(solution).effort["hoist"][:, 0].round(
+    ...     3
+    ... ).tolist()  # m (g + ẍ); at its largest, ẍ = 5.625 m/s²
     [19.62, 30.87, 19.62]
     """
 

@@ -127,7 +127,9 @@ class Frame(Declaration):
     --------
     >>> import flexmbs as fm
     >>> gripper = fm.Frame((0.3, 0, 0), rotation=("y", 1.5707963267948966))
-    >>> [[round(x) for x in row] for row in gripper.rotation]  # its z axis, the last column, is the x axis of the body
+    >>> [
+    ...     [round(x) for x in row] for row in gripper.rotation
+    ... ]  # its z axis, the last column, is the x axis of the body
     [[0, 0, 1], [0, 1, 0], [-1, 0, 0]]
     >>> arm = fm.RigidBody("arm", mass=1.0, inertia=(0.1, 0.1, 0.1), frames={"gripper": gripper})
     """
@@ -156,7 +158,9 @@ class FrameRef:
     --------
     >>> import flexmbs as fm
     >>> model = fm.Model("robot")
-    >>> arm = model.add(fm.RigidBody("arm", mass=1.0, inertia=(0.1, 0.1, 0.1), frames={"tip": (0.3, 0, 0)}))
+    >>> arm = model.add(
+    ...     fm.RigidBody("arm", mass=1.0, inertia=(0.1, 0.1, 0.1), frames={"tip": (0.3, 0, 0)})
+    ... )
     >>> arm["tip"] == fm.FrameRef("arm", "tip"), str(arm["tip"])
     (True, 'arm/tip')
     """

@@ -79,8 +79,12 @@ class HolonomicCoupling(GeneralCoupling, kind="holonomic"):
     >>> model = fm.Model("plotter", gravity=(0, 0, 0))
     >>> pen = model.add(fm.RigidBody("pen", mass=0.1, inertia=(1e-5, 1e-5, 1e-5)))
     >>> slides = (fm.motions.Slide("x"), fm.motions.Slide("y"))
-    >>> table = model.add(fm.Chain("table", model.ground, pen, motions=slides, q0=(0.5, 0.25), v0=(2.0, 2.0)))
-    >>> parabola = model.add(fm.HolonomicCoupling("parabola", ["table.0", "table.1"], lambda t, x: x[0] ** 2 - x[1]))
+    >>> table = model.add(
+    ...     fm.Chain("table", model.ground, pen, motions=slides, q0=(0.5, 0.25), v0=(2.0, 2.0))
+    ... )
+    >>> parabola = model.add(
+    ...     fm.HolonomicCoupling("parabola", ["table.0", "table.1"], lambda t, x: x[0] ** 2 - x[1])
+    ... )
     >>> now = fm.state(model)
     >>> round((now.sd[1] - 2 * 0.5 * now.sd[0]).item(), 6)  # ÿ = 2 ẋ² + 2 x ẍ
     8.0
@@ -115,7 +119,9 @@ class VelocityCoupling(GeneralCoupling, kind="velocity"):
     >>> cart = model.add(fm.RigidBody("cart", mass=1.0, inertia=(0.1, 0.1, 0.1)))
     >>> slides = (fm.motions.Slide("x"), fm.motions.Slide("y"))
     >>> plane = model.add(fm.Chain("plane", model.ground, cart, motions=slides, v0=(3.0, 1.5)))
-    >>> course = model.add(fm.VelocityCoupling("course", ["plane.0", "plane.1"], lambda t, x: (0.5, -1.0)))
+    >>> course = model.add(
+    ...     fm.VelocityCoupling("course", ["plane.0", "plane.1"], lambda t, x: (0.5, -1.0))
+    ... )
     >>> bool(abs(fm.matrices(model).G @ (3.0, 1.5)).max() < 1e-12)  # 0.5 ẋ − ẏ = 0
     True
     """

@@ -227,7 +227,10 @@ class Fixed(Joint, kind="fixed"):
     >>> sign = model.add(fm.RigidBody("sign", mass=10.0, com=(0.4, 0, 0), inertia=(1.0, 1.0, 1.0)))
     >>> bolts = model.add(fm.Fixed("bolts", model.ground, sign))
     >>> wrench = fm.statics(model).reactions["bolts"]
-    >>> wrench.force[0].round(6).tolist(), wrench.torque[0].round(6).tolist()  # m g and its moment about y
+    >>> (
+    ...     wrench.force[0].round(6).tolist(),
+    ...     wrench.torque[0].round(6).tolist(),
+    ... )  # m g and its moment about y
     ([0.0, 0.0, 98.1], [0.0, -39.24, 0.0])
     """
 
@@ -250,7 +253,9 @@ class Revolute(Joint, kind="revolute"):
     --------
     >>> import flexmbs as fm
     >>> model = fm.Model("pendulum")
-    >>> rod = model.add(fm.RigidBody("rod", mass=3.0, com=(0, 0, -0.5), inertia=(0.25, 0.25, 0.001)))
+    >>> rod = model.add(
+    ...     fm.RigidBody("rod", mass=3.0, com=(0, 0, -0.5), inertia=(0.25, 0.25, 0.001))
+    ... )
     >>> hinge = model.add(fm.Revolute("hinge", model.ground, rod, axis="y", q0=0.1))
     >>> fm.state(model).sd.round(5).tolist()  # φ̈ = −3 g/(2 l) sin φ of a rod of length l = 1 m
     [-1.46905]
@@ -337,9 +342,15 @@ class Universal(Joint, kind="universal"):
     >>> model = fm.Model("Cardan shaft", gravity=(0, 0, 0))
     >>> drive, driven = (model.add(fm.RigidBody(name, **body)) for name in ("drive", "driven"))
     >>> motor = model.add(fm.Revolute("motor", model.ground, drive, axis="x", v0=10.0))
-    >>> load = model.add(fm.Revolute("load", model.ground, driven, axis=(np.cos(bend), np.sin(bend), 0)))
-    >>> cross = model.add(fm.Universal("cross", drive, driven, axes=("z", (-np.sin(bend), np.cos(bend), 0))))
-    >>> fm.assemble(model).joints["load"].velocity.round(6).tolist()  # ω cos β, between ω cos β and ω/cos β in a turn
+    >>> load = model.add(
+    ...     fm.Revolute("load", model.ground, driven, axis=(np.cos(bend), np.sin(bend), 0))
+    ... )
+    >>> cross = model.add(
+    ...     fm.Universal("cross", drive, driven, axes=("z", (-np.sin(bend), np.cos(bend), 0)))
+    ... )
+    >>> fm.assemble(model).joints["load"].velocity.round(
+    ...     6
+    ... ).tolist()  # ω cos β, between ω cos β and ω/cos β in a turn
     [8.775826]
     """
 
@@ -393,7 +404,9 @@ class Planar(Joint, kind="planar"):
     --------
     >>> import flexmbs as fm
     >>> model = fm.Model("struck rod", gravity=(0, 0, 0))
-    >>> rod = model.add(fm.RigidBody("rod", mass=3.0, inertia=(0.0, 0.25, 0.25), frames={"end": (0.5, 0, 0)}))
+    >>> rod = model.add(
+    ...     fm.RigidBody("rod", mass=3.0, inertia=(0.0, 0.25, 0.25), frames={"end": (0.5, 0, 0)})
+    ... )
     >>> table = model.add(fm.Planar("table", model.ground, rod, axis="z"))
     >>> push = model.add(fm.FrameForce("push", rod["end"], force=(0, 6.0, 0)))
     >>> fm.state(model).sd.round(6)[1:].tolist()  # ÿ = F/m, φ̈ = F l/(2 J)
@@ -518,7 +531,11 @@ class Chain(Joint, kind="chain"):
     >>> model = fm.Model("bead on a turning bar", gravity=(0, 0, 0))
     >>> bead = model.add(fm.RigidBody("bead", mass=1.0, inertia=(1e-3, 1e-3, 1e-3)))
     >>> turn_and_slide = (fm.motions.Rotate("z"), fm.motions.Slide("x"))
-    >>> bar = model.add(fm.Chain("bar", model.ground, bead, motions=turn_and_slide, q0=(0.0, 0.5), v0=(2.0, 0.0)))
+    >>> bar = model.add(
+    ...     fm.Chain(
+    ...         "bar", model.ground, bead, motions=turn_and_slide, q0=(0.0, 0.5), v0=(2.0, 0.0)
+    ...     )
+    ... )
     >>> fm.state(model).sd.round(6)[1:].tolist()  # r̈ = r φ̇²
     [2.0]
     """

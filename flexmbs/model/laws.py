@@ -439,7 +439,9 @@ class PD(JointLaw, kind="pd"):
     >>> arm = model.add(fm.RigidBody("arm", mass=1.0, com=(0.2, 0, 0), inertia=(0.0, 0.01, 0.01)))
     >>> axis = model.add(fm.Revolute("axis", model.ground, arm, axis="z"))
     >>> servo = model.add(fm.JointTorque("servo", axis, fm.PD(kp=100.0, kd=5.0)))
-    >>> fm.statics(model).state.q.round(4).tolist()  # without an integral it sags: kp φ = −m g l cos φ
+    >>> fm.statics(model).state.q.round(
+    ...     4
+    ... ).tolist()  # without an integral it sags: kp φ = −m g l cos φ
     [-0.0196]
     """
 
@@ -474,7 +476,9 @@ class PID(JointLaw, kind="pid"):
     >>> model = fm.Model("servo", gravity=(0, -9.81, 0))
     >>> arm = model.add(fm.RigidBody("arm", mass=1.0, com=(0.2, 0, 0), inertia=(0.0, 0.01, 0.01)))
     >>> axis = model.add(fm.Revolute("axis", model.ground, arm, axis="z"))
-    >>> servo = model.add(fm.JointTorque("servo", axis, fm.PID(kp=100.0, ki=400.0, kd=5.0, reference=0.3)))
+    >>> servo = model.add(
+    ...     fm.JointTorque("servo", axis, fm.PID(kp=100.0, ki=400.0, kd=5.0, reference=0.3))
+    ... )
     >>> rest = fm.statics(model)
     >>> rest.state.q.round(6).tolist()  # the integral holds the weight: no error is left
     [0.3]
@@ -511,7 +515,9 @@ class SpringDamper(JointLaw, kind="spring-damper"):
     >>> model = fm.Model("door")
     >>> door = model.add(fm.RigidBody("door", mass=20.0, inertia=(3.0, 1.0, 4.0)))
     >>> hinges = model.add(fm.Revolute("hinges", model.ground, door, axis="z", q0=0.5, v0=-1.0))
-    >>> closer = model.add(fm.JointTorque("closer", hinges, fm.SpringDamper(k=10.0, c=6.0, preload=-3.0)))
+    >>> closer = model.add(
+    ...     fm.JointTorque("closer", hinges, fm.SpringDamper(k=10.0, c=6.0, preload=-3.0))
+    ... )
     >>> fm.state(model).sd.round(6).tolist()  # (F₀ − k φ − c φ̇)/J
     [-0.5]
     """

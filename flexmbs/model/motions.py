@@ -256,7 +256,11 @@ class Ball(Motion, kind="ball"):
     --------
     >>> import flexmbs as fm
     >>> shoulder = fm.Chain("shoulder", "torso", "arm", motions=(fm.motions.Ball(),))
-    >>> shoulder.motions == fm.Spherical("shoulder", "torso", "arm").motions, shoulder.nq, shoulder.nv
+    >>> (
+    ...     shoulder.motions == fm.Spherical("shoulder", "torso", "arm").motions,
+    ...     shoulder.nq,
+    ...     shoulder.nv,
+    ... )
     (True, 4, 3)
     """
 

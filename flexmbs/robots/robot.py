@@ -71,9 +71,14 @@ class Robot:
     Examples
     --------
     >>> import flexmbs as fm
-    >>> table = [{"a": 0.4, "mass": 2.0, "com": (-0.2, 0, 0), "inertia": (0, 0.03, 0.03)} for _ in range(2)]
+    >>> table = [
+    ...     {"a": 0.4, "mass": 2.0, "com": (-0.2, 0, 0), "inertia": (0, 0.03, 0.03)}
+    ...     for _ in range(2)
+    ... ]
     >>> arm = fm.Robot.from_dh(table, gravity=(0, -10.0, 0))
-    >>> arm.pose([0.0, 1.5707963])[:3, 3].round(6).tolist()  # the tool: one link along x, the other along y
+    >>> arm.pose([0.0, 1.5707963])[:3, 3].round(
+    ...     6
+    ... ).tolist()  # the tool: one link along x, the other along y
     [0.4, 0.4, 0.0]
     >>> arm.gravity_forces([0.0, 0.0]).round(6).tolist()  # m g (0.2 + 0.6) and m g · 0.2
     [16.0, 4.0]

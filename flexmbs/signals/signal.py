@@ -38,7 +38,7 @@ class Signal:
     >>> import flexmbs as fm
     >>> t = np.arange(1000) / 1000
     >>> tone = fm.Signal(t, 2.0 * np.sin(2 * np.pi * 50 * t), "tone", "V")
-    >>> peak, = tone.fft().peaks(1)
+    >>> (peak,) = tone.fft().peaks(1)
     >>> round(peak.place), round(peak.value, 6)
     (50, 2.0)
     """

@@ -66,13 +66,23 @@ def aligned(body: FlexibleBodyData, base: FlexibleBodyData) -> FlexibleBodyData:
     Examples
     --------
     >>> import preprocess as pp
-    >>> mesh, how = pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), {"method": pp.CraigBampton(modes=2), "reference": "root"}
+    >>> mesh, how = (
+    ...     pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)),
+    ...     {"method": pp.CraigBampton(modes=2), "reference": "root"},
+    ... )
     >>> base, heavier = (
-    ...     pp.reduce(mesh, pp.Isotropic(E=2.1e11, nu=0.3, rho=rho), interfaces={"root": pp.Rigid("x0")}, **how)
+    ...     pp.reduce(
+    ...         mesh,
+    ...         pp.Isotropic(E=2.1e11, nu=0.3, rho=rho),
+    ...         interfaces={"root": pp.Rigid("x0")},
+    ...         **how,
+    ...     )
     ...     for rho in (7850.0, 8000.0)
     ... )
     >>> other = pp.aligned(heavier, base)
-    >>> abs(other.K_ff / base.K_ff[0, 0] - [[1, 0], [0, 1]]).max().round(6).item()  # the stiffness does not depend on ρ
+    >>> abs(other.K_ff / base.K_ff[0, 0] - [[1, 0], [0, 1]]).max().round(
+    ...     6
+    ... ).item()  # the stiffness does not depend on ρ
     0.0
     """
     own, shapes = (
@@ -161,8 +171,16 @@ def with_shapes(
     --------
     >>> import preprocess as pp
     >>> mesh, ends = pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), {"root": pp.Rigid("x0")}
-    >>> base = pp.reduce(mesh, pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0), interfaces=ends, reference="root", stiffening=False)
-    >>> softer = pp.with_shapes(base, mesh, mesh, pp.Isotropic(E=1.05e11, nu=0.3, rho=7850.0), interfaces=ends)
+    >>> base = pp.reduce(
+    ...     mesh,
+    ...     pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0),
+    ...     interfaces=ends,
+    ...     reference="root",
+    ...     stiffening=False,
+    ... )
+    >>> softer = pp.with_shapes(
+    ...     base, mesh, mesh, pp.Isotropic(E=1.05e11, nu=0.3, rho=7850.0), interfaces=ends
+    ... )
     >>> (softer.K_ff[0, 0] / base.K_ff[0, 0]).round(6).item()
     0.5
     """
@@ -256,11 +274,22 @@ def body_derivatives(
     --------
     >>> import preprocess as pp
     >>> mesh, ends = pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), {"root": pp.Rigid("x0")}
-    >>> base = pp.reduce(mesh, pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0), interfaces=ends, reference="root", stiffening=False)
+    >>> base = pp.reduce(
+    ...     mesh,
+    ...     pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0),
+    ...     interfaces=ends,
+    ...     reference="root",
+    ...     stiffening=False,
+    ... )
     >>> def bar(E, rho):
-    ...     return pp.with_shapes(base, mesh, mesh, pp.Isotropic(E=E, nu=0.3, rho=rho), interfaces=ends)
+    ...     return pp.with_shapes(
+    ...         base, mesh, mesh, pp.Isotropic(E=E, nu=0.3, rho=rho), interfaces=ends
+    ...     )
     >>> found = pp.body_derivatives(bar, {"E": 2.1e11, "rho": 7850.0})
-    >>> round(found["rho"].mass, 9), (2.1e11 * found["E"].K_ff[0, 0] / base.K_ff[0, 0]).round(6).item()  # the volume; K_ff ~ E
+    >>> (
+    ...     round(found["rho"].mass, 9),
+    ...     (2.1e11 * found["E"].K_ff[0, 0] / base.K_ff[0, 0]).round(6).item(),
+    ... )  # the volume; K_ff ~ E
     (0.00016, 1.0)
     """
     scales = dict(scales or {})

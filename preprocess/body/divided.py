@@ -88,7 +88,10 @@ def reduce_divided(
     --------
     >>> import preprocess as pp
     >>> pieces = pp.divide(pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), pieces=2)
-    >>> steel, ends = pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0), {"root": pp.Rigid("x0"), "tip": pp.Rigid("x1")}
+    >>> steel, ends = (
+    ...     pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0),
+    ...     {"root": pp.Rigid("x0"), "tip": pp.Rigid("x1")},
+    ... )
     >>> bar = pp.reduce_divided(pieces, steel, interfaces=ends, reference="root")
     >>> list(bar.frames), [list(piece.frames) for piece in bar.pieces], round(bar.mass, 6)
     (['root', 'tip'], [['root', 'cut 1'], ['tip', 'cut 1']], 1.256)

@@ -74,10 +74,18 @@ class AttachedInterface(Reference):
     Examples
     --------
     >>> import preprocess as pp
-    >>> mesh, steel = pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
+    >>> mesh, steel = (
+    ...     pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)),
+    ...     pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0),
+    ... )
     >>> ends = {"root": pp.Rigid("x0"), "tip": pp.Rigid("x1")}
-    >>> bar = pp.reduce(mesh, steel, interfaces=ends, reference=pp.AttachedInterface("tip"))  # or "tip"
-    >>> bar.frames["root"].x.round(6)[0].item(), abs(bar.frames["tip"].phi).max().item() < 1e-9  # the tip does not move
+    >>> bar = pp.reduce(
+    ...     mesh, steel, interfaces=ends, reference=pp.AttachedInterface("tip")
+    ... )  # or "tip"
+    >>> (
+    ...     bar.frames["root"].x.round(6)[0].item(),
+    ...     abs(bar.frames["tip"].phi).max().item() < 1e-9,
+    ... )  # the tip does not move
     (-0.4, True)
     """
 
@@ -111,9 +119,14 @@ class AttachedNode(Reference):
     Examples
     --------
     >>> import preprocess as pp
-    >>> mesh, steel = pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
+    >>> mesh, steel = (
+    ...     pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)),
+    ...     pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0),
+    ... )
     >>> corner = mesh.node_ids[0].item()
-    >>> bar = pp.reduce(mesh, steel, interfaces={"tip": pp.Rigid("x1")}, reference=pp.AttachedNode(corner))
+    >>> bar = pp.reduce(
+    ...     mesh, steel, interfaces={"tip": pp.Rigid("x1")}, reference=pp.AttachedNode(corner)
+    ... )
     >>> (mesh.nodes[0] + bar.frames["tip"].x).round(6).tolist()
     [0.4, 0.01, 0.01]
     """
@@ -173,8 +186,13 @@ class MeanAxes(Reference):
     Examples
     --------
     >>> import preprocess as pp
-    >>> mesh, steel = pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
-    >>> bar = pp.reduce(mesh, steel, interfaces={"root": pp.Rigid("x0")}, reference=pp.MeanAxes())  # or "mean axes"
+    >>> mesh, steel = (
+    ...     pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)),
+    ...     pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0),
+    ... )
+    >>> bar = pp.reduce(
+    ...     mesh, steel, interfaces={"root": pp.Rigid("x0")}, reference=pp.MeanAxes()
+    ... )  # or "mean axes"
     >>> abs(bar.S_bar).max().item() < 1e-9, bar.frames["root"].x.round(6)[0].item()  # ∫φ dm = 0
     (True, -0.2)
     """
@@ -204,8 +222,13 @@ class PrincipalAxes(Reference):
     --------
     >>> import numpy as np
     >>> import preprocess as pp
-    >>> mesh, steel = pp.box_mesh((0.4, 0.02, 0.04), (8, 1, 2)), pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
-    >>> bar = pp.reduce(mesh, steel, interfaces={"root": pp.Rigid("x0")}, reference=pp.PrincipalAxes())
+    >>> mesh, steel = (
+    ...     pp.box_mesh((0.4, 0.02, 0.04), (8, 1, 2)),
+    ...     pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0),
+    ... )
+    >>> bar = pp.reduce(
+    ...     mesh, steel, interfaces={"root": pp.Rigid("x0")}, reference=pp.PrincipalAxes()
+    ... )
     >>> J = np.trace(bar.second_moment) * np.eye(3) - bar.second_moment
     >>> abs(J - np.diag(np.diag(J))).max().item() < 1e-12  # no products of inertia
     True
@@ -242,9 +265,14 @@ class Chord(Reference):
     Examples
     --------
     >>> import preprocess as pp
-    >>> mesh, steel = pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
+    >>> mesh, steel = (
+    ...     pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)),
+    ...     pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0),
+    ... )
     >>> ends = {"root": pp.Rigid("x0"), "tip": pp.Rigid("x1")}
-    >>> bar = pp.reduce(mesh, steel, interfaces=ends, reference=pp.Chord("root", "tip"))  # or "chord"
+    >>> bar = pp.reduce(
+    ...     mesh, steel, interfaces=ends, reference=pp.Chord("root", "tip")
+    ... )  # or "chord"
     >>> abs(bar.frames["tip"].phi[1:]).max().item() < 1e-9  # the tip moves along the chord only
     True
     """

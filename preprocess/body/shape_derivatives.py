@@ -108,14 +108,20 @@ def shape_derivatives(
     Examples
     --------
     >>> import preprocess as pp
-    >>> mesh, ends = pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), {"root": pp.Rigid("x0"), "tip": pp.Rigid("x1")}
+    >>> mesh, ends = (
+    ...     pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)),
+    ...     {"root": pp.Rigid("x0"), "tip": pp.Rigid("x1")},
+    ... )
     >>> how = {"interfaces": ends, "method": pp.CraigBampton(modes=2), "reference": "root"}
     >>> base = pp.reduce(mesh, pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0), **how)
     >>> def part(E, nu):
     ...     return mesh, pp.Isotropic(E=E, nu=nu, rho=7850.0)
     >>> slopes = pp.shape_derivatives(base, part, {"E": 2.1e11, "nu": 0.3}, **how)
     >>> size = abs(base.surface.phi).max()
-    >>> (2.1e11 * abs(slopes["E"]).max() / size < 1e-9).item(), (abs(slopes["nu"]).max() / size > 1e-3).item()
+    >>> (
+    ...     (2.1e11 * abs(slopes["E"]).max() / size < 1e-9).item(),
+    ...     (abs(slopes["nu"]).max() / size > 1e-3).item(),
+    ... )
     (True, True)
     """
     _check_method(method)

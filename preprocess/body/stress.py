@@ -36,9 +36,14 @@ class Stress:
     Examples
     --------
     >>> import preprocess as pp
-    >>> mesh, steel = pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
+    >>> mesh, steel = (
+    ...     pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)),
+    ...     pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0),
+    ... )
     >>> kept = pp.Stress(nodes="surface", precision="double")
-    >>> bar = pp.reduce(mesh, steel, interfaces={"root": pp.Rigid("x0")}, reference="root", stress=kept)
+    >>> bar = pp.reduce(
+    ...     mesh, steel, interfaces={"root": pp.Rigid("x0")}, reference="root", stress=kept
+    ... )
     >>> len(bar.stress.rows) == len(mesh.nodes)  # all nodes of this mesh are on its surface
     True
     """

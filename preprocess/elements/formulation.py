@@ -29,7 +29,10 @@ class Formulation:
     Examples
     --------
     >>> import preprocess as pp
-    >>> mesh, steel = pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1), "hex8"), pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
+    >>> mesh, steel = (
+    ...     pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1), "hex8"),
+    ...     pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0),
+    ... )
     >>> first = []
     >>> for formulation in (pp.Formulation(), pp.Formulation(hex8="full")):
     ...     fe = pp.assemble(mesh, steel, formulation=formulation)

@@ -56,7 +56,9 @@ def attach(fe: FEModel, masses: Iterable[PointMass]) -> FEModel:
     Examples
     --------
     >>> import preprocess as pp
-    >>> fe = pp.assemble(pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0))
+    >>> fe = pp.assemble(
+    ...     pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
+    ... )
     >>> loaded = pp.attach(fe, [pp.PointMass("x1", 2.0)])
     >>> bar = pp.reduce(loaded, interfaces={"root": pp.Rigid("x0")}, reference="root")
     >>> round(bar.mass, 6)

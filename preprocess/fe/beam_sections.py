@@ -39,7 +39,10 @@ class RectangularSection(BeamSection):
     >>> import preprocess as pp
     >>> section = pp.RectangularSection(0.02, 0.01, orientation=(0, 0, 1))
     >>> data = section.data(0.3)
-    >>> round(data.Iz * 12 / (0.01 * 0.02**3), 9), round(data.J / (0.01**3 * 0.02), 4)  # Roark: 0.229 for 2:1
+    >>> (
+    ...     round(data.Iz * 12 / (0.01 * 0.02**3), 9),
+    ...     round(data.J / (0.01**3 * 0.02), 4),
+    ... )  # Roark: 0.229 for 2:1
     (1.0, 0.2287)
     """
 
@@ -156,7 +159,9 @@ class BoxSection(BeamSection):
     --------
     >>> import preprocess as pp
     >>> box = pp.BoxSection(0.05, 0.05, 0.002, orientation=(0, 0, 1)).data(0.3)
-    >>> round(box.J / (0.048**3 * 0.002), 4)  # 1 + 4/3 (t/a)² times a³ t of a square with middle line a
+    >>> round(
+    ...     box.J / (0.048**3 * 0.002), 4
+    ... )  # 1 + 4/3 (t/a)² times a³ t of a square with middle line a
     1.0023
     """
 
@@ -206,7 +211,9 @@ class ISection(BeamSection):
     Examples
     --------
     >>> import preprocess as pp
-    >>> beam = pp.ISection(0.1, 0.055, 0.0041, 0.0057, orientation=(0, 0, 1)).data(0.3)  # IPE 100 without its fillets
+    >>> beam = pp.ISection(0.1, 0.055, 0.0041, 0.0057, orientation=(0, 0, 1)).data(
+    ...     0.3
+    ... )  # IPE 100 without its fillets
     >>> round(beam.A * 1e4, 2), round(beam.Iz * 1e8, 1)
     (9.9, 163.3)
     """
@@ -272,7 +279,9 @@ class GeneralSection(BeamSection):
     Examples
     --------
     >>> import preprocess as pp
-    >>> section = pp.GeneralSection(2e-4, 1.6667e-9, 6.6667e-9, 4.577e-9, orientation=(0, 0, 1))  # that of 20 mm × 10 mm
+    >>> section = pp.GeneralSection(
+    ...     2e-4, 1.6667e-9, 6.6667e-9, 4.577e-9, orientation=(0, 0, 1)
+    ... )  # that of 20 mm × 10 mm
     >>> section.data(0.3).outline[2].round(6).tolist()
     [0.01, -0.005]
     """

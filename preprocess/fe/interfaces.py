@@ -180,7 +180,10 @@ class Rigid(Interface):
     Examples
     --------
     >>> import preprocess as pp
-    >>> mesh, steel = pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
+    >>> mesh, steel = (
+    ...     pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)),
+    ...     pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0),
+    ... )
     >>> ends = {"root": pp.Rigid("x0"), "tip": pp.Rigid("x1")}
     >>> bar = pp.reduce(mesh, steel, interfaces=ends, reference="root")
     >>> sorted(bar.frames), bar.frames["tip"].kind
@@ -206,7 +209,10 @@ class Averaged(Interface):
     Examples
     --------
     >>> import preprocess as pp
-    >>> mesh, steel = pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
+    >>> mesh, steel = (
+    ...     pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)),
+    ...     pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0),
+    ... )
     >>> ends = {"root": pp.Rigid("x0"), "tip": pp.Averaged("x1")}
     >>> bar = pp.reduce(mesh, steel, interfaces=ends, reference="root")
     >>> bar.frames["tip"].kind, (bar.frames["tip"].x - bar.frames["root"].x).round(6)[0].item()

@@ -52,9 +52,16 @@ class Equation(Connection):
     Examples
     --------
     >>> import preprocess as pp
-    >>> mesh, steel = pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
-    >>> a, b = (mesh.node_ids[rows[0]].item() for rows in (mesh.node_sets["y0"], mesh.node_sets["y1"]))
-    >>> fe = pp.assemble(mesh, steel, connections={"clip": pp.Equation([(b, 2, 1.0), (a, 2, -1.0)])})
+    >>> mesh, steel = (
+    ...     pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)),
+    ...     pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0),
+    ... )
+    >>> a, b = (
+    ...     mesh.node_ids[rows[0]].item() for rows in (mesh.node_sets["y0"], mesh.node_sets["y1"])
+    ... )
+    >>> fe = pp.assemble(
+    ...     mesh, steel, connections={"clip": pp.Equation([(b, 2, 1.0), (a, 2, -1.0)])}
+    ... )
     >>> fe.constraints.dependent.size  # one degree of freedom follows another
     1
     """
@@ -111,11 +118,16 @@ class Bushing(Connection):
     Examples
     --------
     >>> import preprocess as pp
-    >>> mesh, steel = pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
+    >>> mesh, steel = (
+    ...     pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)),
+    ...     pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0),
+    ... )
     >>> joints = {
     ...     "eye": pp.RigidSpider("x1"),
     ...     "pin": pp.RigidSpider("x0"),
-    ...     "rubber": pp.Bushing("pin", "eye", translation=(1e6, 1e6, 1e6), rotation=(10.0, 10.0, 10.0)),
+    ...     "rubber": pp.Bushing(
+    ...         "pin", "eye", translation=(1e6, 1e6, 1e6), rotation=(10.0, 10.0, 10.0)
+    ...     ),
     ... }
     >>> fe = pp.assemble(mesh, steel, connections=joints)
     >>> abs(fe.K @ fe.rigid_motion(fe.centre_of_mass)).max().item() < 1e-2  # of K up to 1e10
@@ -194,7 +206,10 @@ class Spring(Connection):
     Examples
     --------
     >>> import preprocess as pp
-    >>> mesh, steel = pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
+    >>> mesh, steel = (
+    ...     pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)),
+    ...     pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0),
+    ... )
     >>> a, b = (mesh.node_ids[mesh.node_sets[name][0]].item() for name in ("x0", "x1"))
     >>> fe = pp.assemble(mesh, steel, connections={"tie rod": pp.Spring(a, b, 1e6)})
     >>> round((fe.K - pp.assemble(mesh, steel).K).trace().item() / 1e6, 6)  # k at both ends

@@ -107,7 +107,9 @@ class Orthotropic:
     Examples
     --------
     >>> import preprocess as pp
-    >>> ply = pp.Orthotropic(E=(1.35e11, 1e10, 1e10), nu=(0.3, 0.3, 0.4), G=(5e9, 5e9, 3.5e9), rho=1600.0)
+    >>> ply = pp.Orthotropic(
+    ...     E=(1.35e11, 1e10, 1e10), nu=(0.3, 0.3, 0.4), G=(5e9, 5e9, 3.5e9), rho=1600.0
+    ... )
     >>> mesh = pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1))
     >>> plate = pp.reduce(mesh, ply, interfaces={"root": pp.Rigid("x0")}, reference="root")
     >>> round(plate.mass, 6)  # ρ l b h

@@ -376,7 +376,10 @@ class AngleSection(OpenSection):
     --------
     >>> import preprocess as pp
     >>> beam = pp.AngleSection(0.05, 0.05, 0.005, orientation=(0, 0, 1)).data(0.3)
-    >>> round(1e8 * max(beam.Iy, beam.Iz), 2), round(1e8 * min(beam.Iy, beam.Iz), 2)  # cm⁴, without fillets
+    >>> (
+    ...     round(1e8 * max(beam.Iy, beam.Iz), 2),
+    ...     round(1e8 * min(beam.Iy, beam.Iz), 2),
+    ... )  # cm⁴, without fillets
     (17.91, 4.59)
     """
 

@@ -27,7 +27,9 @@ class PointMass:
     Examples
     --------
     >>> import preprocess as pp
-    >>> fe = pp.assemble(pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0))
+    >>> fe = pp.assemble(
+    ...     pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
+    ... )
     >>> with_motor = pp.attach(fe, [pp.PointMass("x1", 2.0)])
     >>> round(with_motor.mass - fe.mass, 6)
     2.0

@@ -153,8 +153,12 @@ class ShellSection(SurfaceSection):
     Examples
     --------
     >>> import preprocess as pp
-    >>> plate = pp.Mesh.from_arrays([(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0)], {"quad4": [(0, 1, 2, 3)]})
-    >>> fe = pp.assemble(plate, pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0), sections=pp.ShellSection(0.002))
+    >>> plate = pp.Mesh.from_arrays(
+    ...     [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0)], {"quad4": [(0, 1, 2, 3)]}
+    ... )
+    >>> fe = pp.assemble(
+    ...     plate, pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0), sections=pp.ShellSection(0.002)
+    ... )
     >>> round(fe.mass, 9)  # ρ h A
     15.7
     """
@@ -210,9 +214,13 @@ class LaminateSection(SurfaceSection):
     Examples
     --------
     >>> import preprocess as pp
-    >>> ply = pp.Orthotropic(E=(1.35e11, 1e10, 1e10), nu=(0.3, 0.3, 0.4), G=(5e9, 5e9, 3.5e9), rho=1600.0)
+    >>> ply = pp.Orthotropic(
+    ...     E=(1.35e11, 1e10, 1e10), nu=(0.3, 0.3, 0.4), G=(5e9, 5e9, 3.5e9), rho=1600.0
+    ... )
     >>> cross = pp.LaminateSection([(1e-3, 0.0), (1e-3, 90.0)], orientation=(1, 0, 0))
-    >>> plate = pp.Mesh.from_arrays([(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0)], {"quad4": [(0, 1, 2, 3)]})
+    >>> plate = pp.Mesh.from_arrays(
+    ...     [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0)], {"quad4": [(0, 1, 2, 3)]}
+    ... )
     >>> round(pp.assemble(plate, ply, sections=cross).mass, 9)
     3.2
     >>> A, B, D = cross.stiffnesses(ply)

@@ -106,9 +106,16 @@ class RigidSpider(Spider):
     Examples
     --------
     >>> import preprocess as pp
-    >>> mesh, steel = pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
-    >>> fe = pp.assemble(mesh, steel, connections={"flange": pp.RigidSpider("x1", position=(0.5, 0.01, 0.01))})
-    >>> bar = pp.reduce(fe, interfaces={"root": pp.Rigid("x0"), "tip": pp.Rigid("flange")}, reference="root")
+    >>> mesh, steel = (
+    ...     pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)),
+    ...     pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0),
+    ... )
+    >>> fe = pp.assemble(
+    ...     mesh, steel, connections={"flange": pp.RigidSpider("x1", position=(0.5, 0.01, 0.01))}
+    ... )
+    >>> bar = pp.reduce(
+    ...     fe, interfaces={"root": pp.Rigid("x0"), "tip": pp.Rigid("flange")}, reference="root"
+    ... )
     >>> bar.frames["tip"].x.round(6)[0].item()  # the centre, 0.1 m in front of the bar
     0.5
     """
@@ -161,9 +168,18 @@ class AveragingSpider(Spider):
     Examples
     --------
     >>> import preprocess as pp
-    >>> mesh, steel = pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
-    >>> fe = pp.assemble(mesh, steel, connections={"flange": pp.AveragingSpider("x1", position=(0.5, 0.01, 0.01))})
-    >>> bar = pp.reduce(fe, interfaces={"root": pp.Rigid("x0"), "tip": pp.Averaged("flange")}, reference="root")
+    >>> mesh, steel = (
+    ...     pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)),
+    ...     pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0),
+    ... )
+    >>> fe = pp.assemble(
+    ...     mesh,
+    ...     steel,
+    ...     connections={"flange": pp.AveragingSpider("x1", position=(0.5, 0.01, 0.01))},
+    ... )
+    >>> bar = pp.reduce(
+    ...     fe, interfaces={"root": pp.Rigid("x0"), "tip": pp.Averaged("flange")}, reference="root"
+    ... )
     >>> bar.frames["tip"].x.round(6)[0].item()
     0.5
     """

@@ -60,14 +60,19 @@ class Tie(Connection):
     Examples
     --------
     >>> import preprocess as pp
-    >>> cube, sheet = pp.box_mesh((0.1, 0.1, 0.1), (1, 1, 1), "hex8"), [(-1, -1, 0), (1, -1, 0), (1, 1, 0), (-1, 1, 0)]
+    >>> cube, sheet = (
+    ...     pp.box_mesh((0.1, 0.1, 0.1), (1, 1, 1), "hex8"),
+    ...     [(-1, -1, 0), (1, -1, 0), (1, 1, 0), (-1, 1, 0)],
+    ... )
     >>> mesh = pp.Mesh.from_arrays(
     ...     [*cube.nodes, *sheet],
     ...     {"hex8": cube.blocks["hex8"].connectivity, "quad4": [(8, 9, 10, 11)]},
     ...     node_sets={"foot": cube.node_sets["z0"], "plate": [8, 9, 10, 11]},
     ... )
     >>> steel, weld = pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0), {"weld": pp.Tie("foot", "plate")}
-    >>> pp.assemble(mesh, steel, sections=pp.ShellSection(0.002), connections=weld).constraints.dependent.size  # four nodes
+    >>> pp.assemble(
+    ...     mesh, steel, sections=pp.ShellSection(0.002), connections=weld
+    ... ).constraints.dependent.size  # four nodes
     12
     """
 

@@ -25,9 +25,14 @@ class TrussSection(Section):
     Examples
     --------
     >>> import preprocess as pp
-    >>> nodes, bars = [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)], [(0, 1), (0, 2), (0, 3), (1, 2), (2, 3), (3, 1)]
+    >>> nodes, bars = (
+    ...     [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)],
+    ...     [(0, 1), (0, 2), (0, 3), (1, 2), (2, 3), (3, 1)],
+    ... )
     >>> frame = pp.Mesh.from_arrays(nodes, {"truss2": bars})
-    >>> fe = pp.assemble(frame, pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0), sections=pp.TrussSection(1e-4))
+    >>> fe = pp.assemble(
+    ...     frame, pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0), sections=pp.TrussSection(1e-4)
+    ... )
     >>> fe.K.shape, round(fe.mass, 3)  # no rotations; ρ A times the length 3 + 3 √2
     ((12, 12), 5.685)
     """

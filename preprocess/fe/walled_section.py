@@ -44,7 +44,11 @@ class WalledSection(OpenSection):
     Examples
     --------
     >>> import preprocess as pp
-    >>> walls = [(0, 0, 0, 0.03, 0.002), (0, 0, 0.05, 0, 0.002), (0.05, 0, 0.05, -0.03, 0.002)]  # a Z
+    >>> walls = [
+    ...     (0, 0, 0, 0.03, 0.002),
+    ...     (0, 0, 0.05, 0, 0.002),
+    ...     (0.05, 0, 0.05, -0.03, 0.002),
+    ... ]  # a Z
     >>> y, _ = pp.WalledSection(walls, orientation=(0, 0, 1)).data(0.3).shear_centre
     >>> abs(y) < 1e-12  # that of a point-symmetric section is its centroid
     True

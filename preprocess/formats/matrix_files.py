@@ -48,7 +48,9 @@ def read_matrices(
     >>> import numpy as np
     >>> import scipy.sparse as sp
     >>> import preprocess as pp
-    >>> fe = pp.assemble(pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0))
+    >>> fe = pp.assemble(
+    ...     pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
+    ... )
     >>> sp.save_npz("K.npz", fe.K)
     >>> sp.save_npz("M.npz", fe.M)
     >>> np.save("nodes.npy", fe.nodes)

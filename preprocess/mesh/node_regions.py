@@ -61,8 +61,13 @@ class Point(Region):
     --------
     >>> import preprocess as pp
     >>> mesh = pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1))
-    >>> ends = {"root": pp.Rigid("x0"), "tip": pp.Averaged(pp.Point((0.4, 0.01, 0.01), radius=0.011))}
-    >>> bar = pp.reduce(mesh, pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0), interfaces=ends, reference="root")
+    >>> ends = {
+    ...     "root": pp.Rigid("x0"),
+    ...     "tip": pp.Averaged(pp.Point((0.4, 0.01, 0.01), radius=0.011)),
+    ... }
+    >>> bar = pp.reduce(
+    ...     mesh, pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0), interfaces=ends, reference="root"
+    ... )
     >>> (bar.frames["tip"].x - bar.frames["root"].x).round(6)[0].item()
     0.4
     """
@@ -98,7 +103,12 @@ class Plane(Region):
     >>> import preprocess as pp
     >>> mesh = pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1))
     >>> middle = pp.Rigid(pp.Plane(point=(0.2, 0, 0), normal=(1, 0, 0)))
-    >>> bar = pp.reduce(mesh, pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0), interfaces={"middle": middle}, reference="middle")
+    >>> bar = pp.reduce(
+    ...     mesh,
+    ...     pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0),
+    ...     interfaces={"middle": middle},
+    ...     reference="middle",
+    ... )
     >>> bar.frames["middle"].x.round(6).tolist()  # from the reference frame, which is there
     [0.0, 0.0, 0.0]
     """

@@ -22,9 +22,18 @@ class ClampedModes(NormalModeReduction):
     Examples
     --------
     >>> import preprocess as pp
-    >>> mesh, steel = pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
+    >>> mesh, steel = (
+    ...     pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)),
+    ...     pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0),
+    ... )
     >>> ends = {"root": pp.Rigid("x0"), "tip": pp.Rigid("x1")}
-    >>> bar = pp.reduce(mesh, steel, interfaces=ends, method=pp.ClampedModes(modes=2, at="root"), reference="root")
+    >>> bar = pp.reduce(
+    ...     mesh,
+    ...     steel,
+    ...     interfaces=ends,
+    ...     method=pp.ClampedModes(modes=2, at="root"),
+    ...     reference="root",
+    ... )
     >>> bar.modes.frequency.round().tolist()  # 1.875² √(E I/(ρ A l⁴))/2π = 104 Hz; the clamp stiffens so coarse a mesh
     [106.0, 106.0]
     """

@@ -25,9 +25,14 @@ class CraigBampton(NormalModeReduction):
     Examples
     --------
     >>> import preprocess as pp
-    >>> mesh, steel = pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
+    >>> mesh, steel = (
+    ...     pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)),
+    ...     pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0),
+    ... )
     >>> ends = {"root": pp.Rigid("x0"), "tip": pp.Rigid("x1")}
-    >>> bar = pp.reduce(mesh, steel, interfaces=ends, method=pp.CraigBampton(modes=4), reference="root")
+    >>> bar = pp.reduce(
+    ...     mesh, steel, interfaces=ends, method=pp.CraigBampton(modes=4), reference="root"
+    ... )
     >>> bar.nf  # 4 normal modes and 6 · 2 static shapes, less 6 rigid motions
     10
     """

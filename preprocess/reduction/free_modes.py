@@ -21,10 +21,17 @@ class FreeModes(NormalModeReduction):
     Examples
     --------
     >>> import preprocess as pp
-    >>> mesh, steel = pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
+    >>> mesh, steel = (
+    ...     pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)),
+    ...     pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0),
+    ... )
     >>> end = {"end": pp.Averaged("x0")}
-    >>> bar = pp.reduce(mesh, steel, interfaces=end, method=pp.FreeModes(modes=4), reference="mean axes")
-    >>> round(bar.modes.frequency.min().item())  # 4.73² √(E I/(ρ A l⁴))/2π = 664 Hz by beam theory without shear
+    >>> bar = pp.reduce(
+    ...     mesh, steel, interfaces=end, method=pp.FreeModes(modes=4), reference="mean axes"
+    ... )
+    >>> round(
+    ...     bar.modes.frequency.min().item()
+    ... )  # 4.73² √(E I/(ρ A l⁴))/2π = 664 Hz by beam theory without shear
     661
     """
 

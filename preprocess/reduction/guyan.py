@@ -23,7 +23,10 @@ class Guyan(Reduction):
     Examples
     --------
     >>> import preprocess as pp
-    >>> mesh, steel = pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
+    >>> mesh, steel = (
+    ...     pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)),
+    ...     pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0),
+    ... )
     >>> ends = {"root": pp.Rigid("x0"), "tip": pp.Rigid("x1")}
     >>> bar = pp.reduce(mesh, steel, interfaces=ends, method=pp.Guyan(), reference="root")
     >>> bar.nf  # 6 · 2 static shapes, less 6 rigid motions

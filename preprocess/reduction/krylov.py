@@ -44,8 +44,17 @@ class Krylov(Reduction):
     Examples
     --------
     >>> import preprocess as pp
-    >>> mesh, steel = pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
-    >>> bar = pp.reduce(mesh, steel, interfaces={"root": pp.Rigid("x0")}, method=pp.Krylov(moments=2), reference="root")
+    >>> mesh, steel = (
+    ...     pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)),
+    ...     pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0),
+    ... )
+    >>> bar = pp.reduce(
+    ...     mesh,
+    ...     steel,
+    ...     interfaces={"root": pp.Rigid("x0")},
+    ...     method=pp.Krylov(moments=2),
+    ...     reference="root",
+    ... )
     >>> bar.nf  # two blocks of responses to six unit loads
     12
     """

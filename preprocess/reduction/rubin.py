@@ -28,10 +28,18 @@ class Rubin(NormalModeReduction):
     Examples
     --------
     >>> import preprocess as pp
-    >>> mesh, steel = pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
+    >>> mesh, steel = (
+    ...     pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)),
+    ...     pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0),
+    ... )
     >>> ends = {"root": pp.Rigid("x0"), "tip": pp.Rigid("x1")}
-    >>> bar = pp.reduce(mesh, steel, interfaces=ends, method=pp.Rubin(modes=4), reference="mean axes")
-    >>> bar.nf, round(bar.modes.frequency.min().item())  # 4 + 6 · 2; 4.73² √(E I/(ρ A l⁴))/2π = 664 Hz without shear
+    >>> bar = pp.reduce(
+    ...     mesh, steel, interfaces=ends, method=pp.Rubin(modes=4), reference="mean axes"
+    ... )
+    >>> (
+    ...     bar.nf,
+    ...     round(bar.modes.frequency.min().item()),
+    ... )  # 4 + 6 · 2; 4.73² √(E I/(ρ A l⁴))/2π = 664 Hz without shear
     (16, 661)
     """
 

@@ -33,11 +33,20 @@ class GivenShapes(Reduction):
     --------
     >>> import numpy as np
     >>> import preprocess as pp
-    >>> mesh, steel = pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), pp.Isotropic(E=2.1e11, nu=0.0, rho=7850.0)
+    >>> mesh, steel = (
+    ...     pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)),
+    ...     pp.Isotropic(E=2.1e11, nu=0.0, rho=7850.0),
+    ... )
     >>> bend = np.zeros((len(mesh.nodes), 3, 1))
     >>> s, z = mesh.nodes[:, 0], mesh.nodes[:, 2] - 0.01
     >>> bend[:, 2, 0], bend[:, 0, 0] = s**2, -2 * s * z
-    >>> bar = pp.reduce(mesh, steel, interfaces={"root": pp.Rigid("x0")}, method=pp.GivenShapes(bend), reference="root")
+    >>> bar = pp.reduce(
+    ...     mesh,
+    ...     steel,
+    ...     interfaces={"root": pp.Rigid("x0")},
+    ...     method=pp.GivenShapes(bend),
+    ...     reference="root",
+    ... )
     >>> bar.modes.frequency.round().tolist()  # Rayleigh's quotient of w = x²: √20 √(E I/(ρ A l⁴))/2π
     [133.0]
     """

@@ -89,7 +89,10 @@ class CamRoller(FrameContact, kind="cam-roller"):
     >>> a = np.linspace(0.0, 2.0 * np.pi, 121)[:-1]
     >>> eccentric = np.column_stack([0.02 + 0.05 * np.cos(a), 0.05 * np.sin(a)])
     >>> model = fm.Model("cam", gravity=(0, 0, 0))
-    >>> cam, follower = (model.add(fm.RigidBody(name, mass=1.0, inertia=(1e-3, 1e-3, 1e-3))) for name in ("cam", "follower"))
+    >>> cam, follower = (
+    ...     model.add(fm.RigidBody(name, mass=1.0, inertia=(1e-3, 1e-3, 1e-3)))
+    ...     for name in ("cam", "follower")
+    ... )
     >>> shaft = model.add(fm.Revolute("shaft", model.ground, cam, axis="z"))
     >>> guide = model.add(fm.Prismatic("guide", model.ground, follower, axis="x", q0=0.09))
     >>> touch = model.add(fm.CamRoller("touch", cam, follower, points=eccentric, radius=0.015))
@@ -156,7 +159,10 @@ class CamFace(FrameContact, kind="cam-face"):
     >>> a = np.linspace(0.0, 2.0 * np.pi, 121)[:-1]
     >>> eccentric = np.column_stack([0.02 + 0.05 * np.cos(a), 0.05 * np.sin(a)])
     >>> model = fm.Model("cam", gravity=(0, 0, 0))
-    >>> cam, follower = (model.add(fm.RigidBody(name, mass=1.0, inertia=(1e-3, 1e-3, 1e-3))) for name in ("cam", "follower"))
+    >>> cam, follower = (
+    ...     model.add(fm.RigidBody(name, mass=1.0, inertia=(1e-3, 1e-3, 1e-3)))
+    ...     for name in ("cam", "follower")
+    ... )
     >>> shaft = model.add(fm.Revolute("shaft", model.ground, cam, axis="z", q0=np.pi / 3))
     >>> guide = model.add(fm.Prismatic("guide", model.ground, follower, axis="x", q0=0.07))
     >>> touch = model.add(fm.CamFace("touch", cam, follower, points=eccentric, normal="-x"))

@@ -217,7 +217,11 @@ class CurveContact(FrameContact, kind="curve-contact"):
     >>> model = fm.Model("two discs", gravity=(0, 0, 0))
     >>> disc = model.add(fm.RigidBody("disc", mass=1.0, inertia=(0.1, 0.1, 0.1)))
     >>> table = model.add(fm.Planar("table", model.ground, disc, axis="z", q0=(0.4, 0.3, 0.0)))
-    >>> touch = model.add(fm.CurveContact("touch", model.ground, disc, points_parent=0.3 * circle, points_child=0.1 * circle))
+    >>> touch = model.add(
+    ...     fm.CurveContact(
+    ...         "touch", model.ground, disc, points_parent=0.3 * circle, points_child=0.1 * circle
+    ...     )
+    ... )
     >>> run = fm.simulate(model, t_end=0.01, step=0.01, integrator="moreau-jean")
     >>> round(run.contact("touch").gap[0].item(), 5)  # distance 0.5 less the radii
     0.1

@@ -42,7 +42,9 @@ class DryFriction(Contact, kind="dry-friction"):
     >>> model = fm.Model("arm on a stiff hinge")
     >>> arm = model.add(fm.RigidBody("arm", mass=1.0, com=(0.5, 0, 0), inertia=(0.01, 0.08, 0.08)))
     >>> hinge = model.add(fm.Revolute("hinge", model.ground, arm, axis="y"))
-    >>> friction = model.add(fm.DryFriction("friction", hinge, coulomb=8.0))  # more than m g l/2 = 4.9 N m
+    >>> friction = model.add(
+    ...     fm.DryFriction("friction", hinge, coulomb=8.0)
+    ... )  # more than m g l/2 = 4.9 N m
     >>> run = fm.simulate(model, t_end=60.0, step=0.01, integrator="moreau-jean")
     >>> abs(run.joint("hinge").position[-1, 0].item()) < 1e-12
     True

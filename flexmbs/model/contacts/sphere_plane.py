@@ -37,7 +37,10 @@ class SpherePlane(FrameContact, kind="sphere-plane"):
     >>> flight = model.add(fm.Free("flight", model.ground, ball, q0=(0, 0, 1.02, 1, 0, 0, 0)))
     >>> floor = model.add(fm.SpherePlane("floor", model.ground, ball, radius=0.02, restitution=0.5))
     >>> run = fm.simulate(model, t_end=0.75, integrator="event-driven")
-    >>> round(run.run.impacts[0].t, 6), round(run.body("ball").position[-1, 2].item(), 6)  # √(2 h/g), radius + e² h
+    >>> (
+    ...     round(run.run.impacts[0].t, 6),
+    ...     round(run.body("ball").position[-1, 2].item(), 6),
+    ... )  # √(2 h/g), radius + e² h
     (0.5, 0.27)
     """
 

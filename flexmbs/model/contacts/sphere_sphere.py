@@ -38,7 +38,11 @@ class SphereSphere(FrameContact, kind="sphere-sphere"):
     >>> for name, x, v in (("one", -0.2, 1.0), ("two", 0.2, 0.0)):
     ...     ball = model.add(fm.RigidBody(name, mass=0.1, inertia=(1e-5, 1e-5, 1e-5)))
     ...     rail = model.add(fm.Prismatic(f"rail {name}", model.ground, ball, axis="x", q0=x, v0=v))
-    >>> hit = model.add(fm.SphereSphere("hit", "one", "two", radius_parent=0.05, radius_child=0.05, restitution=1.0))
+    >>> hit = model.add(
+    ...     fm.SphereSphere(
+    ...         "hit", "one", "two", radius_parent=0.05, radius_child=0.05, restitution=1.0
+    ...     )
+    ... )
     >>> run = fm.simulate(model, t_end=0.5, integrator="event-driven")
     >>> abs(run.s[-1]).round(6).tolist()  # equal masses exchange their velocities
     [0.0, 1.0]

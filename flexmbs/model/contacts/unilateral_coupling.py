@@ -39,9 +39,13 @@ class UnilateralCoupling(UnilateralContact, kind="unilateral-coupling"):
     >>> model = fm.Model("two wagons")
     >>> for name, x, v in (("first", 0.0, 0.0), ("second", -0.5, 2.0)):
     ...     wagon = model.add(fm.RigidBody(name, mass=1000.0, inertia=(900.0, 900.0, 900.0)))
-    ...     track = model.add(fm.Prismatic(f"track {name}", model.ground, wagon, axis="x", q0=x, v0=v))
+    ...     track = model.add(
+    ...         fm.Prismatic(f"track {name}", model.ground, wagon, axis="x", q0=x, v0=v)
+    ...     )
     >>> gap = lambda t, x: x[0] - x[1] - 0.1
-    >>> buffers = model.add(fm.UnilateralCoupling("buffers", ["track first", "track second"], gap, restitution=0.5))
+    >>> buffers = model.add(
+    ...     fm.UnilateralCoupling("buffers", ["track first", "track second"], gap, restitution=0.5)
+    ... )
     >>> run = fm.simulate(model, t_end=0.5, integrator="event-driven")
     >>> run.s[-1].round(6).tolist()  # (1 ± e) v/2
     [1.5, 0.5]

@@ -128,7 +128,11 @@ class Bushing(BetweenFrames, kind="bushing"):
     >>> import flexmbs as fm
     >>> model = fm.Model("engine mount", gravity=(0, 0, -10.0))
     >>> engine = model.add(fm.RigidBody("engine", mass=120.0, inertia=(5.0, 8.0, 8.0)))
-    >>> mount = model.add(fm.Bushing("mount", model.ground, engine, k=(4e5, 4e5, 3e5, 2e4, 2e4, 2e4), c=(900,) * 6))
+    >>> mount = model.add(
+    ...     fm.Bushing(
+    ...         "mount", model.ground, engine, k=(4e5, 4e5, 3e5, 2e4, 2e4, 2e4), c=(900,) * 6
+    ...     )
+    ... )
     >>> sag = fm.statics(model).solution.body("engine").position[0, 2]
     >>> round(sag.item(), 6)  # −m g/k
     -0.004

@@ -50,9 +50,15 @@ class FrameForce(OnFrame, kind="frame-force"):
     --------
     >>> import flexmbs as fm
     >>> model = fm.Model("tug", gravity=(0, 0, 0))
-    >>> boat = model.add(fm.RigidBody("boat", mass=50.0, inertia=(4.0, 10.0, 10.0), frames={"bow": (1.5, 0, 0)}))
-    >>> rope = model.add(fm.FrameForce("rope", boat["bow"], force=(100.0, 20.0, 0.0), axes="follower"))
-    >>> fm.state(model).sd.round(6)[[0, 1, 5]].tolist()  # F/m, and the moment 1.5 m · 20 N over the inertia about z
+    >>> boat = model.add(
+    ...     fm.RigidBody("boat", mass=50.0, inertia=(4.0, 10.0, 10.0), frames={"bow": (1.5, 0, 0)})
+    ... )
+    >>> rope = model.add(
+    ...     fm.FrameForce("rope", boat["bow"], force=(100.0, 20.0, 0.0), axes="follower")
+    ... )
+    >>> fm.state(model).sd.round(6)[
+    ...     [0, 1, 5]
+    ... ].tolist()  # F/m, and the moment 1.5 m · 20 N over the inertia about z
     [2.0, 0.4, 3.0]
     """
 

@@ -130,8 +130,23 @@ class HydraulicCylinder(AlongLine, kind="hydraulic-cylinder"):
     >>> model = fm.Model("press", gravity=(0, 0, 0), frames={"foot": (0, 0, -1.0)})
     >>> ram = model.add(fm.RigidBody("ram", mass=100.0, inertia=(1.0, 1.0, 1.0)))
     >>> guide = model.add(fm.Prismatic("guide", model.ground, ram, axis="z"))
-    >>> press = model.add(fm.HydraulicCylinder("press", model.ground["foot"], ram, length=1.0, area_a=2e-3, area_b=1e-3,
-    ...     volume_a=1e-3, volume_b=1e-3, bulk_modulus=1.6e9, supply=2e7, valve=1e-7, pressure_a=5e6, pressure_b=2e6))
+    >>> press = model.add(
+    ...     fm.HydraulicCylinder(
+    ...         "press",
+    ...         model.ground["foot"],
+    ...         ram,
+    ...         length=1.0,
+    ...         area_a=2e-3,
+    ...         area_b=1e-3,
+    ...         volume_a=1e-3,
+    ...         volume_b=1e-3,
+    ...         bulk_modulus=1.6e9,
+    ...         supply=2e7,
+    ...         valve=1e-7,
+    ...         pressure_a=5e6,
+    ...         pressure_b=2e6,
+    ...     )
+    ... )
     >>> fm.state(model).sd.round(6).tolist()  # (A_A p_A − A_B p_B)/m
     [80.0]
     """

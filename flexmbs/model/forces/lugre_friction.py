@@ -89,9 +89,13 @@ class LuGreFriction(JointForce, kind="lugre-friction"):
     >>> block = model.add(fm.RigidBody("block", mass=1.0, inertia=(0.1, 0.1, 0.1)))
     >>> rail = model.add(fm.Prismatic("rail", model.ground, block, axis="x"))
     >>> load = model.add(fm.JointTorque("load", rail, 0.5))
-    >>> friction = model.add(fm.LuGreFriction("friction", rail, coulomb=1.0, stiffness=1e4, damping=200.0))
+    >>> friction = model.add(
+    ...     fm.LuGreFriction("friction", rail, coulomb=1.0, stiffness=1e4, damping=200.0)
+    ... )
     >>> run = fm.simulate(model, t_end=0.3, output_step=0.1)
-    >>> round(1e6 * run.joint("rail").position[-1, 0].item())  # µm, about −(F_c/σ₀) ln(1 − Q/F_c) = 69
+    >>> round(
+    ...     1e6 * run.joint("rail").position[-1, 0].item()
+    ... )  # µm, about −(F_c/σ₀) ln(1 − Q/F_c) = 69
     70
     """
 

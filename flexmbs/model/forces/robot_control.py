@@ -33,7 +33,9 @@ class RobotControl(OnJoints, kind="robot-control"):
     --------
     >>> import flexmbs as fm
     >>> from flexmbs.robots import PDGravity, Quintic
-    >>> arm = fm.Robot.from_dh([fm.robots.Link(a=0.4, mass=2.0, com=(-0.2, 0, 0), inertia=(0, 0.03, 0.03))])
+    >>> arm = fm.Robot.from_dh(
+    ...     [fm.robots.Link(a=0.4, mass=2.0, com=(-0.2, 0, 0), inertia=(0, 0.03, 0.03))]
+    ... )
     >>> model = arm.started([0.3]).model
     >>> hold = PDGravity(arm, Quintic([0.3], [0.3], 1.0), kp=100.0, kd=10.0)
     >>> control = model.add(fm.RobotControl("control", arm.coordinates, hold))

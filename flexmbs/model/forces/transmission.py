@@ -31,8 +31,14 @@ class Transmission(OnCombination, kind="transmission"):
     --------
     >>> import flexmbs as fm
     >>> model = fm.Model("drive", gravity=(0, 0, 0))
-    >>> motor, arm = (model.add(fm.RigidBody(name, mass=1.0, inertia=(1, 1, J))) for name, J in (("motor", 1e-4), ("arm", 1.0)))
-    >>> fast, slow = (model.add(fm.Revolute(name, model.ground, b, axis="z")) for name, b in (("fast", motor), ("slow", arm)))
+    >>> motor, arm = (
+    ...     model.add(fm.RigidBody(name, mass=1.0, inertia=(1, 1, J)))
+    ...     for name, J in (("motor", 1e-4), ("arm", 1.0))
+    ... )
+    >>> fast, slow = (
+    ...     model.add(fm.Revolute(name, model.ground, b, axis="z"))
+    ...     for name, b in (("fast", motor), ("slow", arm))
+    ... )
     >>> gear = model.add(fm.Transmission("gear", {fast: 1.0, slow: -50.0}, fm.SpringDamper(k=10.0)))
     >>> round(fm.linearize(model).modes.frequency.max().item(), 4)  # √(k (1/J₁ + n²/J₂))/2π
     56.2698

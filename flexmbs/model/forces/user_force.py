@@ -58,7 +58,9 @@ class UserForce(OnFrame, kind="user-force"):
     >>> feather = model.add(fm.RigidBody("feather", mass=0.1, inertia=(1e-4, 1e-4, 1e-4)))
     >>> air = model.add(fm.UserForce("air", feather, drag))
     >>> run = fm.simulate(model, t_end=2.0, step=0.02)
-    >>> round(run.body("feather").velocity[-1, 2].item(), 3)  # the speed m g/c at which drag and weight balance
+    >>> round(
+    ...     run.body("feather").velocity[-1, 2].item(), 3
+    ... )  # the speed m g/c at which drag and weight balance
     -2.0
     """
 

@@ -39,7 +39,12 @@ class UserJointForces(OnJoints, kind="user-joint-forces"):
     --------
     >>> import flexmbs as fm
     >>> model = fm.Model("finger", gravity=(0, 0, 0))
-    >>> link = {"mass": 0.1, "com": (0.02, 0, 0), "inertia": (1e-5, 1e-4, 1e-4), "frames": {"tip": (0.04, 0, 0)}}
+    >>> link = {
+    ...     "mass": 0.1,
+    ...     "com": (0.02, 0, 0),
+    ...     "inertia": (1e-5, 1e-4, 1e-4),
+    ...     "frames": {"tip": (0.04, 0, 0)},
+    ... }
     >>> first, second = (model.add(fm.RigidBody(name, **link)) for name in ("first", "second"))
     >>> base = model.add(fm.Revolute("base", model.ground, first, axis="z"))
     >>> knuckle = model.add(fm.Revolute("knuckle", first["tip"], second, axis="z"))

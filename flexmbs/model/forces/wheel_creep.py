@@ -222,7 +222,11 @@ class WheelCreep(BetweenFrames, kind="wheel-creep"):
     >>> import flexmbs as fm
     >>> model = fm.Model("spinning wheel", gravity=(0, 0, 0))
     >>> wheel = model.add(fm.RigidBody("wheel", mass=20.0, inertia=(0.5, 1.0, 0.5)))
-    >>> hub = model.add(fm.Free("hub", model.ground, wheel, q0=(0, 0, 0.3, 1, 0, 0, 0), v0=(15.0, 0, 0, 0, 50.5, 0)))
+    >>> hub = model.add(
+    ...     fm.Free(
+    ...         "hub", model.ground, wheel, q0=(0, 0, 0.3, 1, 0, 0, 0), v0=(15.0, 0, 0, 0, 50.5, 0)
+    ...     )
+    ... )
     >>> values = {"radius": 0.3, "along": 9e4, "across": 6e4, "friction": 0.8, "load": 3e3}
     >>> tyre = model.add(fm.WheelCreep("tyre", model.ground, wheel, **values))
     >>> x = 9e4 * 0.01 / (3 * 0.8 * 3e3)  # |C·ξ|/(3 μ N) at the creepage ξ = (R ω − v)/v = 1 %

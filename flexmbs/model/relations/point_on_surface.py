@@ -82,8 +82,14 @@ class PointOnSurface(Relation, kind="point-on-surface"):
     >>> model = fm.Model("bead in a bowl", gravity=(0, 0, -9.0))
     >>> bead = model.add(fm.PointMass("bead", mass=0.1))
     >>> way = model.add(fm.Translation("way", model.ground, bead))
-    >>> bowl = model.add(fm.PointOnSurface("bowl", model.ground, bead, x=x, y=x, heights=x[:, None] ** 2 + 2 * x**2))
-    >>> (2 * np.pi * fm.linearize(model).modes.frequency).round(4).tolist()  # √(g f″) of z = x² + 2 y²: √18, √36
+    >>> bowl = model.add(
+    ...     fm.PointOnSurface(
+    ...         "bowl", model.ground, bead, x=x, y=x, heights=x[:, None] ** 2 + 2 * x**2
+    ...     )
+    ... )
+    >>> (2 * np.pi * fm.linearize(model).modes.frequency).round(
+    ...     4
+    ... ).tolist()  # √(g f″) of z = x² + 2 y²: √18, √36
     [4.2426, 6.0]
     """
 

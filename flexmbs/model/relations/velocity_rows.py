@@ -62,7 +62,9 @@ class VelocityRows(Relation, kind="velocity-rows"):
     >>> model = fm.Model("skate", gravity=(0, 0, 0))
     >>> skate = model.add(fm.RigidBody("skate", mass=60.0, inertia=(1.0, 1.0, 1.0)))
     >>> ice = model.add(fm.Planar("ice", model.ground, skate, axis="z", v0=(5.0, 0.0, 2.0)))
-    >>> blade = model.add(fm.VelocityRows("blade", model.ground, skate, covectors=[(0, 1, 0, 0, 0, 0)]))  # v_y = 0
+    >>> blade = model.add(
+    ...     fm.VelocityRows("blade", model.ground, skate, covectors=[(0, 1, 0, 0, 0, 0)])
+    ... )  # v_y = 0
     >>> fm.state(model).sd.round(6)[1:].tolist()  # as with `KnifeEdge`
     [10.0, 0.0]
     """

@@ -80,7 +80,9 @@ def from_sdf(
     >>> inertia = "<inertia><ixx>0.1</ixx><iyy>0.1</iyy><izz>0.1</izz></inertia>"
     >>> link = f'<link name="leaf"><pose>0 0.4 1 0 0 0</pose><inertial><mass>2</mass>{inertia}</inertial></link>'
     >>> joint = '<joint name="hinge" type="revolute"><pose>0 -0.4 0 0 0 0</pose><parent>world</parent><child>leaf</child></joint>'
-    >>> _ = Path("door.sdf").write_text(f'<sdf version="1.11"><model name="door">{link}{joint}</model></sdf>')
+    >>> _ = Path("door.sdf").write_text(
+    ...     f'<sdf version="1.11"><model name="door">{link}{joint}</model></sdf>'
+    ... )
     >>> fm.matrices(fm.from_sdf("door.sdf").model).M.round(6).tolist()  # 0.1 + 2 · 0.4² kg m²
     [[0.42]]
     """

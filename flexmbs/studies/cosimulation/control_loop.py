@@ -94,13 +94,22 @@ class ControlLoop:
     >>> import threading
     >>> import flexmbs as fm
     >>> model = fm.Model("turntable")
-    >>> axle = fm.Revolute("axle", "ground", model.add(fm.RigidBody("table", mass=1.0, inertia=(0.1, 0.1, 0.2))), axis="z")
+    >>> axle = fm.Revolute(
+    ...     "axle",
+    ...     "ground",
+    ...     model.add(fm.RigidBody("table", mass=1.0, inertia=(0.1, 0.1, 0.2))),
+    ...     axis="z",
+    ... )
     >>> motor, speed = {"motor": ("effort", model.add(axle).name)}, {"speed": ("rate", "axle")}
     >>> def control():  # in another process
     ...     with fm.LoopController("turntable.loop") as plant:
     ...         for outputs in plant:
     ...             plant.answer({"motor": 2.0 * (3.0 - outputs["speed"])})
-    >>> loop = fm.ControlLoop(fm.Stepper(model, t_end=2.0, step=1e-3, inputs=motor, outputs=speed), "turntable.loop", period=0.01)
+    >>> loop = fm.ControlLoop(
+    ...     fm.Stepper(model, t_end=2.0, step=1e-3, inputs=motor, outputs=speed),
+    ...     "turntable.loop",
+    ...     period=0.01,
+    ... )
     >>> threading.Thread(target=control).start()
     >>> loop.run(2.0, real_time=False).samples, round(loop.stepper.outputs["speed"], 6)
     (200, 3.0)

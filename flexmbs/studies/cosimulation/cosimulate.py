@@ -92,9 +92,16 @@ def cosimulate(
     --------
     >>> import flexmbs as fm
     >>> model = fm.Model("turntable")
-    >>> axle = fm.Revolute("axle", "ground", model.add(fm.RigidBody("table", mass=1.0, inertia=(0.1, 0.1, 0.2))), axis="z")
+    >>> axle = fm.Revolute(
+    ...     "axle",
+    ...     "ground",
+    ...     model.add(fm.RigidBody("table", mass=1.0, inertia=(0.1, 0.1, 0.2))),
+    ...     axis="z",
+    ... )
     >>> brake = model.add(fm.JointSpring("brake", model.add(axle), c=2.0))
-    >>> twin = fm.linearize(model, inputs=[("effort", "axle")], outputs=[("rate", "axle")]).export("Twin.fmu")
+    >>> twin = fm.linearize(model, inputs=[("effort", "axle")], outputs=[("rate", "axle")]).export(
+    ...     "Twin.fmu"
+    ... )
     >>> ports = {"inputs": {"motor": ("effort", "axle")}, "outputs": {"speed": ("rate", "axle")}}
     >>> stepper = fm.Stepper(model, t_end=1.0, step=0.01, **ports)
     >>> wires = {"motor": "twin.rate axle", "twin.effort axle": "speed"}

@@ -82,8 +82,16 @@ def environment(
     >>> model = fm.Model("turntable")
     >>> table = model.add(fm.RigidBody("table", mass=1.0, inertia=(0.1, 0.1, 0.2)))
     >>> axle = model.add(fm.Revolute("axle", model.ground, table, axis="z"))
-    >>> env = fm.environment(model, inputs={"motor": ("effort", "axle")}, outputs={"speed": ("rate", "axle")}, period=0.1,
-    ...                      limits={"motor": (-2, 2)}, reward=lambda y, u: -abs(y["speed"] - 3), t_end=1.0, step=1e-2)
+    >>> env = fm.environment(
+    ...     model,
+    ...     inputs={"motor": ("effort", "axle")},
+    ...     outputs={"speed": ("rate", "axle")},
+    ...     period=0.1,
+    ...     limits={"motor": (-2, 2)},
+    ...     reward=lambda y, u: -abs(y["speed"] - 3),
+    ...     t_end=1.0,
+    ...     step=1e-2,
+    ... )
     >>> observed, info = env.reset(seed=1)
     >>> observed, gained, terminated, truncated, info = env.step([2.0])  # 2 N m / 0.2 kg m² · 0.1 s
     >>> observed.round(6).tolist(), round(gained, 6), truncated

@@ -54,10 +54,21 @@ class LoopController:
     >>> import threading
     >>> import flexmbs as fm
     >>> model = fm.Model("turntable")
-    >>> axle = fm.Revolute("axle", "ground", model.add(fm.RigidBody("table", mass=1.0, inertia=(0.1, 0.1, 0.2))), axis="z")
+    >>> axle = fm.Revolute(
+    ...     "axle",
+    ...     "ground",
+    ...     model.add(fm.RigidBody("table", mass=1.0, inertia=(0.1, 0.1, 0.2))),
+    ...     axis="z",
+    ... )
     >>> motor, speed = {"motor": ("effort", model.add(axle).name)}, {"speed": ("rate", "axle")}
-    >>> loop = fm.ControlLoop(fm.Stepper(model, t_end=2.0, step=1e-3, inputs=motor, outputs=speed), "axle.loop", period=0.01)
-    >>> threading.Thread(target=loop.run, args=(2.0,), kwargs={"real_time": False}).start()  # in another process, elsewhere
+    >>> loop = fm.ControlLoop(
+    ...     fm.Stepper(model, t_end=2.0, step=1e-3, inputs=motor, outputs=speed),
+    ...     "axle.loop",
+    ...     period=0.01,
+    ... )
+    >>> threading.Thread(
+    ...     target=loop.run, args=(2.0,), kwargs={"real_time": False}
+    ... ).start()  # in another process, elsewhere
     >>> with fm.LoopController("axle.loop") as plant:
     ...     for outputs in plant:
     ...         plant.answer({"motor": 2.0 * (3.0 - outputs["speed"])})

@@ -201,9 +201,16 @@ def campbell(
     >>> import flexmbs as fm
     >>> def rotor(speed):  # a bead on springs on a turning table
     ...     model = fm.Model("rotor", gravity=(0, 0, 0))
-    ...     table, bead = (model.add(fm.RigidBody(name, mass=1.0, inertia=(1.0, 1.0, 1.0))) for name in ("table", "bead"))
+    ...     table, bead = (
+    ...         model.add(fm.RigidBody(name, mass=1.0, inertia=(1.0, 1.0, 1.0)))
+    ...         for name in ("table", "bead")
+    ...     )
     ...     axle = model.add(fm.Revolute("axle", model.ground, table, axis="z"))
-    ...     model.add(fm.Chain("plane", table, bead, motions=(fm.motions.Slide("x"), fm.motions.Slide("y"))))
+    ...     model.add(
+    ...         fm.Chain(
+    ...             "plane", table, bead, motions=(fm.motions.Slide("x"), fm.motions.Slide("y"))
+    ...         )
+    ...     )
     ...     for k in (0, 1):
     ...         model.add(fm.JointSpring(f"spring {k}", "plane", k=400.0, coordinate=k))
     ...     model.add(fm.Drive("motor", axle, fm.Ramp(0.0, rate=speed)))

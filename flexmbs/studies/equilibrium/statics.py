@@ -93,7 +93,9 @@ def statics(
     --------
     >>> import flexmbs as fm
     >>> model = fm.Model("pendulum in the wind", gravity=(0, 0, -10.0))
-    >>> bob = model.add(fm.RigidBody("bob", mass=0.5, inertia=(0.01, 0.01, 0.01), frames={"pin": (0, 0, 1.0)}))
+    >>> bob = model.add(
+    ...     fm.RigidBody("bob", mass=0.5, inertia=(0.01, 0.01, 0.01), frames={"pin": (0, 0, 1.0)})
+    ... )
     >>> hinge = model.add(fm.Revolute("hinge", model.ground, bob["pin"], axis="-y"))
     >>> wind = model.add(fm.FrameForce("wind", bob, force=(5.0, 0, 0)))
     >>> rest = fm.statics(model)

@@ -186,7 +186,9 @@ def sensitivities(
     >>> mass = model.add(fm.PointMass("mass", mass=2.0))
     >>> guide = model.add(fm.Prismatic("guide", model.ground, mass, axis="x", q0=0.1))
     >>> spring = model.add(fm.JointSpring("spring", guide, k=50.0))
-    >>> found = fm.sensitivities(model, ["joints.guide.q0"], ["max joint guide.0 velocity"], t_end=2.0, step=1e-3)
+    >>> found = fm.sensitivities(
+    ...     model, ["joints.guide.q0"], ["max joint guide.0 velocity"], t_end=2.0, step=1e-3
+    ... )
     >>> round(found["max joint guide.0 velocity", "joints.guide.q0"], 4)
     5.0
     """

@@ -107,7 +107,10 @@ class Linearization:
     >>> linear = fm.linearize(model, inputs=[("effort", "rail")], outputs=[("coordinate", "rail")])
     >>> linear.A.round(6).tolist(), linear.B.round(6).tolist()  # −k/m, −c/m, 1/m
     ([[0.0, 1.0], [-25.0, -2.0]], [[0.0], [0.5]])
-    >>> isinstance(linear, fm.Linearization), round(abs(linear.response([0.0]).values[0, 0, 0]).item(), 6)  # 1/k
+    >>> (
+    ...     isinstance(linear, fm.Linearization),
+    ...     round(abs(linear.response([0.0]).values[0, 0, 0]).item(), 6),
+    ... )  # 1/k
     (True, 0.02)
     """
 
@@ -277,7 +280,9 @@ def linearize(
     --------
     >>> import flexmbs as fm
     >>> model = fm.Model("pendulum")
-    >>> rod = model.add(fm.RigidBody("rod", mass=3.0, com=(0, 0, -0.5), inertia=(0.25, 0.25, 0.001)))
+    >>> rod = model.add(
+    ...     fm.RigidBody("rod", mass=3.0, com=(0, 0, -0.5), inertia=(0.25, 0.25, 0.001))
+    ... )
     >>> hinge = model.add(fm.Revolute("hinge", model.ground, rod, axis="y"))
     >>> modes = fm.linearize(model).modes
     >>> round(modes.frequency[0].item(), 4)  # √(3 g/(2 l))/2π, in Hz

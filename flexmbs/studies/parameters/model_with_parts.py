@@ -197,7 +197,10 @@ class ModelWithParts(ModelSource):
     >>> bar = model.add(fm.FlexibleBody("bar", "bar.h5"))
     >>> clamp = model.add(fm.Fixed("clamp", model.ground, bar["root"]))
     >>> both = fm.ModelWithParts(model, {"bar": beam})
-    >>> lowest = [fm.linearize(both.made({"parts.bar.height": h})).modes.frequency[0] for h in (0.01, 0.02)]
+    >>> lowest = [
+    ...     fm.linearize(both.made({"parts.bar.height": h})).modes.frequency[0]
+    ...     for h in (0.01, 0.02)
+    ... ]
     >>> round(lowest[1].item() / lowest[0].item(), 1)  # ~ √(I/A) ~ h
     2.0
     """

@@ -129,7 +129,9 @@ def simulate(
     --------
     >>> import flexmbs as fm
     >>> model = fm.Model("pendulum")
-    >>> rod = model.add(fm.RigidBody("rod", mass=3.0, com=(0, 0, -0.5), inertia=(0.25, 0.25, 0.001)))
+    >>> rod = model.add(
+    ...     fm.RigidBody("rod", mass=3.0, com=(0, 0, -0.5), inertia=(0.25, 0.25, 0.001))
+    ... )
     >>> hinge = model.add(fm.Revolute("hinge", model.ground, rod, axis="y", q0=1.5))
     >>> solution = fm.simulate(model, t_end=1.0, step=1e-3)
     >>> solution.verdict, solution.joint("hinge").position.shape

@@ -53,7 +53,9 @@ class Grid(Design, kind="grid"):
     Examples
     --------
     >>> import flexmbs as fm
-    >>> fm.Grid().points({"joints.elbow.q0": [0.1, 0.2], "bodies.tool.mass": [1.0, 2.0]})  # 2 · 2 cases
+    >>> fm.Grid().points(
+    ...     {"joints.elbow.q0": [0.1, 0.2], "bodies.tool.mass": [1.0, 2.0]}
+    ... )  # 2 · 2 cases
     [(0.1, 1.0), (0.1, 2.0), (0.2, 1.0), (0.2, 2.0)]
     """
 
@@ -121,7 +123,7 @@ class LatinHypercube(Cube, kind="latin-hypercube"):
     --------
     >>> import flexmbs as fm
     >>> cases = fm.LatinHypercube(count=4).points({"mass": fm.Range(0.0, 4.0)})
-    >>> sorted(int(mass) for mass, in cases)  # one in each quarter
+    >>> sorted(int(mass) for (mass,) in cases)  # one in each quarter
     [0, 1, 2, 3]
     """
 
@@ -149,7 +151,7 @@ class Sobol(Cube, kind="sobol"):
     --------
     >>> import flexmbs as fm
     >>> few, many = (fm.Sobol(count=count).points({"mass": fm.Range(0.0, 1.0)}) for count in (4, 8))
-    >>> many[:4] == few, sorted(int(8 * mass) for mass, in many)  # one in each eighth
+    >>> many[:4] == few, sorted(int(8 * mass) for (mass,) in many)  # one in each eighth
     (True, [0, 1, 2, 3, 4, 5, 6, 7])
     """
 
@@ -175,8 +177,10 @@ class MonteCarlo(Cube, kind="monte-carlo"):
     Examples
     --------
     >>> import flexmbs as fm
-    >>> few, many = (fm.MonteCarlo(count=count).points({"mass": fm.Range(0.0, 1.0)}) for count in (4, 1000))
-    >>> many[:4] == few, round(sum(mass for mass, in many) / 1000, 1)
+    >>> few, many = (
+    ...     fm.MonteCarlo(count=count).points({"mass": fm.Range(0.0, 1.0)}) for count in (4, 1000)
+    ... )
+    >>> many[:4] == few, round(sum(mass for (mass,) in many) / 1000, 1)
     (True, 0.5)
     """
 
@@ -205,7 +209,9 @@ class Saltelli(Cube, kind="saltelli"):
     --------
     >>> import flexmbs as fm
     >>> design = fm.Saltelli(count=4)
-    >>> len(design.points({"mass": fm.Range(1.0, 2.0), "stiffness": fm.LogNormal(100.0, 0.2)}))  # 4 · (2 + 2)
+    >>> len(
+    ...     design.points({"mass": fm.Range(1.0, 2.0), "stiffness": fm.LogNormal(100.0, 0.2)})
+    ... )  # 4 · (2 + 2)
     16
     """
 

@@ -52,9 +52,18 @@ class SobolIndices:
     >>> ranges = {"gravity.x": fm.Range(0.0, 1.0), "gravity.y": fm.Range(0.0, 2.0)}
     >>> def speed(solution):
     ...     return float(solution.body("stone").velocity[-1, :2].sum())
-    >>> result = fm.sweep(falling, ranges, outputs={"speed": speed}, design=fm.Saltelli(count=32), executor="threads")
+    >>> result = fm.sweep(
+    ...     falling,
+    ...     ranges,
+    ...     outputs={"speed": speed},
+    ...     design=fm.Saltelli(count=32),
+    ...     executor="threads",
+    ... )
     >>> indices = fm.sobol_indices(result)
-    >>> isinstance(indices, fm.SobolIndices), indices.total[0].round(1).tolist()  # 1 : 2² of the variances
+    >>> (
+    ...     isinstance(indices, fm.SobolIndices),
+    ...     indices.total[0].round(1).tolist(),
+    ... )  # 1 : 2² of the variances
     (True, [0.2, 0.8])
     """
 
@@ -137,7 +146,13 @@ def sobol_indices(result: SweepResult, *, confidence: float = 0.95) -> SobolIndi
     >>> ranges = {"bodies.stone.mass": fm.Range(1.0, 2.0), "gravity.z": fm.Range(1.0, 2.0)}
     >>> def weight(solution):
     ...     return solution.model.bodies["stone"].mass * solution.body("stone").acceleration[-1, 2]
-    >>> result = fm.sweep(turning, ranges, outputs={"weight": weight}, design=fm.Saltelli(count=32), executor="threads")
+    >>> result = fm.sweep(
+    ...     turning,
+    ...     ranges,
+    ...     outputs={"weight": weight},
+    ...     design=fm.Saltelli(count=32),
+    ...     executor="threads",
+    ... )
     >>> fm.sobol_indices(result).first.round(1).tolist()  # μ²σ²/(2μ²σ² + σ⁴), μ = 3/2, σ² = 1/12
     [[0.5, 0.5]]
     """

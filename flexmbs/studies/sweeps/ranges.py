@@ -115,7 +115,7 @@ class Normal(Spread):
     --------
     >>> import flexmbs as fm
     >>> cases = fm.Sobol(count=1024).points({"mass": fm.Normal(2.0, 0.1)})
-    >>> round(sum(mass > 2.1 for mass, in cases) / 1024, 2)  # 1 − Φ(1)
+    >>> round(sum(mass > 2.1 for (mass,) in cases) / 1024, 2)  # 1 − Φ(1)
     0.16
     """
 
@@ -149,7 +149,7 @@ class LogNormal(Spread):
     --------
     >>> import flexmbs as fm
     >>> cases = fm.Sobol(count=1024).points({"stiffness": fm.LogNormal(100.0, 0.2)})
-    >>> sum(stiffness > 100.0 for stiffness, in cases)  # half of them
+    >>> sum(stiffness > 100.0 for (stiffness,) in cases)  # half of them
     512
     """
 

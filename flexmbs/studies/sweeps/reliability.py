@@ -78,7 +78,11 @@ class Reliability:
     >>> import flexmbs as fm
     >>> falling = fm.Model("falling", run=fm.Run(t_end=1.0, step=0.1))
     >>> stone = falling.add(fm.PointMass("stone", mass=2.0))
-    >>> given = {"outputs": {"end": "last body stone position z"}, "limits": {"end": (-4.0, None)}, "executor": "threads"}
+    >>> given = {
+    ...     "outputs": {"end": "last body stone position z"},
+    ...     "limits": {"end": (-4.0, None)},
+    ...     "executor": "threads",
+    ... }
     >>> found = fm.reliability(falling, {"gravity.z": fm.Normal(-7.0, 1.0)}, error=0.5, **given)
     >>> isinstance(found, fm.Reliability), found.interval[0] < 0.15866 < found.interval[1]  # Φ(−1)
     (True, True)
@@ -168,9 +172,18 @@ def reliability(
     >>> import flexmbs as fm
     >>> falling = fm.Model("falling", run=fm.Run(t_end=1.0, step=0.1))
     >>> stone = falling.add(fm.PointMass("stone", mass=2.0))
-    >>> given = {"outputs": {"end": "last body stone position z"}, "limits": {"end": (-5.0, None)}, "executor": "threads"}
-    >>> found = fm.reliability(falling, {"gravity.z": fm.Range(-11.0, -9.0)}, error=0.2, confidence=0.99, **given)
-    >>> found.error < 0.2, found.interval[0] < 0.5 < found.interval[1]  # the probability of g > 10 m/s²
+    >>> given = {
+    ...     "outputs": {"end": "last body stone position z"},
+    ...     "limits": {"end": (-5.0, None)},
+    ...     "executor": "threads",
+    ... }
+    >>> found = fm.reliability(
+    ...     falling, {"gravity.z": fm.Range(-11.0, -9.0)}, error=0.2, confidence=0.99, **given
+    ... )
+    >>> (
+    ...     found.error < 0.2,
+    ...     found.interval[0] < 0.5 < found.interval[1],
+    ... )  # the probability of g > 10 m/s²
     (True, True)
     """
     known = checked_outputs(outputs)

@@ -129,10 +129,16 @@ def sweep(
     --------
     >>> import flexmbs as fm
     >>> pendulum = fm.Model("pendulum", run=fm.Run(t_end=1.0, step=1e-3))
-    >>> bob = pendulum.add(fm.RigidBody("bob", mass=1.0, inertia=(0.01, 0.01, 0.01), frames={"pin": (0, 0, 1.0)}))
+    >>> bob = pendulum.add(
+    ...     fm.RigidBody("bob", mass=1.0, inertia=(0.01, 0.01, 0.01), frames={"pin": (0, 0, 1.0)})
+    ... )
     >>> hinge = pendulum.add(fm.Revolute("hinge", pendulum.ground, bob["pin"], axis="y", q0=0.1))
-    >>> swings = fm.sweep(pendulum, {"joints.hinge.q0": [0.1, 0.2]}, outputs={"speed": "peak joint hinge.0 velocity"},
-    ...                   executor="threads")
+    >>> swings = fm.sweep(
+    ...     pendulum,
+    ...     {"joints.hinge.q0": [0.1, 0.2]},
+    ...     outputs={"speed": "peak joint hinge.0 velocity"},
+    ...     executor="threads",
+    ... )
     >>> swings.outputs["speed"].round(3)
     array([0.312, 0.622])
     """

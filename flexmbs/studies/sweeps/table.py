@@ -62,7 +62,13 @@ class SweepResult:
     >>> falling = fm.Model("falling", gravity=(0, 0, -10.0), run=fm.Run(t_end=1.0, step=0.01))
     >>> stone = falling.add(fm.PointMass("stone", mass=2.0))
     >>> outputs = {"depth": "min body stone position z"}
-    >>> found = fm.sweep(falling, {"gravity.z": [-10.0, -20.0]}, outputs=outputs, executor="threads", folder="falls")
+    >>> found = fm.sweep(
+    ...     falling,
+    ...     {"gravity.z": [-10.0, -20.0]},
+    ...     outputs=outputs,
+    ...     executor="threads",
+    ...     folder="falls",
+    ... )
     >>> fm.SweepResult.load("falls").outputs["depth"].round(6).tolist()  # −g t²/2
     [-5.0, -10.0]
     """

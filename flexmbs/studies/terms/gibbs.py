@@ -103,7 +103,10 @@ def gibbs(model: Model, *, at: HasState | None = None, velocities: Sequence[str]
     >>> axle = model.add(fm.Revolute("axle", model.ground, wheel, axis="z"))
     >>> motor = model.add(fm.JointTorque("motor", axle, 0.6))
     >>> gibbs = fm.gibbs(model)
-    >>> round(gibbs.value([3.0]), 6), gibbs.derivative([3.0]).round(6).tolist()  # S = J ω̇²/2, ∂S/∂ω̇ = J ω̇ = τ
+    >>> (
+    ...     round(gibbs.value([3.0]), 6),
+    ...     gibbs.derivative([3.0]).round(6).tolist(),
+    ... )  # S = J ω̇²/2, ∂S/∂ω̇ = J ω̇ = τ
     (0.9, [0.6])
     """
     here = state_about(model, at)

@@ -55,7 +55,9 @@ def kinematics(
     --------
     >>> import flexmbs as fm
     >>> model = fm.Model("crank")
-    >>> crank = model.add(fm.RigidBody("crank", mass=1.0, inertia=(0.01, 0.01, 0.01), frames={"pin": (0.2, 0, 0)}))
+    >>> crank = model.add(
+    ...     fm.RigidBody("crank", mass=1.0, inertia=(0.01, 0.01, 0.01), frames={"pin": (0.2, 0, 0)})
+    ... )
     >>> shaft = model.add(fm.Revolute("shaft", model.ground, crank, axis="z"))
     >>> motor = model.add(fm.Drive("motor", shaft, fm.Ramp(0.0, rate=5.0)))
     >>> pin = fm.kinematics(model, [0.0, 0.1]).frame("crank/pin")

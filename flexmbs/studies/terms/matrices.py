@@ -279,7 +279,9 @@ def matrices(
     --------
     >>> import flexmbs as fm
     >>> model = fm.Model("pendulum")
-    >>> rod = model.add(fm.RigidBody("rod", mass=3.0, com=(0, 0, -0.5), inertia=(0.25, 0.25, 0.001)))
+    >>> rod = model.add(
+    ...     fm.RigidBody("rod", mass=3.0, com=(0, 0, -0.5), inertia=(0.25, 0.25, 0.001))
+    ... )
     >>> hinge = model.add(fm.Revolute("hinge", model.ground, rod, axis="y", q0=0.1))
     >>> terms = fm.matrices(model)
     >>> terms.M.tolist(), terms.k.round(5).tolist()  # m l²/3, −m g l/2 sin φ

@@ -42,8 +42,17 @@ def write_body(body: FlexibleBodyData, path: str | Path, *, format: str | None =
     Examples
     --------
     >>> import preprocess as pp
-    >>> mesh, steel = pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
-    >>> bar = pp.reduce(mesh, steel, interfaces={"root": pp.Rigid("x0")}, method=pp.CraigBampton(modes=2), reference="root")
+    >>> mesh, steel = (
+    ...     pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)),
+    ...     pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0),
+    ... )
+    >>> bar = pp.reduce(
+    ...     mesh,
+    ...     steel,
+    ...     interfaces={"root": pp.Rigid("x0")},
+    ...     method=pp.CraigBampton(modes=2),
+    ...     reference="root",
+    ... )
     >>> lost = pp.write_body(bar, "bar.sid")
     >>> lost[0]
     'SID does not support the surface'

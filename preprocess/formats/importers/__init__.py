@@ -131,10 +131,14 @@ def read_model(
     >>> import numpy as np
     >>> import scipy.io
     >>> import preprocess as pp
-    >>> fe = pp.assemble(pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0))
+    >>> fe = pp.assemble(
+    ...     pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
+    ... )
     >>> scipy.io.mmwrite("bar_K.mtx", fe.K)
     >>> scipy.io.mmwrite("bar_M.mtx", fe.M)
-    >>> np.savetxt("nodes.csv", np.column_stack([1 + np.arange(len(fe.nodes)), fe.nodes]), delimiter=",")
+    >>> np.savetxt(
+    ...     "nodes.csv", np.column_stack([1 + np.arange(len(fe.nodes)), fe.nodes]), delimiter=","
+    ... )
     >>> again = pp.read_model("bar_K.mtx", mass="bar_M.mtx", nodes="nodes.csv")
     >>> round(again.mass, 6)
     1.256
@@ -167,8 +171,17 @@ def read_body(
     Examples
     --------
     >>> import preprocess as pp
-    >>> mesh, steel = pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
-    >>> bar = pp.reduce(mesh, steel, interfaces={"root": pp.Rigid("x0")}, method=pp.CraigBampton(modes=2), reference="root")
+    >>> mesh, steel = (
+    ...     pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)),
+    ...     pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0),
+    ... )
+    >>> bar = pp.reduce(
+    ...     mesh,
+    ...     steel,
+    ...     interfaces={"root": pp.Rigid("x0")},
+    ...     method=pp.CraigBampton(modes=2),
+    ...     reference="root",
+    ... )
     >>> lost = pp.write_body(bar, "bar.sid")
     >>> again = pp.read_body("bar.sid", format="sid")
     >>> again.nf, bool(abs(again.K_ff - bar.K_ff).max() < 1e-6 * abs(bar.K_ff).max())
