@@ -349,7 +349,7 @@ class FlexibleBody(Body, kind="flexible"):
         if isinstance(data, DividedBodyData):
             source = "data" if self.file is None else "file"
             raise InputError(
-                f"bodies.{self.name}.{source}: is a divided body, of several pieces; use "
+                f"bodies.{self.name}.{source}: is a divided body with several pieces; use "
                 "a body in one piece"
             )
         return (

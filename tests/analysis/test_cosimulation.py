@@ -272,7 +272,7 @@ def test_files_that_are_no_units(tmp_path: Path) -> None:
         ),
         (
             {"../evil": b"x", "modelDescription.xml": b"<fmiModelDescription/>"},
-            "holds '../evil', which is outside",
+            "contains '../evil', which is outside",
         ),
         (
             {

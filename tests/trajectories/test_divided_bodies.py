@@ -203,7 +203,7 @@ def test_unknown_frames_and_names_in_use(file: Path) -> None:
     )
     with pytest.raises(InputError, match="body 'bom' is not in the solution; did you mean 'boom'"):
         fm.simulate(swung(fm.FlexibleBody("boom", file)), **SHORT).body("bom")
-    with pytest.raises(InputError, match="is a divided body, of several pieces"):
+    with pytest.raises(InputError, match="is a divided body with several pieces"):
         fm.FlexibleBodyData.load(file)
 
 

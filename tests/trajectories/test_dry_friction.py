@@ -141,7 +141,7 @@ def test_integrators_without_it_name_those_that_have_it() -> None:
     for integrator in ("esdirk", "generalized-alpha", "dormand-prince", "rattle"):
         with pytest.raises(
             fm.InputError,
-            match="does not support friction that sticks; use 'moreau-jean' or 'event-driven'",
+            match="does not support dry friction; use 'moreau-jean' or 'event-driven'",
         ):
             fm.simulate(
                 arm(8.0),

@@ -220,9 +220,9 @@ def test_declarations_are_checked() -> None:
         "forces.wrong.contact: the child of 'front' is 'chassis/front', not frame_b = "
         "'wheel'; read the contact of this wheel",
         "forces.none.contact: no joint 'raer'; did you mean 'rear'?",
-        "forces.larger.contact: 'rear' has radius 0.3, this wheel 0.4; give both the same",
+        "forces.larger.contact: 'rear' has radius 0.3, this wheel 0.4; give both the same value",
         "forces.turned.contact: 'rear' has normal (0.0, 0.0, 1.0), this wheel "
-        "(1.0, 0.0, 0.0); give both the same",
+        "(1.0, 0.0, 0.0); give both the same value",
         "forces.hung.contact: 'axle' is a joint (revolute); read the relation of the "
         "contact, such as disc-on-plane",
     ]
