@@ -100,7 +100,7 @@ def test_bad_curves(message: str) -> None:
     [
         (([np.nan], [0.0], [1.0]), "amplitude: nan is not allowed"), (([-1e8], [0.0], [1.0]), r"amplitude: -1e\+08 is not"),
         (([1e8], [0.0], [-1.0]), "count: -1 is not allowed"), ((["a"], [0.0], [1.0]), "amplitude: must be a list of numbers"),
-        (([1e8, 1e8], [0.0], [1.0, 1.0, 1.0]), "amplitude and mean and count: must have one length"),
+        (([1e8, 1e8], [0.0], [1.0, 1.0, 1.0]), "amplitude and mean and count: must have equal lengths"),
     ],
 )  # fmt: skip
 def test_cycles_that_are_none(values: tuple, message: str) -> None:
