@@ -54,7 +54,7 @@ class ImportedModel(NamedTuple):
         return {WORLD: FrameRef(GROUND), **self.frames}
 
 
-class ImportReport:
+class ImportLog:
     """Problems, which end the import, and notes on what is left out."""
 
     def __init__(self, path: Path) -> None:

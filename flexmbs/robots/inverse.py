@@ -7,7 +7,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from flexmbs.model.control.motion import jacobian, pose_of, poses
-from flexmbs.model.control.tree import NodePose, RigidTree
+from flexmbs.model.control.tree import NodePose, RobotTree
 
 FIRST_DAMPING, LEAST_DAMPING = 1e-2, 1e-13
 LESS, MORE = 0.1, 4.0
@@ -35,7 +35,7 @@ class PoseTask(NamedTuple):
     (n, 2) of the coordinates.
     """
 
-    tree: RigidTree
+    tree: RobotTree
     place: NodePose
     R: np.ndarray
     x: np.ndarray

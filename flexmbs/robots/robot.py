@@ -18,7 +18,7 @@ from flexmbs.model.bodies import Body
 from flexmbs.model.control.motion import homogeneous, jacobian, pose_of, poses
 from flexmbs.model.control.rigid_terms import RigidTerms
 from flexmbs.model.control.terms import accelerations
-from flexmbs.model.control.tree import NodePose, RigidTree
+from flexmbs.model.control.tree import NodePose, RobotTree
 from flexmbs.model.fields import positive, switch
 from flexmbs.model.frames import FrameRef, frame_ref
 from flexmbs.model.joints import Fixed
@@ -85,7 +85,7 @@ class Robot:
     """
 
     model: Model
-    tree: RigidTree
+    tree: RobotTree
     tool: FrameRef
     limits: np.ndarray
     motors: Mapping[str, Motor]

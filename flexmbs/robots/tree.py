@@ -15,7 +15,7 @@ from flexmbs.errors import InputError
 from flexmbs.flexible_body.divided import DividedBodyData
 from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.model.bodies import Body, BodyWithFrames, FlexibleBody, PointMass, RigidBody
-from flexmbs.model.control.tree import NodePose, RigidTree, TreeCoordinate, TreeRotors
+from flexmbs.model.control.tree import NodePose, RobotTree, TreeCoordinate, TreeRotors
 from flexmbs.model.frames import GROUND, Frame, FrameRef
 from flexmbs.model.motions import Motion
 from flexmbs.system.topology import PrimaryJoint, topology
@@ -29,7 +29,7 @@ class _LinkInertia(NamedTuple):
     inertia: np.ndarray
 
 
-def tree_of(model: Model) -> RigidTree:
+def tree_of(model: Model) -> RobotTree:
     """Rigid tree of a model. Raises `InputError` for closed loops and for ball joints, free joints
     and bodies without joint."""
     shape = topology(model, "joint")
@@ -74,7 +74,7 @@ def tree_of(model: Model) -> RigidTree:
     )
     coordinates = tuple(axis[0] for axis in axes)
     K = np.cross(turn[:, None, :], np.eye(3)).swapaxes(1, 2)
-    return RigidTree(
+    return RobotTree(
         coordinates,
         parent,
         above,

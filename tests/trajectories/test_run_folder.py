@@ -224,7 +224,7 @@ def test_a_folder_is_not_taken_for_another_run(tmp_path: pathlib.Path) -> None:
     assert any("forced, though versions.numpy was '0.9', is" in each for each in forced.run.notes)
     assert run(tmp_path / "run").run.finished  # what it was forced to is its record now
     record.write_text("{}")
-    with pytest.raises(fm.InputError, match="no record of a run"):
+    with pytest.raises(fm.InputError, match="not a record of a run"):
         run(tmp_path / "run")
     record.unlink()
     record.mkdir()

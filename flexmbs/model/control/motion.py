@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flexmbs.model.control.tree import NodePose, RigidTree
+from flexmbs.model.control.tree import NodePose, RobotTree
 
 NEXT, AFTER = np.array([1, 2, 0]), np.array([2, 0, 1])
 
@@ -23,7 +23,7 @@ def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return a.take(NEXT, -1) * b.take(AFTER, -1) - a.take(AFTER, -1) * b.take(NEXT, -1)
 
 
-def poses(tree: RigidTree, q: np.ndarray) -> NodePoses:
+def poses(tree: RobotTree, q: np.ndarray) -> NodePoses:
     """Poses of all nodes: A_k = A_p · [R, x] · [exp(q ñ), q d]."""
     angle = q[..., None, None]
     relative = tree.R + np.sin(angle) * tree.RK + 2.0 * np.sin(0.5 * angle) ** 2 * tree.RKK
@@ -54,13 +54,13 @@ def pose_of(pose: NodePoses, place: NodePose) -> tuple[np.ndarray, np.ndarray]:
     return R @ place.R, pose.o[..., place.node, :] + R @ place.x
 
 
-def axes(tree: RigidTree, pose: NodePoses) -> tuple[np.ndarray, np.ndarray]:
+def axes(tree: RobotTree, pose: NodePoses) -> tuple[np.ndarray, np.ndarray]:
     """Angular velocity and velocity (..., n, 3) in world axes of each node relative to its parent,
     per unit rate."""
     return (pose.R @ tree.turn[:, :, None])[..., 0], (pose.R @ tree.slide[:, :, None])[..., 0]
 
 
-def jacobian(tree: RigidTree, pose: NodePoses, place: NodePose) -> np.ndarray:
+def jacobian(tree: RobotTree, pose: NodePoses, place: NodePose) -> np.ndarray:
     """Jacobian J (..., 6, n): velocity and angular velocity of a frame in world axes are J q̇."""
     z, d = axes(tree, pose)
     moves = tree.above[place.node] if place.node >= 0 else np.zeros(len(tree.parent))

@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, model_validator
 from flexmbs.declaration import Declaration, NestedError, Problem, shown
 from flexmbs.model.bodies import inertia_matrix
 from flexmbs.model.control import terms
-from flexmbs.model.control.tree import RigidTree, TreeCoordinate, TreeRotors
+from flexmbs.model.control.tree import RobotTree, TreeCoordinate, TreeRotors
 from flexmbs.model.couplings import Coordinate as CoordinateName
 from flexmbs.model.fields import Nonnegative, Number, Vector3, items, number
 from flexmbs.model.frames import rotation_matrix
@@ -158,7 +158,7 @@ class RigidTerms(Declaration):
         return self
 
     @classmethod
-    def of(cls, tree: RigidTree, armature: np.ndarray, friction: np.ndarray) -> "RigidTerms":
+    def of(cls, tree: RobotTree, armature: np.ndarray, friction: np.ndarray) -> "RigidTerms":
         """Terms of a tree with the armature (n,) and friction (n, 3) of its motors: viscous,
         Coulomb at rates > 0 and < 0.
         """
@@ -195,7 +195,7 @@ class RigidTerms(Declaration):
         return tuple(link.coordinate for link in self.links)
 
     @functools.cached_property
-    def _tree(self) -> RigidTree:
+    def _tree(self) -> RobotTree:
         n, spins = self.n, self.spins
 
         def each(key: str, *shape: int) -> np.ndarray:
@@ -220,7 +220,7 @@ class RigidTerms(Declaration):
             np.array([s.spin for s in spins], float).reshape(-1, 3),
         )
         names = tuple(TreeCoordinate(*_parted(name)) for name in self.coordinates)
-        return RigidTree(
+        return RobotTree(
             names,
             parent,
             above,

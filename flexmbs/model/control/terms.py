@@ -6,13 +6,13 @@ import numpy as np
 
 from flexmbs.errors import SolverError
 from flexmbs.model.control.motion import axes, cross, poses
-from flexmbs.model.control.tree import RigidTree
+from flexmbs.model.control.tree import RobotTree
 
 SINGULAR = 1e-14  # smallest eigenvalue of D scaled to unit diagonal, below which D is singular
 
 
 def newton_euler(
-    tree: RigidTree, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, gravity: np.ndarray | None = None
+    tree: RobotTree, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, gravity: np.ndarray | None = None
 ) -> np.ndarray:  # fmt: skip
     """Joint forces τ (..., n) for positions, velocities and accelerations (..., n): recursive
     Newton–Euler algorithm.
@@ -53,7 +53,7 @@ def newton_euler(
     return np.asarray((z * n + d * f).sum(axis=-1) + tau)
 
 
-def mass_matrix(tree: RigidTree, q: np.ndarray) -> np.ndarray:
+def mass_matrix(tree: RobotTree, q: np.ndarray) -> np.ndarray:
     """Mass matrix D (..., n, n); its columns are the forces for unit accelerations."""
     n = len(tree.parent)
     rest = np.zeros((*q.shape[:-1], n, n))
@@ -63,7 +63,7 @@ def mass_matrix(tree: RigidTree, q: np.ndarray) -> np.ndarray:
     return 0.5 * (D + np.swapaxes(D, -1, -2))
 
 
-def gravity_forces(tree: RigidTree, q: np.ndarray) -> np.ndarray:
+def gravity_forces(tree: RobotTree, q: np.ndarray) -> np.ndarray:
     """Joint forces g (..., n) that balance gravity at rest."""
     rest = np.zeros(q.shape)
     return newton_euler(tree, q, rest, rest)
@@ -91,7 +91,7 @@ def _without_mass(coordinate: str) -> str:
     )
 
 
-def coriolis_matrix(tree: RigidTree, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+def coriolis_matrix(tree: RobotTree, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
     """Matrix C (..., n, n) from Christoffel symbols: C_ij = Σ_k Γ_ijk q̇_k, Γ_ijk = ½(∂D_ij/∂q_k +
     ∂D_ik/∂q_j − ∂D_jk/∂q_i).
 

@@ -37,7 +37,7 @@ class TreeRotors(NamedTuple):
     spin: np.ndarray
 
 
-class RigidTree(NamedTuple):
+class RobotTree(NamedTuple):
     """Tree of n axes, each parent before its children; lengths in m, masses in kg.
 
     above[m, k] = 1 if axis k moves node m.

@@ -15,7 +15,7 @@ from flexmbs.errors import InputError
 from flexmbs.model.actuators import AffineActuator
 from flexmbs.model.forces import FrameForce, JointTorque, Transmission
 from flexmbs.model.laws import Constant, TimeLaw, time_law
-from flexmbs.robots.import_result import ImportReport, free_name
+from flexmbs.robots.import_result import ImportLog, free_name
 from flexmbs.robots.mjcf.document import ACTUATORS, Defaults
 from flexmbs.robots.mjcf.model_builder import ModelBuilder
 from flexmbs.robots.mjcf.tree import FREEDOMS
@@ -107,7 +107,7 @@ class Gains:
 
 
 def gains_of(
-    classes: Sequence[Sequence[XmlElement]], element: XmlElement, report: ImportReport
+    classes: Sequence[Sequence[XmlElement]], element: XmlElement, report: ImportLog
 ) -> Gains:
     """Gains of an actuator with the defaults of its classes, outermost first.
 
@@ -157,7 +157,7 @@ def _of_general(kind: str, state: Gains) -> Gains:
 class Actuator:
     """Gains, gear and ranges, set by the default classes and then by the element itself."""
 
-    def __init__(self, gains: Gains, elements: Sequence[XmlElement], report: ImportReport) -> None:
+    def __init__(self, gains: Gains, elements: Sequence[XmlElement], report: ImportLog) -> None:
         self.gains, self.gear = gains, np.array([1.0, 0.0, 0.0, 0.0, 0.0, 0.0])
         self.ranges: dict[str, tuple[bool | None, np.ndarray | None]] = {
             "ctrl": (None, None),

@@ -8,7 +8,7 @@ these are idle. Source: MuJoCo documentation, XML reference.
 from collections import Counter
 from collections.abc import Iterator
 
-from flexmbs.robots.import_result import ImportReport
+from flexmbs.robots.import_result import ImportLog
 from flexmbs.robots.mjcf.document import ACTUATORS
 from flexmbs.robots.xml_tree import XmlElement
 
@@ -136,7 +136,7 @@ UNMOVED = {
 NOTHING = ("", "false", "none", "auto")  # values that do not enable anything
 
 
-def note_unread(root: XmlElement, report: ImportReport) -> None:
+def note_unread(root: XmlElement, report: ImportLog) -> None:
     """Note every attribute that is neither read nor idle, and every unknown element."""
     found = Counter(_unread(root, ""))
     for what, count in found.items():

@@ -14,7 +14,7 @@ from flexmbs.files.paths import file_path
 from flexmbs.model.argument_checks import checked, checked_kind
 from flexmbs.model.fields import switch
 from flexmbs.model.joints import Joint
-from flexmbs.robots.import_result import ImportedModel, ImportReport
+from flexmbs.robots.import_result import ImportedModel, ImportLog
 from flexmbs.robots.mjcf.actuators import add_actuators
 from flexmbs.robots.mjcf.attributes import note_unread
 from flexmbs.robots.mjcf.document import Defaults, read_document
@@ -76,7 +76,7 @@ def from_mujoco(
     limits, strict = checked("limits", switch, limits), checked("strict", switch, strict)
     given_commands = checked_kind("commands", Mapping, commands or {})
     reach = path_policy_of(path, allow_outside=allow_outside)
-    root, report = read_document(path, reach), ImportReport(path)
+    root, report = read_document(path, reach), ImportLog(path)
     compiler, defaults = compiler_of(root, report), Defaults(root, report)
     options = _options(root, report)
     off = {
@@ -130,7 +130,7 @@ def _elements(root: XmlElement, section: str, tag: str) -> list[XmlElement]:
     return [element for each in root.all(section) for element in each.all(tag)]
 
 
-def _options(root: XmlElement, report: ImportReport) -> ElementValues:
+def _options(root: XmlElement, report: ImportLog) -> ElementValues:
     """Attributes of all <option> elements."""
     attributes: dict[str, str] = {}
     for element in root.all("option"):
@@ -168,7 +168,7 @@ def _note_rest(
                 report.note(f"actuatorfrcrange of joint '{joint.name}'")
 
 
-def _keyframe(root: XmlElement, wanted: str | int, report: ImportReport) -> ElementValues:
+def _keyframe(root: XmlElement, wanted: str | int, report: ImportLog) -> ElementValues:
     keys = _elements(root, "keyframe", "key")
     names = [each.attributes.get("name", str(k)) for k, each in enumerate(keys)]
     k = names.index(wanted) if wanted in names else wanted

@@ -6,7 +6,7 @@ from pathlib import Path
 from flexmbs.declaration import close_names, shown
 from flexmbs.errors import InputError
 from flexmbs.files.path_policy import PathPolicy
-from flexmbs.robots.import_result import ImportReport
+from flexmbs.robots.import_result import ImportLog
 from flexmbs.robots.mjcf.values import ORIENTATIONS
 from flexmbs.robots.xml_tree import XmlElement, read_xml
 
@@ -75,7 +75,7 @@ class _Includes:
 class Defaults:
     """Attributes by default class; a nested class inherits those of its enclosing class."""
 
-    def __init__(self, root: XmlElement, report: ImportReport) -> None:
+    def __init__(self, root: XmlElement, report: ImportLog) -> None:
         self.report = report
         self.classes: dict[str, dict[str, dict[str, str]]] = {MAIN: {}}
         # outermost class first

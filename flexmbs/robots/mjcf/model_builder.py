@@ -16,7 +16,7 @@ from flexmbs.model.item import CoordinateUse
 from flexmbs.model.joints import Chain, Fixed, Free, Joint, Prismatic, Revolute, Spherical
 from flexmbs.model.motions import Ball, FixedTranslation, Motion, Rotate, Slide
 from flexmbs.model.rotors import RotorInertia
-from flexmbs.robots.import_result import ImportReport, add_frame, free_name
+from flexmbs.robots.import_result import ImportLog, add_frame, free_name
 from flexmbs.robots.mjcf.tree import FREEDOMS, BodyTree, MjBody, MjJoint
 from flexmbs.robots.mjcf.values import Compiler, RigidPose
 from flexmbs.robots.urdf_read import item_name
@@ -27,7 +27,7 @@ NEAR = 1e-14  # m: closer points are identical up to round-off
 class ModelBuilder:
     """Frames by body, and items in the order in which they are added to the model."""
 
-    def __init__(self, tree: BodyTree, compiler: Compiler, report: ImportReport) -> None:
+    def __init__(self, tree: BodyTree, compiler: Compiler, report: ImportLog) -> None:
         self.tree, self.compiler, self.report = tree, compiler, report
         self.places: dict[MjBody, tuple[str, RigidPose]] = {}
         self.frames: dict[str, dict[str, Frame]] = {GROUND: {}}

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from flexmbs.declaration import shown
-from flexmbs.robots.import_result import ImportReport
+from flexmbs.robots.import_result import ImportLog
 from flexmbs.robots.xml_tree import XmlElement, numbers
 
 SWITCHES = {"true": True, "false": False, "auto": None, "enable": True, "disable": False}
@@ -39,7 +39,7 @@ class ElementValues:
     """Element with its attributes and those of its default class."""
 
     def __init__(
-        self, element: XmlElement, attributes: Mapping[str, str], report: ImportReport
+        self, element: XmlElement, attributes: Mapping[str, str], report: ImportLog
     ) -> None:
         self.element, self.attributes, self.report = element, attributes, report
 
@@ -106,7 +106,7 @@ class Compiler(NamedTuple):
     total_mass: float
 
 
-def compiler_of(root: XmlElement, report: ImportReport) -> Compiler:
+def compiler_of(root: XmlElement, report: ImportLog) -> Compiler:
     """Options of all <compiler> elements; the last value of each applies."""
     attributes: dict[str, str] = {}
     elements = root.all("compiler")

@@ -12,7 +12,7 @@ import numpy as np
 
 from flexmbs.files.path_policy import PathPolicy
 from flexmbs.model.frames import Frame
-from flexmbs.robots.import_result import ImportReport
+from flexmbs.robots.import_result import ImportLog
 from flexmbs.robots.mjcf.document import MAIN, Defaults
 from flexmbs.robots.mjcf.inertia import SIZES, size_and_pose
 from flexmbs.robots.mjcf.values import Compiler, ElementValues, RigidPose, pose_of
@@ -29,7 +29,7 @@ class MjcfVisuals:
     """Materials and meshes of a file by name."""
 
     def __init__(
-        self, root: XmlElement, defaults: Defaults, report: ImportReport, reach: PathPolicy
+        self, root: XmlElement, defaults: Defaults, report: ImportLog, reach: PathPolicy
     ) -> None:
         self.defaults, self.report, self.reach = defaults, report, reach
         compiler = {

@@ -23,7 +23,7 @@ from flexmbs.model.item import CoordinateUse
 from flexmbs.model.joints import Chain, Fixed, Free, Joint, Prismatic, Revolute, Screw, Spherical
 from flexmbs.model.motions import Rotate
 from flexmbs.model.rotors import RotorInertia
-from flexmbs.robots.import_result import WORLD, ImportedModel, ImportReport, add_frame, free_name
+from flexmbs.robots.import_result import WORLD, ImportedModel, ImportLog, add_frame, free_name
 from flexmbs.robots.mjcf.inertia import MassProperties
 from flexmbs.robots.mjcf.values import RigidPose
 from flexmbs.robots.sdf.elements import note_unread
@@ -88,7 +88,7 @@ def from_sdf(
     """
     path, allow_outside = file_path(path), checked("allow_outside", switch, allow_outside)
     limits, strict = checked("limits", switch, limits), checked("strict", switch, strict)
-    root, report = sdf_root(path), ImportReport(path)
+    root, report = sdf_root(path), ImportLog(path)
     reader = SdfReader(
         report, path_policy_of(path, allow_outside=allow_outside, package_path=package_path)
     )
@@ -127,7 +127,7 @@ class _Builder:
     """Bodies, joints and forces of all scopes."""
 
     def __init__(
-        self, reader: SdfReader, report: ImportReport, gravity: np.ndarray, *, limits: bool
+        self, reader: SdfReader, report: ImportLog, gravity: np.ndarray, *, limits: bool
     ) -> None:
         self.reader, self.report, self.gravity, self.with_limits = reader, report, gravity, limits
         self.poses = SdfPoses(reader)

@@ -8,7 +8,7 @@ controllers. Source: SDFormat specification 1.12.
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from flexmbs.robots.import_result import ImportReport
+from flexmbs.robots.import_result import ImportLog
 from flexmbs.robots.sdf.scopes import Scope
 from flexmbs.robots.urdf_elements import RATIO, ROTOR
 from flexmbs.robots.xml_tree import XmlElement
@@ -60,7 +60,7 @@ WITHIN = {  # elements that are searched for unknown ones
 NOTHING = ("0", "false", "")
 
 
-def note_unread(scopes: Sequence[Scope], report: ImportReport) -> None:
+def note_unread(scopes: Sequence[Scope], report: ImportLog) -> None:
     """Note every unknown element of models, links and joints."""
     found: Counter[str] = Counter()
     for scope in scopes:

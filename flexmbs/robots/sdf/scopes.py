@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 from flexmbs.declaration import close_names, shown
 from flexmbs.errors import InputError
 from flexmbs.files.path_policy import PathPolicy
-from flexmbs.robots.import_result import WORLD, ImportReport
+from flexmbs.robots.import_result import WORLD, ImportLog
 from flexmbs.robots.mjcf.values import HERE, RigidPose
 from flexmbs.robots.xml_tree import XmlElement, numbers, read_xml
 
@@ -53,7 +53,7 @@ class Scope:
 class SdfReader:
     """Scopes and values of elements, with their problems."""
 
-    def __init__(self, report: ImportReport, reach: PathPolicy) -> None:
+    def __init__(self, report: ImportLog, reach: PathPolicy) -> None:
         self.report, self.reach = report, reach
 
     def scope(

@@ -443,7 +443,7 @@ def test_averaged_cuts_of_other_meshes_do_not_fit() -> None:
         )
         for n in (8, 10)
     ]
-    with pytest.raises(InputError, match="cut 1 is of different parts"):
+    with pytest.raises(InputError, match="cut 1 belongs to different parts"):
         DividedBodyData("bar", (bodies[0].pieces[0], bodies[1].pieces[1]))
 
 

@@ -288,7 +288,7 @@ def edited_surface(file: h5py.File) -> None:
             "elastic/D_ff: is chunked, filtered",
         ),
         (huge, "surface/nodes: claims 2400000000000 bytes"),
-        (many_modes, "elastic/K_ff: claims 200000000 bytes and stores 0"),
+        (many_modes, "elastic/K_ff: claims 200000000 bytes but stores 0"),
         (
             lambda f: replaced(f, "modes/kind", data=["a", "b"]),
             "modes/kind: has type object; it must hold fixed-length strings",

@@ -94,7 +94,7 @@ def test_unchanged_parts_are_not_computed_again(part: Path, capsys: Captured) ->
         ("damping = 0.01", "damping = -0.01", "bar.toml:6: damping: ratio -0.01 of mode 1; ratios must not be negative"),
         ("damping = 0.01", "damping = [0.01, 0.02]", "bar.toml:6: damping: 2 ratios for 8 modes"),
         ('mesh = "bar.vtu"', 'mesh = "../bar.vtu"', "bar.toml:3: mesh: '../bar.vtu' is not inside the part's folder"),
-        ('mesh = "bar.vtu"', 'mesh = "http://x/bar.vtu"', "'http://x/bar.vtu' is an address; only files are read"),
+        ('mesh = "bar.vtu"', 'mesh = "http://x/bar.vtu"', "'http://x/bar.vtu' is a URL; only files are read"),
         ('mesh = "bar.vtu"', 'mesh = "bra.vtu"', "bra.vtu: no such file"),
         ("plane = { point = [0.0, 0.0, 0.0],", "plane = {", "bar.toml:12: interfaces.left.plane.point: is missing"),
         ("plane = { point", 'set = "end"\nplane = { point', "interfaces.left: give one of set, point, plane, not set and plane"),
