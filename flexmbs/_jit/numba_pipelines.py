@@ -8,14 +8,13 @@ The classes are made in functions, since their bases are private classes of Numb
 without one of them raises here, and `flexmbs._jit.pipeline_check` falls back to ordinary kernels.
 """
 
-import contextlib
 import functools
-from collections.abc import Container, Iterator
+from collections.abc import Container
 from typing import Any
 
 import llvmlite
 import numba
-from numba.core import codegen, types
+from numba.core import codegen
 
 from flexmbs._jit.bitcode_cache import make_entry, symbol_number
 
@@ -35,17 +34,14 @@ _NEEDLESS = (
     "IRLegalization",
     "DumpParforDiagnostics",
 )
-_signatures: dict[Any, Any] = {}
 
 
 def make_pipelines() -> tuple[Any, Any]:
     """Pipelines for parts and for kernels that run seldom."""
-    from numba.core.typed_passes import NativeLowering, NopythonTypeInference
+    from numba.core.typed_passes import NativeLowering
 
     library = _part_library()
-    parts = _compiler(
-        {NativeLowering: _part_lowering(library), NopythonTypeInference: _part_typing()}, _NEEDLESS
-    )
+    parts = _compiler({NativeLowering: _part_lowering(library)}, _NEEDLESS)
     parts.library, parts.stand_in = library, staticmethod(_stand_in)
     return parts, _compiler({NativeLowering: _seldom_lowering()})
 
@@ -195,51 +191,6 @@ def _part_lowering(library_class: Any) -> Any:
             return True
 
     return PartLowering
-
-
-def _part_typing() -> Any:
-    """Pass that infers the types of a part."""
-    from numba.core.compiler_machinery import register_pass
-    from numba.core.typed_passes import NopythonTypeInference
-
-    @register_pass(mutates_CFG=True, analysis_only=False)
-    class PartTyping(NopythonTypeInference):  # type: ignore[misc]
-        """Type inference with a cache of signatures."""
-
-        _name = "part_typing"
-
-        def run_pass(self, state: Any) -> bool:
-            with _remembering(state.typingctx):
-                return bool(super().run_pass(state))
-
-    return PartTyping
-
-
-@contextlib.contextmanager
-def _remembering(context: Any) -> Iterator[None]:
-    """Cache resolved signatures of operators and functions of numbers."""
-    if "resolve_function_type" in vars(context):  # a part that calls a part
-        yield
-        return
-    resolve = context.resolve_function_type
-
-    def remembered(function: Any, arguments: Any, named: Any) -> Any:
-        if (
-            type(function) is not types.Function
-            or named
-            or not all(isinstance(each, types.Number) for each in arguments)
-        ):
-            return resolve(function, arguments, named)
-        key = function, arguments
-        if key not in _signatures:
-            _signatures[key] = resolve(function, arguments, named)
-        return _signatures[key]
-
-    context.resolve_function_type = remembered
-    try:
-        yield
-    finally:
-        del context.resolve_function_type
 
 
 def _seldom_lowering() -> Any:
