@@ -413,4 +413,4 @@ def test_directions_without_motion_hide_no_lost_compliance():
         interfaces=[], fe=fe, rigid_modes=np.zeros((0, 6)), interface_motion=lambda x: x[:0]
     )
     with pytest.raises(InputError, match="1 of the compliance under its own inertia is missing"):
-        body_modes._require_compliance(statics, np.eye(2), c, 1, body_modes.MENDS[0])
+        body_modes._require_compliance(statics, np.eye(2), c, 1, body_modes.REMEDIES[0])
