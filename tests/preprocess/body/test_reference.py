@@ -376,8 +376,8 @@ def test_bodies_whose_frame_has_hardly_any_mass_are_right_or_refused(seed: int) 
     )
 
 
-def test_divided_parts_whose_frame_has_hardly_any_mass_are_told_what_they_can_do():
-    """Their frame is at an interface: mean axes are no mend."""
+def test_divided_parts_whose_frame_has_hardly_any_mass_get_a_remedy():
+    """Their frame is at an interface: mean axes are no remedy."""
     sheet = box_mesh((0.4, 0.2, 1.0), (6, 3, 1), "hex8")
     corner = sheet.node_sets["z0"]
     cells = np.searchsorted(corner, sheet.blocks["hex8"].connectivity[:, :4])
@@ -394,11 +394,11 @@ def test_divided_parts_whose_frame_has_hardly_any_mass_are_told_what_they_can_do
     ]
     with pytest.raises(
         InputError,
-        match=r"hardly any mass.*give another interface as reference, fewer modes.*piece 1\)",
+        match=r"hardly any mass.*give another interface as reference, use fewer modes.*piece 1\)",
     ):
         reduce_divided(pieces, **how, estimate=False)
     with pytest.raises(
-        InputError, match=r'hardly any mass.*give reference = "mean axes", fewer modes'
+        InputError, match=r'hardly any mass.*give reference = "mean axes", use fewer modes'
     ):
         reduce(assemble(mesh, STEEL, sections=ShellSection(0.004)), **how)
 

@@ -169,7 +169,7 @@ def test_what_has_no_derivatives_is_named():
     base = reduced(how)
     with pytest.raises(
         fm.InputError,
-        match=r"mode 1 and mode 2, which is left out, have the same frequency.*take 2 modes",
+        match=r"mode 1 and mode 2, which is omitted, have the same frequency.*use 2",
     ):
         pp.shape_derivatives(base, part, {"nu": 0.3}, **how)
     for method, message in (
