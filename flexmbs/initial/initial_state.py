@@ -15,7 +15,7 @@ from flexmbs.initial.inconsistent_rates import KEPT, contradicting_rates
 from flexmbs.initial.dependent_motions import require_independent_motions
 from flexmbs.initial.loop_closure import LoopClosure
 from flexmbs.initial.row_sizes import relative_sizes, smallest_length
-from flexmbs.initial.undefined_forces import undefined_forces
+from flexmbs.initial.undefined_forces import undefined_contacts, undefined_forces
 from flexmbs.initial.undefined_rows import undefined_relations
 from flexmbs.initial.user_rows import user_row_problems
 from flexmbs.dynamics.dense import terms
@@ -218,6 +218,7 @@ def initial_state(
         found = [f"model: no accelerations at t = {t:g} s: {locked}"] if locked else []
         found = (
             _of_functions(compiled)
+            or undefined_contacts(compiled, work)
             or undefined_forces(compiled, t, q, s, work.beta[:-SPARE])
             or found
         )

@@ -1,11 +1,11 @@
-"""Forces that have no value in a state, each evaluated alone: those behind equations of motion that
-are not finite.
+"""Forces and contacts that have no value in a state: those behind equations of motion that are not
+finite.
 """
 
 import numpy as np
 
 from flexmbs.dynamics.dense import terms
-from flexmbs.dynamics.work import make_work
+from flexmbs.dynamics.work import Work, make_work
 from flexmbs.model.forces import Force
 from flexmbs.system.compile import Compiled
 from flexmbs.system.records import Forces, some_rows
@@ -40,3 +40,14 @@ def undefined_forces(
             if not finite(none._replace(**{place: some_rows(rows, slice(k, k + 1))}))
         ]
     return [f"forces.{force.name}: {force.undefined}" for force in found]
+
+
+def undefined_contacts(compiled: Compiled, work: Work) -> list[str]:
+    """A line for each contact whose gap at the last evaluation is no number though the bodies have
+    positions.
+    """
+    if not np.isfinite(work.motion.x).all():
+        return []
+    lost = [name for name, gap in zip(compiled.contacts, work.contact.gap) if not np.isfinite(gap)]
+    contacts = compiled.model.contacts
+    return [f"contact '{name}': {contacts[name].undefined}" for name in lost if name in contacts]

@@ -10,6 +10,7 @@ from flexmbs.dynamics.work import make_work
 from flexmbs.errors import shown
 from flexmbs.initial.dependent_motions import NEARLY_DEPENDENT, dependent_motions
 from flexmbs.initial.locked_friction import locked_friction
+from flexmbs.initial.undefined_forces import undefined_contacts
 from flexmbs.initial.undefined_rows import NEARLY_UNDEFINED, undefined_relations
 from flexmbs.integrators.contact_problem import NO_SOLUTION
 from flexmbs.integrators.impacts import TOO_MANY
@@ -54,7 +55,7 @@ def outcome(
         return f"interrupted at t = {t:.6g} s"
     cause = (
         _function(compiled)
-        or _gap(compiled, work)
+        or "".join(undefined_contacts(compiled, work)[:1])
         or _contact(status, compiled, method, work)
         or _undefined(compiled, context, work)
         or _dependent(compiled, context, work, good)
@@ -86,19 +87,6 @@ def _function(compiled: Compiled) -> str:
         else f"raised {type(error).__name__} ({shown(str(error))})"
     )
     return f"the function of {call.item} {did} at {call.text}; correct the function"
-
-
-def _gap(compiled: Compiled, work: Work) -> str:
-    """The contact whose gap is not a number though the bodies have positions, if there is one."""
-    if not np.isfinite(work.motion.x).all():
-        return ""
-    lost = [name for name, gap in zip(compiled.contacts, work.contact.gap) if not np.isfinite(gap)]
-    found = [
-        (name, compiled.model.contacts[name].undefined)
-        for name in lost
-        if name in compiled.model.contacts
-    ]
-    return "".join(f"contact '{name}': {text}" for name, text in found[:1])
 
 
 def _sensible(*values: np.ndarray) -> bool:

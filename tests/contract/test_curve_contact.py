@@ -225,6 +225,32 @@ def test_two_points_at_once_have_no_gap() -> None:
     assert small.at(0.0, 0.0395)[0] == pytest.approx(-0.0005, abs=1e-6)
 
 
+def test_a_closed_contact_has_a_common_normal() -> None:
+    """n is across the parent's tangent, or the gap is undefined: for overlaps of any depth, up to
+    and beyond the child's radii of curvature.
+    """
+    rng, found = np.random.default_rng(3), []
+    for _ in range(150):
+        one, other = outline(rng, 0.1), outline(rng, 0.1)
+        other *= rng.uniform(0.3, 1.0) * np.abs(one).max() / np.abs(other).max()
+        contact, way = Placed(one.tolist(), other.tolist()), rng.uniform(0.0, 2.0 * np.pi)
+        numbers = curve_numbers(tuple(map(tuple, one)), closed=True)
+        for part in rng.uniform(0.2, 2.0, 8):
+            x = part * np.abs(one).max() * np.array([math.cos(way), math.sin(way)])
+            out = contact.at(*x, rng.uniform(0.0, 6.0))
+            if not out[0] <= 0.0:
+                found.append("undefined" if math.isnan(out[0]) else "open")
+                continue
+            touched = tuple(x + out[8:10] - out[0] * out[2:4])  # c₁ = r + c − g n
+            y = (*touched, 0.0)
+            u = nearest(numbers, 0, y, nearest_sample(numbers, 0, y))
+            c, t, _ = (np.array(each)[:2] for each in curve_at(numbers, 0, u))
+            assert np.linalg.norm(c - touched) < 1e-9 * np.abs(one).max()
+            assert abs(out[2:4] @ t) < 2e-6 * np.linalg.norm(t)
+            found.append("closed")
+    assert min(found.count(each) for each in ("undefined", "open", "closed")) > 50
+
+
 def test_what_has_no_common_normal() -> None:
     contact = Placed(circle(0.1), circle(0.02))
     assert math.isnan(contact.at(0.0, 0.001)[0])  # within the other

@@ -60,6 +60,32 @@ def test_a_run_stops_where_two_points_touch() -> None:
         )
     )
     with pytest.raises(
-        fm.SolverError, match="contact 'bridge': its curves touch at two points at once"
+        fm.SolverError, match="contact 'bridge': its curves touch at two points at the same time"
     ):
         fm.simulate(model, t_end=0.3, output_step=0.05, integrator=fm.MoreauJean(step=5e-3))
+
+
+@pytest.mark.parametrize(
+    ("law", "error", "integrator"),
+    [
+        (fm.HuntCrossley(stiffness=1e3), fm.InputError, "esdirk"),
+        (None, fm.SolverError, fm.MoreauJean(step=1e-3)),
+    ],
+    ids=["law", "rigid"],
+)
+def test_an_overlap_beyond_the_center_of_curvature_is_refused(law, error, integrator) -> None:
+    """A disc whose centre is near the other profile: no direction of the force is the normal."""
+    model = fm.Model("deep", gravity=(0, -9.81, 0))
+    model.add(fm.RigidBody("disc", mass=0.4, inertia=(1e-3, 1e-3, 1e-3)))
+    model.add(fm.Planar("way", "ground", "disc", axis="z", q0=(0.0, 0.2999, 0.1)))
+    deep = fm.CurveContact(
+        "deep",
+        "ground",
+        "disc",
+        points_parent=circle(0.3, 16),
+        points_child=np.array(circle(0.1, 16)) * (1.0, 0.8),
+        law=law,
+    )
+    model.add(deep)
+    with pytest.raises(error, match=r"contact 'deep': .* overlap by more than a radius"):
+        fm.simulate(model, t_end=0.01, output_step=0.005, integrator=integrator)

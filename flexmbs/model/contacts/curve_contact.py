@@ -41,6 +41,9 @@ SIDE_1, SIDE_2, AT_2, AT_SAMPLES_1, N_1, AT_SAMPLES_2, N_2, CURVE_1 = range(8)
 # relative to the length of the parent's curve: a second point this close also counts as touching
 TWO = 1e-6
 SAME = 1e-9  # relative to the length: closer points are identical
+# sine of the angle between the normals of both curves at a minimum of s: far above round-off; larger
+# where s has a corner
+COMMON = 1e-6
 ROOT, EXACT = 200, 1e-14  # largest number of iterations; last bracket relative to the length
 
 
@@ -162,8 +165,8 @@ def closest_points(p, x):
 
 @law_kernel
 def two_curves(p, u, x, out):
-    """Gap g, n = −R N₂ and c = c₁ + g n − r at the common normal; NaN if two points touch, or
-    closed curves have no common normal"""
+    """Gap g, n = −R N₂ and c = c₁ + g n − r at the common normal; NaN if two points touch, one point
+    overlaps so far that two of the child are equally near, or closed curves have no common normal"""
     R, o = load9(x, 3), int(p[AT_2])
     g, v, at, second = closest_points(p, x)
     if v < 0.0:
@@ -172,12 +175,14 @@ def two_curves(p, u, x, out):
             out, math.nan if both else g, 1.0, (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 0.0)
         )
         return
+    c, cu, _ = curve_at(p, CURVE_1, v)
+    normal, yu = left_of(curve_at(p, o, at)[1]), in_child(R, cu)
     limit = TWO * p[CURVE_1 + KNOTS + int(p[CURVE_1 + 1]) - 1]
-    if g <= limit and second <= limit:
+    corner = abs(dot(normal, yu)) > COMMON * math.sqrt(dot(yu, yu))
+    if g <= limit and (second <= limit or corner):
         g = math.nan
-    normal = left_of(curve_at(p, o, at)[1])
     n, t = mul(R, scale(-p[SIDE_2], normal)), mul(R, (normal[1], -normal[0], 0.0))
-    touching(out, g, 0.0, n, t, add(sub(curve_at(p, CURVE_1, v)[0], load3(x, 0)), scale(g, n)))
+    touching(out, g, 0.0, n, t, add(sub(c, load3(x, 0)), scale(g, n)))
 
 
 class CurveContact(FrameContact, kind="curve-contact"):
@@ -189,8 +194,9 @@ class CurveContact(FrameContact, kind="curve-contact"):
     this cylinder. Closed profiles are touched from outside, open ones on the left of their
     direction; beyond the ends of an open profile the contact is open. The contact has one point: if
     two points touch at the same time, as for two pairs of gear teeth or in a hollow more curved
-    than the other profile, the run stops; define a separate contact for each flank. Source:
-    docs/theory.md, section 40.
+    than the other profile, or the overlap exceeds the radius of curvature of the child's profile so
+    that two of its points are equally near, the run stops; define a separate contact for each
+    flank, or a stiffer law. Source: docs/theory.md, section 40.
 
     Parameters
     ----------
@@ -235,8 +241,9 @@ class CurveContact(FrameContact, kind="curve-contact"):
     reverse_child: Switch = False
 
     undefined: ClassVar[str] = (
-        "its curves touch at two points at the same time, or one lies within the other; define "
-        "a separate contact for each flank"
+        "its curves touch at two points at the same time, overlap by more than a radius of "
+        "curvature, or one lies within the other; define a separate contact for each flank, or a "
+        "stiffer law"
     )
 
     @model_validator(mode="after")
