@@ -53,7 +53,7 @@ def contact_duration(solution: SolutionData, run: Run) -> list[Check]:
 
 def impact_order(solution: SolutionData) -> list[Check]:
     """Impacts of different contacts within about a fixed step: their order is not resolved, and the
-    motion may depend on it.
+    motion may depend on it. Those at the same time have none: see `several_at_once`.
     """
     step = solution.run.options["step"]
     if not step:
@@ -62,7 +62,7 @@ def impact_order(solution: SolutionData) -> list[Check]:
     close = [
         (one, other)
         for one, other in itertools.pairwise(impacts)
-        if one.contact != other.contact and other.t - one.t <= CLOSE * step
+        if one.contact != other.contact and 0.0 < other.t - one.t <= CLOSE * step
     ]
     if not close:
         return []

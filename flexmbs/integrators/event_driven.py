@@ -401,6 +401,44 @@ def jolts(closed, b, after, settling):
 
 
 @part
+def velocity_after(closed, m, b, c):
+    """Velocity c of contact b after the impact of m contacts."""
+    after = closed.before[b, c]
+    for j in range(3 * m):
+        after += closed.problem.D[3 * b + c, j] * closed.problem.x[j]
+    return after
+
+
+@part
+def energy_lost(closed, b, after):
+    """Energy −½ p · (U⁻ + U⁺) (J) of contact b in the impact, with the velocities ``after`` it."""
+    lost = 0.0
+    for c in range(3):
+        lost -= 0.5 * closed.problem.x[3 * b + c] * (closed.before[b, c] + after[c])
+    return lost
+
+
+@part
+def log_struck(memory, contact, t, m, settling):
+    """All of the m contacts whose impulse alone would change their normal velocity into the log:
+    those that strike, and those that pass the impact on.
+    """
+    closed = memory.closed
+    p = closed.problem.x
+    for b in range(m):
+        if p[3 * b] * closed.problem.D[3 * b, 3 * b] > settling:
+            u = (
+                velocity_after(closed, m, b, 0),
+                velocity_after(closed, m, b, 1),
+                velocity_after(closed, m, b, 2),
+            )
+            impulse = (p[3 * b], p[3 * b + 1], p[3 * b + 2])
+            log_impact(
+                memory.log, memory.counts, contact.row[b], t, impulse, energy_lost(closed, b, u)
+            )
+
+
+@part
 def compare_laws(memory, context, t, m):
     """Note an impact of several contacts at once whose velocities depend on the law for these."""
     closed = memory.closed
@@ -457,35 +495,21 @@ def strike(memory, context, t):
     without = without_collision(closed, m, settling)
     for b in range(m):
         k = contact.row[b]
-        lost = 0.0
-        u = (0.0, 0.0, 0.0)
+        u = (
+            velocity_after(closed, m, b, 0),
+            velocity_after(closed, m, b, 1),
+            velocity_after(closed, m, b, 2),
+        )
         for c in range(3):
-            after = closed.before[b, c]
-            for j in range(3 * m):
-                after += closed.problem.D[3 * b + c, j] * closed.problem.x[j]
-            lost -= 0.5 * closed.problem.x[3 * b + c] * (closed.before[b, c] + after)
             state.w[DRIVES] -= closed.problem.x[3 * b + c] * contact.moving[k, c]
-            u = (
-                (after, u[1], u[2])
-                if c == 0
-                else (u[0], after, u[2])
-                if c == 1
-                else (u[0], u[1], after)
-            )
-        state.w[LOSS] += lost
+        state.w[LOSS] += energy_lost(closed, b, u)
         strikes = closed.before[b, 0] < -settling or (without and jolts(closed, b, u, settling))
         if strikes and closed.problem.x[3 * b] > 0.0:
             hard = True
-            log_impact(
-                memory.log,
-                memory.counts,
-                k,
-                t,
-                (closed.problem.x[3 * b], closed.problem.x[3 * b + 1], closed.problem.x[3 * b + 2]),
-                lost,
-            )
             note_event(memory, t)
         set_mode(contact, k, u[0] > 0.5 * settling, u[1], u[2])
+    if hard:
+        log_struck(memory, contact, t, m, settling)
     if hard and m > 1:
         compare_laws(memory, context, t, m)
     for j in range(3 * m):

@@ -110,6 +110,8 @@ SMOOTH = 1e-14  # of velocity corrections of order one
 SMOOTH_ERROR = 1.0 / 12.0  # of h³ times the third derivative: local error of the positions
 # of what forces do in a step, of the velocities: a change of velocity that is an impact
 JOLT, FELT = 20.0, 0.05
+PASSED_ON = 1e-3  # of the fastest approach: change of velocity of a contact that passes it on
+ROUND_OFF = 1e-9  # of the fastest normal velocity of a contact: an approach that is round-off
 AT_LIMIT = 1.0 - 1e-12  # of the limit of dry friction: it slides
 # of a step: how far from where it is taken an impact is in the mean; accelerations jump there and
 # back
@@ -550,13 +552,45 @@ def log_contact(memory, context, b, t):
 
 
 @part
+def change_by_forces(memory, contact):
+    """Largest change of a velocity of the contacts that take part by the forces of the step."""
+    forced = 0.0
+    for i in range(3 * memory.taking[0]):
+        if memory.problem.held[i // 3] > 0.0:
+            continue  # dry friction is no impact
+        forced = max(forced, abs(memory.free[i] - memory.rate[contact.row[i // 3], i % 3]))
+    return forced
+
+
+@part
+def strikes(memory, contact, b, round_off):
+    """True where contact b of those that take part closes in the step, faster than by round-off."""
+    k = contact.row[b]
+    return (
+        not contact.impulse[k, 0] > 0.0
+        and memory.problem.x[3 * b] > 0.0
+        and memory.rate[k, 0] < -round_off
+    )
+
+
+@part
+def passes_on(memory, contact, b, least):
+    """True where contact b of those that take part passes an impact of others on: its impulse grows
+    by more than alone would change its normal velocity by ``least`` (m/s).
+    """
+    problem = memory.problem
+    growth = problem.x[3 * b] - contact.impulse[contact.row[b], 0]
+    return problem.held[b] == 0.0 and growth * problem.D[3 * b, 3 * b] > least
+
+
+@part
 def jolts(memory, context):
     """True where impulses change velocities of contacts far more than the forces of the step do: an
     impact without collision.
     """
     problem, contact = memory.problem, context.contact
     m = memory.taking[0]
-    forced, change, speed = 0.0, 0.0, 0.0
+    forced, change, speed = change_by_forces(memory, contact), 0.0, 0.0
     for i in range(3 * m):
         if problem.held[i // 3] > 0.0:
             continue  # dry friction is no impact
@@ -565,7 +599,6 @@ def jolts(memory, context):
             jump += problem.D[i, j] * problem.x[j]
         rate = memory.rate[contact.row[i // 3], i % 3]
         change, speed = max(change, abs(jump)), max(speed, abs(rate))
-        forced = max(forced, abs(memory.free[i] - rate))
     return change > max(JOLT * forced, FELT * speed)
 
 
@@ -575,13 +608,21 @@ def log_impacts(memory, context, t0, h):
     laws.
     """
     contact = context.contact
-    hard = 0.0
+    hard, when, fastest = 0.0, t0, 0.0
+    for k in range(memory.rate.shape[0]):
+        fastest = max(fastest, abs(memory.rate[k, 0]))
+    for b in range(memory.taking[0]):
+        approach = memory.rate[contact.row[b], 0]
+        if strikes(memory, contact, b, ROUND_OFF * fastest) and -approach > hard:
+            hard, when = -approach, t0 + min(max(-memory.gap[contact.row[b]] / approach, 0.0), h)
+    least = max(PASSED_ON * hard, change_by_forces(memory, contact))
     for b in range(memory.taking[0]):
         k = contact.row[b]
         approach = memory.rate[k, 0]
-        if not contact.impulse[k, 0] > 0.0 and memory.problem.x[3 * b] > 0.0 and approach < 0.0:
-            hard = max(hard, -approach)
+        if strikes(memory, contact, b, ROUND_OFF * fastest):
             log_contact(memory, context, b, t0 + min(max(-memory.gap[k] / approach, 0.0), h))
+        elif hard > 0.0 and passes_on(memory, contact, b, least):
+            log_contact(memory, context, b, when)
     if hard > h * contact.scale[0] and memory.taking[0] > 1:
         solve(
             memory.solver[0],

@@ -47,6 +47,9 @@ class EventRecord(NamedTuple):
 class Impact(NamedTuple):
     """An impact: the contact, its time (s), normal and two tangential impulses (N s), and the
     energy lost in it (J).
+
+    Contacts that transmit an impact of others have impacts of their own at the same time. Their
+    shares −½ p · (U⁻ + U⁺) of the energy lost may be negative; the sum is the energy lost.
     """
 
     contact: str

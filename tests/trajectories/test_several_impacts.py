@@ -160,3 +160,50 @@ def test_a_start_inside_of_a_contact_is_refused_for_all_laws(integrator: str) ->
 def test_preloads_need_a_law() -> None:
     with pytest.raises(fm.InputError, match=r"preloaded: applies to contacts with a law"):
         fm.SpherePlane("floor", "ground", "ball", preloaded=True)
+
+
+@pytest.mark.parametrize("law", ["simultaneous", "sequential"])
+@pytest.mark.parametrize("method", METHODS)
+def test_contacts_that_transmit_an_impact_are_listed(method: str, law: str) -> None:
+    """Random rows of touching balls: each contact has one impact at the same time, the impulse that
+    its neighbours' momentum needs, and the energies lost sum up to the loss of kinetic energy.
+    """
+    rng = np.random.default_rng(5)
+    for n in (3, 5, 7):
+        masses = rng.uniform(0.1, 1.0, n).tolist()
+        model = cradle(masses, restitution=float(rng.uniform(0.5, 1.0)))
+        how = METHODS[method](multiple_impacts=law)
+        run = fm.simulate(model, t_end=0.1, integrator=how, audit="none")
+        impacts = run.run.impacts
+        assert {hit.contact for hit in impacts} == set(model.contacts)
+        assert impacts[0].t == pytest.approx(0.06, abs=1e-9)
+        change = np.array(masses) * (run.s[-1] - run.s[0])
+        for i in range(n - 1):
+            impulse = sum(hit.impulse[0] for hit in impacts if hit.contact == f"pair{i}")
+            assert impulse == pytest.approx(-change[: i + 1].sum(), abs=1e-9)
+        lost = float(run.energy.kinetic[0] - run.energy.kinetic[-1])
+        assert sum(hit.lost for hit in impacts) == pytest.approx(lost, abs=1e-9)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_contacts_at_rest_are_not_listed(method: str) -> None:
+    """A ball that lands on two others on the floor: the floor takes the whole impulse; a ball at
+    rest elsewhere has none.
+    """
+    model = fm.Model("stack")
+    ball = {"mass": 1.0, "inertia": (1e-3,) * 3}
+    for i, height in enumerate((0.05, 0.15, 0.55, 0.05)):
+        model.add(fm.RigidBody(f"ball{i}", **ball))
+        model.add(fm.Prismatic(f"rail{i}", model.ground, f"ball{i}", axis="z", q0=height))
+    for i in (0, 3):
+        model.add(fm.SpherePlane(f"floor{i}", model.ground, f"ball{i}", radius=0.05))
+    for i in (0, 1):
+        pair = {"radius_parent": 0.05, "radius_child": 0.05}
+        model.add(fm.SphereSphere(f"pair{i}", f"ball{i}", f"ball{i + 1}", **pair))
+    run = fm.simulate(model, t_end=0.3, integrator=METHODS[method](), audit="none")
+    assert sorted(hit.contact for hit in run.run.impacts) == ["floor0", "pair0", "pair1"]
+    speed = math.sqrt(2 * 9.81 * 0.3)
+    for hit in run.run.impacts:
+        assert hit.t == pytest.approx(speed / 9.81, abs=1e-3)
+        assert hit.impulse[0] == pytest.approx(speed, rel=0.02)
+    assert sum(hit.lost for hit in run.run.impacts) == pytest.approx(0.5 * speed**2, rel=0.02)
