@@ -34,10 +34,10 @@ class Model(ModelData):
 def load(path: str | Path, *, allow_outside: bool = False, allow_code: bool = False) -> Model:
     """Model in a TOML file.
 
-    Files that the model names must be in its folder unless ``allow_outside``.  allow_code: True if
-    functions ``module:name``, which are code of the author of the file, may be imported from the
-    folder of the model or Python's path. Raises `InputError` with every problem of the file, one
-    per line.
+    allow_code: True to import the functions that it names. Files that it names must be in its
+    folder unless ``allow_outside``. A function ``module:name`` is code of the file's author: it is
+    imported, from the model's folder or Python's path, only with ``allow_code``. Raises
+    `InputError` with every problem of the file, one per line.
 
     Examples
     --------

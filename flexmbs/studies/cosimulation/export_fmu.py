@@ -37,7 +37,7 @@ SCRIPT = '''"""The unit {name}, coupled to flexmbs."""
 
 from {package} import Fmi{version}Slave
 
-from flexmbs.studies.cosimulation.fmu_slave import Unit
+from flexmbs.studies.cosimulation.fmu_slave import SlaveUnit
 
 
 # the binary of PythonFMU 0.7 gives back one reference to these names, which it does not own, at each instantiation
@@ -45,7 +45,7 @@ kept = globals().setdefault("kept", [])
 kept += [globals(), globals()]
 
 
-class {name}(Unit, Fmi{version}Slave):
+class {name}(SlaveUnit, Fmi{version}Slave):
     """A model of flexmbs."""
 '''
 COMMUNICATIONS = 1000  # within t_end, where neither they nor the steps are given
