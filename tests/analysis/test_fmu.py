@@ -476,8 +476,8 @@ def test_controlled_steps_have_a_communication_step_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"version": 1}, "version: FMI has the versions 2 and 3, not 1"),
-        ({"version": [3]}, "version: FMI has the versions 2 and 3"),
+        ({"version": 1}, "version: must be 2 or 3 (FMI), not 1"),
+        ({"version": [3]}, "version: must be 2 or 3"),
         (
             {"communication_step": -1.0},
             "communication_step: must be within 0 … t_end = 1 s, not -1.0",

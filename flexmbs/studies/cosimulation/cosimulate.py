@@ -273,7 +273,7 @@ def _end(
     if not dot or unit not in units:
         known = [*ports, *(f"{each}." for each in units)]
         raise InputError(
-            f"{item}: {shown(name)} is no {causality} of the stepper nor 'unit.variable'; "
+            f"{item}: {shown(name)} is not an {causality} of the stepper nor 'unit.variable'; "
             f"{close_names(str(name), known)}"
         )
     return (unit, key), units[unit].scale(key, item, causality)

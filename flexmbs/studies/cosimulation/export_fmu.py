@@ -100,7 +100,7 @@ def export_fmu(
     """
     path = file_path(path)
     if isinstance(version, bool) or not isinstance(version, int) or version not in PACKAGES:
-        raise InputError(f"version: FMI has the versions 2 and 3, not {shown(version)}")
+        raise InputError(f"version: must be 2 or 3 (FMI), not {shown(version)}")
     if path.suffix != ".fmu":
         raise InputError(f"path: must end with '.fmu', not {shown(str(path))}")
     name = identifier(path.stem)

@@ -295,7 +295,7 @@ class SlaveUnit:
             for each in which:
                 if int(each) not in places:
                     raise InputError(
-                        f"derivatives: value reference {int(each)} is no {text} of the "
+                        f"derivatives: value reference {int(each)} is not one of the {text}s of the "
                         "unit; see its ModelStructure"
                     )
         matrix = self._linear().slopes
