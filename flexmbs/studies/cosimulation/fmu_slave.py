@@ -198,7 +198,7 @@ class SlaveUnit:
         definitions = Element("UnitDefinitions")
         for unit in dict.fromkeys(units.values()):
             powers = {base: str(power) for base, power in SI[unit].items()}
-            SubElement(SubElement(definitions, "SlaveUnit", name=unit), "BaseUnit", powers)
+            SubElement(SubElement(definitions, "Unit", name=unit), "BaseUnit", powers)
         if len(definitions):
             root.insert([each.tag for each in root].index("CoSimulation") + 1, definitions)
 
