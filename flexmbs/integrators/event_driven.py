@@ -92,7 +92,7 @@ from flexmbs.integrators.run_context import (
     derivative,
 )  # fmt: skip
 
-TOUCHING = 1e-9  # of the size of the model, at most 1 m: a gap (m or rad) that is closed
+TOUCHING = 1e-9  # of the size of the model, or rad: a gap that is closed
 CROWD, CROWDED = 500, 1e-5  # impacts within so short a time (s, relative beyond 1 s) go on for ever
 LATER = 1e-6  # s
 JAMMED = 1e-9  # s, beside the time: a step without forces that is not shortened
@@ -334,7 +334,7 @@ def touches(memory, context, k):
     """
     contact = context.contact
     near = (
-        contact.gap[k] <= TOUCHING * contact.scale[2]
+        contact.gap[k] <= TOUCHING * contact.length[k]
         and contact.rate[k, 0] <= memory.control[2]
         and contact.dry[k] == 0
     )
@@ -547,7 +547,7 @@ def shortened(memory, context, t):
         if contact.rigid[k] == 1 and contact.mode[k] == OPEN:
             u = memory.first[k]
             fall = (contact.rate[k, 0] - u) / LATER
-            near = TOUCHING * contact.scale[2] + LATER * (abs(u) + contact.scale[2])
+            near = TOUCHING * contact.length[k] + LATER * (abs(u) + contact.length[k])
             if fall < 0.0 < u and contact.gap[k] <= near:
                 # 2 u/fall is the time of the flight
                 context.clock[NEXT] = min(context.clock[NEXT], -2.2 * u / fall)

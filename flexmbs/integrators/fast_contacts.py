@@ -88,7 +88,7 @@ def may_close(memory, context, h):
     contact = context.contact
     found = False
     for k in range(contact.gap.shape[0]):
-        reach = FASTER * h * speed_of(contact, k) + 0.5 * h * h * contact.scale[0]
+        reach = FASTER * h * speed_of(contact, k) + 0.5 * h * h * contact.weight[k]
         near = contact.rigid[k] == 1 and contact.gap[k] <= reach and not rests(contact, k, h)
         memory.fast[k] = 1 if near or memory.arrives[k] == 1 else 0
         found = found or memory.fast[k] == 1

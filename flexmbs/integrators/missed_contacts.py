@@ -307,7 +307,7 @@ def note_depths(context, h):
 def turn_of_impact(contact, k, h):
     """(h ω)² = h |Δγ_N|/δ of contact k with a force law in a step of length h, 0 where it is open
     or at rest; twice what is allowed where the equations of the step do not know of its closing."""
-    recent, rest = contact.recent, WEIGHTS * h * contact.scale[0]
+    recent, rest = contact.recent, WEIGHTS * h * contact.weight[k]
     if contact.rigid[k] == 1:
         return 0.0
     if contact.depth[k] < 0.0:

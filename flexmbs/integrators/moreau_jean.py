@@ -608,22 +608,15 @@ def log_impacts(memory, context, t0, h):
     laws.
     """
     contact = context.contact
-    hard, when, fastest = 0.0, t0, 0.0
-    for k in range(memory.rate.shape[0]):
-        fastest = max(fastest, abs(memory.rate[k, 0]))
-    for b in range(memory.taking[0]):
-        approach = memory.rate[contact.row[b], 0]
-        if strikes(memory, contact, b, ROUND_OFF * fastest) and -approach > hard:
-            hard, when = -approach, t0 + min(max(-memory.gap[contact.row[b]] / approach, 0.0), h)
-    least = max(PASSED_ON * hard, change_by_forces(memory, contact))
+    hard, strikes = 0.0, False
     for b in range(memory.taking[0]):
         k = contact.row[b]
         approach = memory.rate[k, 0]
-        if strikes(memory, contact, b, ROUND_OFF * fastest):
+        if not contact.impulse[k, 0] > 0.0 and memory.problem.x[3 * b] > 0.0 and approach < 0.0:
+            hard = max(hard, -approach)
+            strikes = strikes or -approach > h * contact.weight[k]
             log_contact(memory, context, b, t0 + min(max(-memory.gap[k] / approach, 0.0), h))
-        elif hard > 0.0 and passes_on(memory, contact, b, least):
-            log_contact(memory, context, b, when)
-    if hard > h * contact.scale[0] and memory.taking[0] > 1:
+    if strikes and memory.taking[0] > 1:
         solve(
             memory.solver[0],
             memory.problem,

@@ -131,9 +131,10 @@ class ContactData(NamedTuple):
     # (n, 3) of dry friction: sliding and static limit (N or N m), rate v_s, 0 for a jump between
     # them
     limits: np.ndarray
-    # (3,) weight of the unit mass (m/s²), largest inertia of a body, size of the model (m), at most
-    # 1
-    scale: np.ndarray
+    length: np.ndarray  # (n,) size of the model (m), 1 where the gap is no length
+    # (n,) what gravity may give a gap (m/s²), over the size of the model (m) where it is no length
+    weight: np.ndarray
+    mass: np.ndarray  # (1,) largest inertia of a body
     gap: np.ndarray  # (n,)
     rate: np.ndarray  # (n, 3)
     moving: np.ndarray  # (n, 3) the part of it that does not depend on s

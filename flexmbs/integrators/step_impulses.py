@@ -41,13 +41,13 @@ def foreseen(memory, contact, h, whole):
     step, else round-off opens it and it falls into an overlap.
     """
     m = 0
-    fall = 0.5 * whole * whole * contact.scale[0]
     for k in range(contact.gap.shape[0]):
         memory.problem.held[m] = 0.0
         if contact.dry[k] == 1:
             memory.problem.held[m] = h * friction_limit(
                 contact, k, contact.mode[k], contact.rate[k, 1]
             )
+        fall = 0.5 * whole * whole * contact.weight[k]
         near = max(fall, ROUND_OFF) if contact.impulse[k, 0] > 0.0 else ROUND_OFF
         closes = contact.gap[k] + 0.5 * h * contact.rate[k, 0] <= near
         closes = memory.strikes[k] == 1 or (closes and memory.fast[k] == 0)
@@ -112,7 +112,7 @@ def delassus(memory, context, m, scale):
         size = 0.0
         for a in range(ns):
             size += memory.W[3 * b, a] ** 2
-        memory.problem.least[b] = CANNOT_YIELD * size / context.contact.scale[1]
+        memory.problem.least[b] = CANNOT_YIELD * size / context.contact.mass[0]
 
 
 @part
@@ -138,7 +138,7 @@ def restitution(memory, contact, m, h, share):
         if contact.dry[k] == 1:
             memory.problem.expansion[b] = 0.0
             memory.free[3 * b] = held_apart(memory.problem, memory.free, b)
-        hard = hard or memory.rate[k, 0] < -h * contact.scale[0]
+        hard = hard or memory.rate[k, 0] < -h * contact.weight[k]
         poisson = contact.poisson[k] == 1
         e = 0.0 if poisson else share * contact.e[k]
         memory.problem.e[b] = e

@@ -19,9 +19,8 @@ from flexmbs.errors import InputError
 from flexmbs.initial.assembly import displaced
 from flexmbs.integrators.run_context import ContactData, Point
 from flexmbs.system.compile import Compiled
-from flexmbs.system.step_scales import gaps_in_metres
 
-OVERLAP = 1e-6  # m or rad, of rigid contacts; of the size of models smaller than 1 m
+OVERLAP = 1e-6  # of rigid contacts, of the size of the model, or rad
 SMALL = 0.01  # of the speed at the contact, of its size: what an overlap may cause
 LATER = 1e-7  # s, of the difference that gives accelerations of gaps
 
@@ -32,9 +31,9 @@ def refuse_overlaps(compiled: Compiled, contact: ContactData) -> None:
         f"contacts.{name}: overlaps by {-g:.4g} (m or rad) at the start; move its bodies by q0, "
         "or correct its normal, radius or bounds"
         for name, g, rigid, length in zip(
-            compiled.contacts, contact.gap, contact.rigid, gaps_in_metres(compiled)
+            compiled.contacts, contact.gap, contact.rigid, contact.length
         )
-        if g < -OVERLAP * (contact.scale[2] if length else 1.0) and rigid
+        if g < -OVERLAP * length and rigid
     ]
     if overlaps:
         raise InputError(*overlaps)
@@ -69,7 +68,7 @@ def check_loaded_overlaps(
     evaluate(0)
     thrown = np.sqrt(accelerations * overlaps)
     small = np.maximum(SMALL * np.linalg.norm(rate, axis=1), SMALL * contact.size / end)
-    small = np.maximum(small, np.sqrt(2.0 * contact.scale[0] * SMALL * contact.size))
+    small = np.maximum(small, np.sqrt(2.0 * contact.weight * SMALL * contact.size))
     notes, refused = [], []
     for k in np.flatnonzero(thrown > small):
         name = compiled.contacts[k]

@@ -76,7 +76,7 @@ from flexmbs.integrators.stepper import integrate, state_at
 from flexmbs.results.drive_jumps import drive_jumps, restarts
 from flexmbs.system.compile import Compiled, frozen
 from flexmbs.system.records import LOADINGS, SETTLED, UNBOUNDED, Work, depends_on_reactions
-from flexmbs.system.step_scales import contact_sizes, extent
+from flexmbs.system.step_scales import contact_sizes, extent, gaps_in_metres
 from flexmbs.system.trajectory import EventRecord, Impact
 from flexmbs.time_stepping.event import Event
 from flexmbs.time_stepping.event_location import event_records, located
@@ -312,8 +312,10 @@ class Run:
             state.z[:] = start.z
         begin_sampling(self.compiled.system.samplers, self.sampled, state.z)
         self._settle(0.0)
-        c.contact.scale[2] = extent(self.compiled, self.work.motion.x)
-        c.contact.size[:] = contact_sizes(self.compiled, float(c.contact.scale[2]))
+        length, system = extent(self.compiled, self.work.motion.x), self.compiled.system
+        c.contact.size[:] = contact_sizes(self.compiled, length)
+        c.contact.length[:] = np.where(gaps_in_metres(self.compiled), length, 1.0)
+        c.contact.weight[:] = np.linalg.norm(system.gravity) * c.contact.length / length
         if len(start.contact):
             self._close_contacts(start.contact)
         else:

@@ -24,6 +24,7 @@ from flexmbs.diagnosis.rank import NEARLY, pivots, redundant_rows, unit_rows
 from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.work import make_work
 from flexmbs.initial.initial_state import consistent_state, converted, in_coordinates, settle
+from flexmbs.integrators import INTEGRATORS
 from flexmbs.results.joints import joint_histories
 from flexmbs.system.check import PASS
 from flexmbs.system.compile import compile_model
@@ -98,6 +99,35 @@ def test_reactions_of_least_norm_balance_in_any_unit(seed: int) -> None:
         loads = terms(compiled.system, work, 0.0, q, s).G.T * displacement_sizes(compiled)[:, None]
         size = (np.abs(loads) @ np.abs(least)).max()
         assert np.abs(loads @ (least - settled.lam)).max() < 1e-9 * size
+
+
+@pytest.mark.parametrize("law", [fm.HuntCrossley(stiffness=1e5, damping=0.1), None])
+@pytest.mark.parametrize("name", ["rattle", "generalized-alpha", "moreau-jean", "event-driven"])
+def test_limits_of_angles_in_any_unit(name: str, law: fm.HuntCrossley | None) -> None:
+    """A pendulum against a stop: its angle was beside weights in m/s², and in mm counted as at
+    rest.
+    """
+    if (law is None) != (name in ("moreau-jean", "event-driven")):
+        pytest.skip("laws for one kind of methods, rigid stops for the other")
+    model = fm.Model("pendulum", gravity=(0, 0, -9.81))
+    model.add(fm.RigidBody("arm", mass=1.0, inertia=(0.01, 0.02, 0.03), com=(0.2, 0, -0.3)))
+    model.add(fm.Revolute("hinge", "ground", "arm", axis="y", v0=1.5))
+    model.add(fm.JointLimit("stop", "hinge", upper=0.01, law=law, restitution=0.3 * (law is None)))
+    found = []
+    for units in (Units(1.0, 1.0, 1.0), *UNITS.values()):
+        given = {} if name == "event-driven" else {"step": 1e-3 * units.time}
+        end = 0.05 * units.time
+        run = fm.simulate(
+            InUnits(model, units).changed(),
+            t_end=end,
+            output_step=end / 5,
+            integrator=INTEGRATORS[name](**given),
+        )
+        found.append((run.statistics["steps"], run.s[:, 0] * units.time))
+    controlled = name == "event-driven"  # by tolerances that are other ones beside a metre in µm
+    for steps, speeds in found[1:]:
+        assert controlled or steps == found[0][0]
+        assert np.abs(speeds - found[0][1]).max() < (1e-6 if controlled else 1e-9)
 
 
 def rod(factor: float) -> fm.Model:
