@@ -226,6 +226,18 @@ def test_66_a_file_that_another_run_writes_is_rejected(tmp_path: Path, capsys: C
     ]
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="no limits of file sizes")
+def test_66_a_disk_without_space_keeps_no_lock(tmp_path: Path) -> None:
+    code = (
+        "import resource, sys, pathlib, flexmbs.files.reserved_outputs as r\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n"
+        f"with r.reserved((pathlib.Path({str(tmp_path / 'x.h5')!r}), {SOLUTION!r})): pass"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "MachineError" in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
 @FLOCK
 def test_66_the_lock_is_free_again_after_an_error(tmp_path: Path) -> None:
     output = (tmp_path / "x.h5", SOLUTION)

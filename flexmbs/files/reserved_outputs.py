@@ -82,14 +82,23 @@ def _taken(lock: Path, path: Path, wait: bool) -> int:
                     "choose another file with -o"
                 )
             if _is_still(file, lock):
-                os.truncate(file, 0)
-                since = datetime.datetime.now().astimezone().isoformat(timespec="seconds")
-                os.write(file, f"process {os.getpid()} since {since}\n".encode())
+                _name_holder(file, lock)
                 return file
         except BaseException:
             os.close(file)
             raise
         os.close(file)  # the previous run has just removed it
+
+
+def _name_holder(file: int, lock: Path) -> None:
+    """Write this process into the locked file; remove the file if the disk is full."""
+    try:
+        os.truncate(file, 0)
+        since = datetime.datetime.now().astimezone().isoformat(timespec="seconds")
+        os.write(file, f"process {os.getpid()} since {since}\n".encode())
+    except OSError:
+        lock.unlink()
+        raise
 
 
 def acquired(file: int, wait: bool) -> bool:
