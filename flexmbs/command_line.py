@@ -205,7 +205,7 @@ def sweep(
     from flexmbs.command.sweep import SweepOptions
     from flexmbs.command.sweep import sweep as command
 
-    how = SweepOptions(resume, retry, force, keep, threads, workers, scheduler, report)
+    how = SweepOptions(resume, retry, force, keep, threads, workers, scheduler, report, audit)
     access = {"allow_outside": allow_outside, "allow_code": allow_code}
     raise typer.Exit(command(study, folder, how, as_json=as_json, access=access))
 

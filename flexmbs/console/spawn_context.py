@@ -1,12 +1,15 @@
-"""Multiprocessing context whose processes import nothing from the current folder.
+"""Multiprocessing context whose processes import nothing from the current folder, and end without
+a traceback if they are interrupted.
 
 A spawned interpreter runs ``python -c``, whose first import path is the current folder: a file
 ``signal.py`` there would be executed. PYTHONSAFEPATH omits that path; the import paths of the
-parent are restored afterwards.
+parent are restored afterwards. Interrupts are blocked until its own program runs: Python would print
+the traceback of its start.
 """
 
 import contextlib
 import os
+import signal
 from collections.abc import Iterator
 from multiprocessing import resource_tracker
 from multiprocessing.context import SpawnContext, SpawnProcess
@@ -43,8 +46,32 @@ def _restore(value: str | None) -> None:
         os.environ[VARIABLE] = value
 
 
+@contextlib.contextmanager
+def _blocked_interrupts() -> Iterator[None]:
+    """Block interrupts in this thread and in processes started in the block."""
+    if os.name != "posix":
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _end_by_interrupts() -> None:
+    """Let interrupts, also those that were blocked, end this process unless they are ignored."""
+    if os.name != "posix":
+        return
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+
+
 class _Process(SpawnProcess):
-    """Process that is started with the variable set and runs with its parent's value."""
+    """Process that is started with the variable set and interrupts blocked, and runs with its
+    parent's value of the variable.
+    """
 
     def __init__(self, *given: Any, **options: Any) -> None:
         super().__init__(*given, **options)
@@ -52,12 +79,13 @@ class _Process(SpawnProcess):
 
     @staticmethod
     def _Popen(process_obj: Any) -> Any:
-        with _safe_path():
+        with _safe_path(), _blocked_interrupts():
             return SpawnProcess._Popen(process_obj)  # type: ignore[attr-defined]
 
     def run(self) -> None:
         """Run the target."""
         _restore(self._variable)
+        _end_by_interrupts()
         super().run()
 
 

@@ -1,5 +1,6 @@
 """Every command that a page names exists and takes the arguments that it has there."""
 
+import ast
 import re
 import shlex
 from pathlib import Path
@@ -68,3 +69,19 @@ def test_what_a_command_does_not_take_is_found() -> None:
     assert left_over(["flexmbs", "export", "run.h5", "folder"]) == ["folder"]
     assert left_over(["flexmbs", "exports"]) == ["exports"]
     assert len(commands()) > 60
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_each_command_uses_all_of_its_options(program: str) -> None:
+    tree = ast.parse((ROOT / program / "command_line.py").read_text(encoding="utf-8"))
+    commands = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    assert len(commands) > 3
+    for command in commands:
+        used = {
+            node.id
+            for statement in command.body
+            for node in ast.walk(statement)
+            if isinstance(node, ast.Name)
+        }
+        given = {argument.arg for argument in (*command.args.args, *command.args.kwonlyargs)}
+        assert given <= used, command.name

@@ -195,3 +195,24 @@ def test_processes_give_what_threads_give(tmp_path: pathlib.Path) -> None:
         for executor in ("processes", "threads")
     )
     np.testing.assert_array_equal(one.outputs["speed"], other.outputs["speed"])
+
+
+@POSIX
+def test_a_process_interrupted_at_its_start_prints_nothing(tmp_path: pathlib.Path) -> None:
+    """Ctrl-C reaches it while Python imports its own modules, or later."""
+    script = tmp_path / "start.py"
+    script.write_text(
+        "import os, signal, time\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "from flexmbs.console.spawn_context import spawn_context\n"
+        "if __name__ == '__main__':\n"
+        "    for k in range(8):\n"
+        "        process = spawn_context().Process(target=time.sleep, args=(60,))\n"
+        "        process.start()\n"
+        "        time.sleep(0.02 * k)\n"
+        "        os.kill(process.pid, signal.SIGINT)\n"
+        "        process.join()\n"
+        "        print(process.exitcode)\n"
+    )
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=60)
+    assert (done.stdout.split(), done.stderr) == ([str(-signal.SIGINT)] * 8, "")

@@ -66,6 +66,21 @@ def call(*arguments: Any) -> int:
     return int(ended.value.code or 0)
 
 
+def test_level_of_the_audit(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The option replaces the level of the study, in the table and on the page too."""
+    page = tmp_path / "page.html"
+    path = written(tmp_path)
+    assert call("sweep", path, "--threads", "--audit", "none", "--report", page) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "6 cases: 6 NOT JUDGED"
+    rows = fm.SweepResult.load(tmp_path / "study").rows()
+    assert {row["verdict"] for row in rows} == {"NOT JUDGED"}
+    assert "NOT JUDGED" in page.read_text(encoding="utf-8")
+    given = written(tmp_path, ("t_end = 0.05", 't_end = 0.05\naudit = "none"'))
+    folder = tmp_path / "judged"
+    assert call("sweep", given, "--threads", "--audit", "standard", "-o", folder) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "6 cases: 6 PASS"
+
+
 def test_the_command(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = written(tmp_path)
     assert call("sweep", path, "--threads", "--keep") == 0
