@@ -13,7 +13,12 @@ from flexmbs.audit.coupling_rates import contact_rates, coupling_rates
 from flexmbs.audit.cross_check import second_opinion
 from flexmbs.audit.event_steps import event_steps
 from flexmbs.audit.force_differences import Scales
-from flexmbs.audit.impacts import contact_duration, impact_order, several_at_once
+from flexmbs.audit.impacts import (
+    contact_duration,
+    impact_order,
+    lifts_without_reason,
+    several_at_once,
+)
 from flexmbs.audit.initial_rates import initial_rates
 from flexmbs.audit.load_resolution import forcing
 from flexmbs.audit.reduction import reduction
@@ -53,6 +58,7 @@ def audited(
             *contact_duration(solution, run),
             *impact_order(solution),
             *several_at_once(run),
+            *lifts_without_reason(run),
             *event_steps(solution, run),
         ],
         "data of bodies": lambda: _failed_data(solution),

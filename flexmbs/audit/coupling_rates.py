@@ -34,6 +34,7 @@ AT_LEAST = 2  # states: one may be at a corner of a function
 # of the size of the model: displacements by which the size of a function of a contact is found
 ASIDE = 1e-3
 STILL = 1e-5  # of the largest velocity: rates of a contact that are round-off
+RESTING = 1e-6  # of the size of a gap over the time of the run: rates that change no gap
 KINK = 10.0  # times the doubts about slopes to both sides: their difference at a kink
 REMEDY = "set rheonomic=True if it depends on time, or correct its derivatives"
 
@@ -79,9 +80,10 @@ def contact_rates(solution: SolutionData) -> list[Check]:
         for side in (1.0, -1.0)
     )
     rough, fine = 0.5 * (ahead + behind)
-    floor = STILL * np.abs(rate).max(axis=0, initial=0.0) + _round_off(
-        solution
-    ) / h * _size_of_gaps(solution, here, numbers)
+    slowest = _round_off(solution) / h + RESTING / float(solution.t[-1] - solution.t[0])
+    floor = STILL * np.abs(rate).max(axis=0, initial=0.0) + slowest * _size_of_gaps(
+        solution, here, numbers
+    )
     apart = _off(rate, (4.0 * fine - rough) / 3.0, np.abs(fine - rough), floor)
     sides = [(2.0 * fine - rough, np.abs(fine - rough)) for rough, fine in (ahead, behind)]
     kink = np.abs(sides[0][0] - sides[1][0]) > KINK * (sides[0][1] + sides[1][1]) + floor

@@ -102,6 +102,22 @@ def several_at_once(run: Run) -> list[Check]:
     ]
 
 
+def lifts_without_reason(run: Run) -> list[Check]:
+    """Sliding contacts that lift off where Coulomb's law has a second solution."""
+    number, t = run.method.lifted(run.memory)
+    if not number:
+        return []
+    return [
+        Check(
+            "Impacts without collision",
+            WARN,
+            f"{number} step{'s' if number > 1 else ''}, the first at t = {t:.4g} s, in which a sliding contact lifts off; it "
+            "could also jam by friction and strike: Coulomb's law does not determine the motion",
+            "compare with 'event-driven', or model the contact by a force law",
+        )
+    ]
+
+
 def impact_duration(stiffness: float, exponent: float, mass: float, speed: float) -> float:
     """T (s) of an elastic impact of a mass (kg) at a speed (m/s) with the force k δⁿ."""
     p = exponent + 1.0

@@ -13,7 +13,7 @@ MOST_LOGGED = 1000
 # columns of the log; indices into the counts
 LOG_CONTACT, LOG_TIME, LOG_IMPULSE, LOG_LOST, LOG_WIDTH = 0, 1, 2, 5, 6
 # FRICTIONLESS: of those reduced
-LOGGED, REDUCED, SWEEPS, FRICTIONLESS, UNDECIDED, COUNTS = range(6)
+LOGGED, REDUCED, SWEEPS, FRICTIONLESS, UNDECIDED, LIFTED, COUNTS = range(7)
 TOO_MANY = -2  # impacts, in place of a number of sweeps
 
 SIMULTANEOUS, SEQUENTIAL = "simultaneous", "sequential"  # laws for several impacts at once

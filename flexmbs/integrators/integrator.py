@@ -130,6 +130,10 @@ class Integrator(abc.ABC):
         """Impacts whose velocities depend on the law for several contacts at once."""
         return None
 
+    def lifted(self, memory: Any) -> tuple[int, float]:
+        """Number and first time (s) of steps in which a contact lifts off that could also jam."""
+        return 0, 0.0
+
     def notes(self, memory: Any) -> list[str]:
         """Notes for the user after a run, one line each."""
         return []

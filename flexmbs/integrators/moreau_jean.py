@@ -20,6 +20,7 @@ Numerical Methods for Nonsmooth Dynamical Systems (2008), chapters 10 (time step
 systems) and 13 (frictional contact problem).
 """
 
+import math
 from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
 
@@ -45,6 +46,7 @@ from flexmbs.integrators.fast_contacts import (
 )  # fmt: skip
 from flexmbs.integrators.impacts import (
     COUNTS,
+    LIFTED,
     LOG_WIDTH,
     LOGGED,
     MOST_LOGGED,
@@ -110,6 +112,7 @@ SMOOTH = 1e-14  # of velocity corrections of order one
 SMOOTH_ERROR = 1.0 / 12.0  # of h³ times the third derivative: local error of the positions
 # of what forces do in a step, of the velocities: a change of velocity that is an impact
 JOLT, FELT = 20.0, 0.05
+SMALLEST = 1e-300  # of a speed of slip (m/s): no division by zero
 PASSED_ON = 1e-3  # of the fastest approach: change of velocity of a contact that passes it on
 ROUND_OFF = 1e-9  # of the fastest normal velocity of a contact: an approach that is round-off
 AT_LIMIT = 1.0 - 1e-12  # of the limit of dry friction: it slides
@@ -188,6 +191,9 @@ class MoreauJean(Integrator):
     def undecided(self, memory: "Memory") -> Undecided | None:
         return undecided_impacts(memory.counts, memory.undecided, self.multiple_impacts)
 
+    def lifted(self, memory: "Memory") -> tuple[int, float]:
+        return int(memory.counts[LIFTED]), float(memory.lifted[0])
+
     def notes(self, memory: "Memory") -> list[str]:
         return reduction_notes(memory.counts, "steps")
 
@@ -231,6 +237,7 @@ class Memory(NamedTuple):
     log: np.ndarray  # (MOST_LOGGED, 6)
     counts: np.ndarray  # (COUNTS,) int64
     undecided: np.ndarray  # (2,) of `note_undecided`
+    lifted: np.ndarray  # (1,) time of the first contact that `lifts_off`
 
 
 def make_memory(method: MoreauJean, facts: Facts) -> Memory:
@@ -271,6 +278,7 @@ def make_memory(method: MoreauJean, facts: Facts) -> Memory:
         log=z((MOST_LOGGED, LOG_WIDTH)),
         counts=z(COUNTS, np.int64),
         undecided=z(2),
+        lifted=z(1),
     )
 
 
@@ -584,6 +592,21 @@ def passes_on(memory, contact, b, least):
 
 
 @part
+def lifts_off(memory, contact, b):
+    """True where contact b of those that take part lifts off as it slides although it does not
+    separate at the start, and Coulomb's law has a second solution: forces press it the more, the
+    more it resists, D_NN − μ D_NT · t < 0, so that it jams.
+    """
+    problem, k, o = memory.problem, contact.row[b], 3 * b
+    u, v = memory.rate[k, 1], memory.rate[k, 2]
+    speed = math.sqrt(u * u + v * v)
+    if problem.x[o] > 0.0 or problem.held[b] > 0.0 or memory.rate[k, 0] > ROUND_OFF * speed:
+        return False
+    along = (problem.D[o, o + 1] * u + problem.D[o, o + 2] * v) / max(speed, SMALLEST)
+    return speed > 0.0 and problem.D[o, o] - problem.mu[b] * along < 0.0
+
+
+@part
 def jolts(memory, context):
     """True where impulses change velocities of contacts far more than the forces of the step do: an
     impact without collision.
@@ -626,6 +649,10 @@ def log_impacts(memory, context, t0, h):
             memory.sweeps,
         )
         note_undecided(memory.counts, memory.undecided, t0, memory.problem.spread[0], hard)
+    for b in range(memory.taking[0]):
+        if lifts_off(memory, contact, b):
+            memory.lifted[0] = t0 if memory.counts[LIFTED] == 0 else memory.lifted[0]
+            memory.counts[LIFTED] += 1
     if hard == 0.0 and memory.taking[0] > 0 and jolts(memory, context):
         for b in range(memory.taking[0]):
             if memory.problem.x[3 * b] > 0.0 and memory.problem.held[b] == 0.0:

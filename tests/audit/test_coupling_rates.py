@@ -162,3 +162,14 @@ def test_late_dependence_on_time_is_found_at_the_start(begins) -> None:
         match=r"contacts\.floor\.rheonomic: the function depends on time; set rheonomic=True",
     ):
         fm.simulate(model, t_end=0.1, integrator="event-driven")
+
+
+@pytest.mark.parametrize("overlap", [0.0, 1e-13, 1e-11, 1e-9])
+def test_a_body_at_rest_on_a_function_is_no_error(overlap) -> None:
+    """Velocities that correct a start within the tolerance of closed contacts are no rates."""
+    model = fm.Model("rest")
+    ball = model.add(fm.RigidBody("ball", mass=1.0, inertia=(1e-3,) * 3))
+    model.add(fm.Prismatic("guide", model.ground, ball, axis="z", q0=0.05 - overlap))
+    model.add(fm.UserContact("floor", model.ground, ball, lambda t, x, A: x[2] - 0.05))
+    run = fm.simulate(model, t_end=0.5, integrator="event-driven")
+    assert run.verdict == "PASS"

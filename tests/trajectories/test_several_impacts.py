@@ -2,6 +2,7 @@
 contacts.
 """
 
+import dataclasses
 import itertools
 import math
 
@@ -118,6 +119,25 @@ def test_a_rod_that_jams_strikes_without_collision(method: str, rate: float) -> 
     assert hit.lost == pytest.approx(0.5 * 3.0 * impulse[1], abs=5e-3)
     start = 0.5 * ((3.0 + c * rate) ** 2 + (s * rate) ** 2 + rate**2 / 3) + 9.81 * c
     assert run.energy.total[-1] == pytest.approx(start - hit.lost, abs=2e-3)
+
+
+@pytest.mark.parametrize("fall", [0.0, 1e-4, 1e-3])
+@pytest.mark.parametrize("rate", [-5.0, 5.0])
+def test_a_rod_that_lifts_off_or_jams_is_not_judged_right(rate: float, fall: float) -> None:
+    """The swing of the rod lifts its end, faster than it falls in a step; jamming is a solution
+    too, as `EventDriven` finds.
+    """
+    model = rod(rate=rate)
+    plane = model.joints["plane"]
+    x, y, turn = plane.v0
+    model.joints["plane"] = dataclasses.replace(plane, v0=(x, y - fall, turn))
+    how = fm.MoreauJean(step=1e-4)
+    with pytest.warns(fm.AuditWarning, match="does not determine the motion"):
+        run = fm.simulate(model, t_end=1e-2, integrator=how)
+    assert lines(run)["Impacts without collision"][0] == "WARN"
+    slower = rod(rate=rate, friction=0.3)  # without a jam
+    run = fm.simulate(slower, t_end=1e-2, integrator=how)
+    assert "Impacts without collision" not in lines(run)
 
 
 def pressed(overlap: float, *, gravity: float = 9.81, **options: object) -> fm.Model:
