@@ -631,15 +631,25 @@ def log_impacts(memory, context, t0, h):
     laws.
     """
     contact = context.contact
-    hard, strikes = 0.0, False
+    hard, when, fastest, falls = 0.0, t0, 0.0, False
+    for k in range(memory.rate.shape[0]):
+        fastest = max(fastest, abs(memory.rate[k, 0]))
     for b in range(memory.taking[0]):
         k = contact.row[b]
         approach = memory.rate[k, 0]
-        if not contact.impulse[k, 0] > 0.0 and memory.problem.x[3 * b] > 0.0 and approach < 0.0:
-            hard = max(hard, -approach)
-            strikes = strikes or -approach > h * contact.weight[k]
+        if strikes(memory, contact, b, ROUND_OFF * fastest):
+            falls = falls or -approach > h * contact.weight[k]
+            if -approach > hard:
+                hard, when = -approach, t0 + min(max(-memory.gap[k] / approach, 0.0), h)
+    least = max(PASSED_ON * hard, change_by_forces(memory, contact))
+    for b in range(memory.taking[0]):
+        k = contact.row[b]
+        approach = memory.rate[k, 0]
+        if strikes(memory, contact, b, ROUND_OFF * fastest):
             log_contact(memory, context, b, t0 + min(max(-memory.gap[k] / approach, 0.0), h))
-    if strikes and memory.taking[0] > 1:
+        elif hard > 0.0 and passes_on(memory, contact, b, least):
+            log_contact(memory, context, b, when)
+    if falls and memory.taking[0] > 1:
         solve(
             memory.solver[0],
             memory.problem,
