@@ -88,11 +88,11 @@ CALLS: dict[str, tuple[Call, str]] = {
     ),
     "tolerance": (
         lambda fe: reduced(fe, pp.Rigid(pp.Plane((0, 0, 0), (1, 0, 0), NAN))),
-        "interfaces.root: tolerance: nan m",
+        "interfaces.root: tolerance = nan",
     ),
     "radius": (
         lambda fe: reduced(fe, pp.Rigid(pp.Point((0, 0, 0), -1.0))),
-        "interfaces.root: radius: -1.0 m; give a",
+        "interfaces.root: radius = -1.0; give a",
     ),
     "plane": (
         lambda fe: reduced(fe, pp.Rigid(pp.Plane((NAN, 0, 0), (1, 0, 0)))),
