@@ -10,8 +10,9 @@ from flexmbs.system.records import Work
 from flexmbs.system.step_scales import displacement_sizes, model_size
 
 LATER = (0.37, 1.9, 11.0, 73.0)  # s, at which functions may show that they depend on time
-# of user rows, per comparable displacement; a smaller one at the start only is near a dead centre
-LEAST, MOST = 1e-6, 1e6
+# of user rows, per comparable displacement: factors of 1e-6 … 1e6 of rows of order one, and a
+# factor of ten for their directions; a smaller one at the start only is near a dead centre
+LEAST, MOST = 1e-7, 1e7
 
 
 def relative_sizes(compiled: Compiled, work: Work, G: np.ndarray) -> np.ndarray:
