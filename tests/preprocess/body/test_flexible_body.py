@@ -87,7 +87,7 @@ def test_sound_body_passes_every_check() -> None:
         ("S_bar", lambda a: a * 2, "Gram matrix"),
         ("K_ff", lambda a: a + np.eye(2, k=1), "K_ff is symmetric"),
         ("K_ff", lambda a: -a, "K_ff is positive definite"),
-        ("K_ff", lambda a: 2 * a, "frequencies are those"),
+        ("K_ff", lambda a: 2 * a, "frequencies agree with"),
         ("D_ff", lambda a: -a, "D_ff dissipates"),
     ],
 )

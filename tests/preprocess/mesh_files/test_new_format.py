@@ -3,10 +3,12 @@
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import preprocess as pp
+from flexmbs.errors import InputError
 from preprocess.mesh_files.raw_mesh import RawMesh
-from preprocess.mesh_files.readers import READERS
+from preprocess.mesh_files.readers import READERS, Reader
 
 GRID = """node 0 0 0
 node 1 0 0
@@ -30,8 +32,15 @@ def read_grid(path: Path, structural: bool) -> RawMesh:
 
 
 def test_a_new_format_is_read(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setitem(READERS, ".grid", read_grid)
+    monkeypatch.setitem(READERS, ".grid", Reader(read_grid, "node", (".grid",)))
     (tmp_path / "part.grid").write_text(GRID)
     mesh = pp.read_mesh(tmp_path / "part.grid", unit="m")
     assert mesh.nodes.shape == (4, 3)
     assert list(mesh.blocks) == ["tet4"]
+
+
+def test_an_empty_file_of_a_new_format_is_named(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setitem(READERS, ".grid", Reader(read_grid, "node", (".grid",)))
+    (tmp_path / "part.grid").write_text("")
+    with pytest.raises(InputError, match=r"part\.grid: the file is empty; expected node at byte 0"):
+        pp.read_mesh(tmp_path / "part.grid", unit="m")
