@@ -62,7 +62,7 @@ def parts_of(doc: str, names: list[str]) -> Parts:
     as they are.
     """
     kept, parameters, raises, sources = [], dict[str, str](), dict[str, str](), []
-    for paragraph in re.split(r"\n\s*\n", doc):
+    for paragraph in filter(str.strip, re.split(r"\n\s*\n", doc)):
         if (
             paragraph.startswith("    ")
             or paragraph.lstrip().startswith((">>>", ".."))

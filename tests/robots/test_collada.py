@@ -151,18 +151,18 @@ def test_a_cube_is_where_its_nodes_put_it(kind: str, tmp_path: Path) -> None:
         ),
         (
             text(node='<node id="again"><instance_node url="#again"/></node>'),
-            "is damaged: .*without end",
+            "is damaged: .*contain themselves",
         ),
         (
             text(node=f'<node id="again">{2 * """<instance_node url="#again"/>"""}</node>'),
-            "is damaged: .*without end",
+            "is damaged: .*contain themselves",
         ),
-        (text(points=POINTS.replace("1", "nan", 1)), "is damaged: .*not finite"),
+        (text(points=POINTS.replace("1", "nan", 1)), "is damaged: .*non-finite"),
         (
             two_materials("<phong><diffuse><color>1 nan 0 1</color></diffuse></phong>"),
-            "is damaged: .*not finite",
+            "is damaged: .*non-finite",
         ),
-        (text(points="0 0 0 9"), "is damaged: .*not there"),
+        (text(points="0 0 0 9"), "is damaged: .*missing points"),
     ],
 )
 def test_files_that_are_no_scene_are_refused(content: str, message: str, tmp_path: Path) -> None:

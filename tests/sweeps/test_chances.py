@@ -23,7 +23,7 @@ END = {"end": "last body stone position z"}
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """No audit of thousands of runs."""
-    monkeypatch.setattr("flexmbs.studies.run.simulate.audited", lambda solution, run: ())
+    monkeypatch.setattr("flexmbs.studies.run.simulate.audited", lambda *_: ())
 
 
 def sweep(parameters: dict[str, Any], **options: Any) -> fm.SweepResult:
