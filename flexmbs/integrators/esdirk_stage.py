@@ -40,7 +40,9 @@ GAP = 1e-2  # of atol: left of the constraints
 PROJECTIONS = 6
 NEAR = 0.03  # of the largest pivot of a constraint row: stages are closed too, with new factors
 STAGNATION = 1e-11  # corrections below this that no longer shrink are round-off
-LOADS = 1e-3  # of the largest multiplier: the last correction of multipliers
+# of the largest multiplier: bounds of its last correction, `LOADS_OF_TOLERANCE` times rtol between
+# them: reactions have the accuracy of the run, and loose runs cost no more iterations
+LEAST_LOADS, LOADS, LOADS_OF_TOLERANCE = 1e-5, 1e-3, 10.0
 
 
 @part
@@ -241,8 +243,9 @@ def solve_stage(memory, context, i, h, t):
             before = size
         load = longest(x, ns, nc)
         if ended:
+            left = min(LOADS, max(LEAST_LOADS, LOADS_OF_TOLERANCE * memory.control[0]))
             if load <= max(
-                LOADS * max(largest(state.lam), largest(context.start.lam)), memory.noise[0]
+                left * max(largest(state.lam), largest(context.start.lam)), memory.noise[0]
             ):
                 return DONE
             if not fresh and before_fresh and load > 0.5 * load_before:

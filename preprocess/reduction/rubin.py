@@ -14,9 +14,7 @@ from preprocess.reduction.normal_modes import NormalModeReduction
 @checked_arguments
 @dataclass(frozen=True)
 class Rubin(NormalModeReduction):
-    """Basis ``[Φ
-
-    A − Φ Ω⁻² Φᵀ L]`` of free-interface normal modes and residual attachment modes.
+    """Basis ``[Φ, A − Φ Ω⁻² Φᵀ L]`` of free-interface normal modes and residual attachment modes.
 
     Φ are normal modes of the free body; the attachment modes are the residuals of the
     inertia-relief response ``A = Pᵀ K_c⁻¹ P L`` to the unit loads L at the interfaces. Exact for

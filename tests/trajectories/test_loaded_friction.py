@@ -218,7 +218,7 @@ def test_the_wrong_kind_of_freedom_is_rejected() -> None:
     model = pendulum()
     model.add(fm.GuideFriction("wrong", "pin", friction=0.1))
     assert model.check().errors == [
-        "forces.wrong.coordinate: coordinate 0 of joint 'pin' is a rotation; take 'pin-friction'"
+        "forces.wrong.coordinate: coordinate 0 of joint 'pin' is a rotation; use 'pin-friction'"
     ]
 
 
