@@ -27,7 +27,7 @@ from flexmbs.time_stepping.records import facts
 
 A, B = "first/c", "second/b"
 METHODS = {
-    "residual": fm.GeneralizedAlpha(step=1e-3, newton_tolerance=1e-11),
+    "residual": fm.GeneralizedAlpha(step=1e-3, newton_tolerance=1e-13),
     "accelerations": fm.DormandPrince(rtol=1e-10, atol=1e-10),
 }
 RUNS = [

@@ -13,7 +13,7 @@ from hdf5_edits import open_unverified
 from skfem.helpers import eye, sym_grad, trace
 
 from flexmbs.errors import InputError
-from flexmbs.files import plain_hdf5
+from flexmbs.files import hdf5
 from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.results.body_loads import LoadFactors
 from flexmbs.results.stress import StressPiece, StressView
@@ -383,7 +383,7 @@ def test_matrices_have_no_stress() -> None:
 def test_file_keeps_stress_and_reads_it_when_needed(
     bar: FlexibleBodyData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, least: int
 ) -> None:
-    monkeypatch.setattr(plain_hdf5, "LEAST_MAPPED", least)
+    monkeypatch.setattr(hdf5, "LEAST_MAPPED", least)
     bar.save(tmp_path / "bar.h5")
     read = FlexibleBodyData.load(tmp_path / "bar.h5")
     assert read.stress is not None
