@@ -18,6 +18,28 @@ os.environ.setdefault(OFF, "1")  # the tests run on all processors already
 OF_CHECKS = re.compile(
     r"^(?!.*ignore).*([aA]udit|verdict|examine|[\"']error\b|PASS|WARN|FAIL)", re.MULTILINE
 )
+# marked "quick": a cross-section, a minute on two processors with compiled kernels
+QUICK = (
+    "tests/model/",
+    "tests/signals/",
+    "tests/exports/",
+    "tests/durability/",
+    "tests/contract/test_new_",
+    "tests/contract/test_terms.py",
+    "tests/references/test_adams_joints.py",
+    "tests/references/test_featherstone_chains.py",
+    "tests/references/test_pendulum.py",
+    "tests/references/test_rolling.py",
+    "tests/trajectories/test_closed_forms.py",
+    "tests/trajectories/test_dry_friction.py",
+    "tests/bad_inputs/test_preprocess_arguments.py",
+    "tests/preprocess/body/test_shape_integrals.py",
+    "tests/preprocess/mesh/",
+    "tests/preprocess/fe/test_beams.py",
+    "tests/results/test_storage.py",
+    "tests/robots/test_puma.py",
+    "tests/test_docs.py",
+)
 gc.disable()  # during the collection: a quarter of its time
 
 
@@ -28,7 +50,10 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Interpreted tests first, the others in their order."""
+    """Interpreted tests first, the others in their order; marks of the quick ones."""
+    for item in items:
+        if item.nodeid.startswith(QUICK):
+            item.add_marker(pytest.mark.quick)
     items.sort(key=lambda item: not item.nodeid.startswith("tests/test_interpreted.py"))
 
 
