@@ -70,10 +70,7 @@ def diagnose(model: ModelData) -> Diagnosis:
     dependent = sum(rows for _, rows in redundant)
     ns, nc = int(compiled.system.layout[2]), compiled.n_constraints
     modes = int(compiled.system.tree.nf.sum())
-    lines.append(
-        f"{ns - modes} joint velocities + {modes} modes − {nc} constraints + {dependent} redundant"
-        f" = {ns - nc + dependent} degrees of freedom"
-    )
+    lines.append(freedom_line(ns - modes, modes, nc, dependent))
     regular = found.singular.near if found.singular else found.state
     lines += _velocity_line(compiled, regular, ns - nc + dependent)
     lines += [f"assembly moved {moved}" for moved in found.moved]
@@ -84,6 +81,24 @@ def diagnose(model: ModelData) -> Diagnosis:
     return Diagnosis(
         lines, constraint_lines(model, compiled.topology), warnings, planar_line(compiled, regular)
     )
+
+
+def freedom_line(velocities: int, modes: int, constraints: int, redundant: int) -> str:
+    """Number of degrees of freedom and the terms of which it is the sum, without zeros."""
+    terms = (
+        (velocities, "joint velocit", "y", "ies"),
+        (modes, "mode", "", "s"),
+        (-constraints, "constraint", "", "s"),
+        (redundant, "redundant constraint", "", "s"),
+    )
+    texts = [
+        f"{'−' if n < 0 else '+'} {abs(n)} {name}{one if abs(n) == 1 else many}"
+        for n, name, one, many in terms
+        if n
+    ]
+    freedom = velocities + modes - constraints + redundant
+    end = "degree of freedom" if freedom == 1 else "degrees of freedom"
+    return f"{' '.join(texts).removeprefix('+ ') or '0 joint velocities'} = {freedom} {end}"
 
 
 def _require_accelerations(compiled: Compiled, start: InitialState) -> None:

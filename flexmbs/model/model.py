@@ -81,7 +81,7 @@ class ModelData:
     >>> print(model.check())
     model 'pendulum'
     ...
-      1 joint velocities + 0 modes − 0 constraints + 0 redundant = 1 degrees of freedom
+      1 joint velocity = 1 degree of freedom
     ready to run
     """
 

@@ -249,7 +249,7 @@ def test_check_counts_and_names_redundant_couplings() -> None:
     report = machine(*GEARS, fm.LinearCoupling("twice", {"turn": 2.0, "other": 4.0})).check()
     assert any("3 equations of couplings" in line for line in report.sections["degrees of freedom"])
     assert any(
-        line.endswith("3 constraints + 1 redundant = 7 degrees of freedom")
+        line.endswith("3 constraints + 1 redundant constraint = 7 degrees of freedom")
         for line in report.sections["system"]
     )
     assert (

@@ -149,7 +149,7 @@ def test_check_shows_loops_and_counts():
     assert "loop 1: knee0 – foot1 – foot0 – pin0 – knee0" in system
     assert report.sections["degrees of freedom"][0] == "planar motion: f = 3·5 − 14 = 1 (3n − b)"
     assert (
-        "5 joint velocities + 0 modes − 10 constraints + 6 redundant = 1 degrees of freedom"
+        "5 joint velocities − 10 constraints + 6 redundant constraints = 1 degree of freedom"
         in system
     )
 
