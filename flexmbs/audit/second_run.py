@@ -118,13 +118,20 @@ def second_run(solution: SolutionData, run: Run, scales: Scales) -> list[Check]:
             )
         ]
     found = _compared(scales, other, picked)
-    if found is None:
-        return [Check("Second run", PASS, f"none: it stopped with {other.what}")]
+    if found is None:  # longer steps may stop where those of the run do not
+        finer = refined(run.method)
+        found = None if finer == other else _compared(scales, finer, picked)
+        if found is None:
+            text = f"runs with {other.what}" + f" and {finer.what}" * (finer != other)
+            return [Check("Second run", WARN, f"none: {text} stop, errors are not known", REMEDY)]
+    if len(found.t) < 2:
+        return [Check("Second run", PASS, "none, because a step needs too much work")]
     if (found.doubtful or full(solution)) and not run.method.explicit:
         finer = _compared(scales, refined(run.method), picked[: len(found.t)])
         found = finer if finer is not None and len(finer.t) == len(found.t) else found
     if _suspected(solution, found) and _work(solution, found.other.cost) <= WHOLE:
-        found = _compared(scales, found.other, _some(np.arange(len(solution.t)))) or found
+        whole = _compared(scales, found.other, _some(np.arange(len(solution.t))))
+        found = whole if whole is not None and len(whole.t) >= 2 else found
     checks = [_judged(solution, found)]
     if found.forces is not None:
         checks.append(found.forces.check("Forces of the second run", f"with {found.other.what}"))
@@ -140,7 +147,7 @@ def _suspected(solution: SolutionData, found: Compared) -> bool:
 
 
 def _compared(scales: Scales, other: Other, picked: np.ndarray) -> Compared | None:
-    """The run with another method at some outputs; None if it fails."""
+    """The run with another method at some outputs, as far as its work allows; None if it fails."""
     solution, measure = scales.solution, Measure.of(scales.solution)
     motion = np.full_like(measure.motion, AT_REST) if measure.still else measure.motion
     step = float(np.median(solution.trajectory.step[1:]))
@@ -152,8 +159,10 @@ def _compared(scales: Scales, other: Other, picked: np.ndarray) -> Compared | No
     mine = part_of(solution, solution.trajectory, picked[:reached])
     apart = np.abs(displacements(solution.compiled, mine.q, theirs.q))
     errors = other.share * apart / measure.sizes
-    if not good or reached < 2 or not np.isfinite(errors).all():
+    if not good or not np.isfinite(errors).all():
         return None
+    if reached < 2:
+        return Compared(other, mine.t, errors, False, None)
     forces = None
     if not solution.run.impacts and reached >= FEW and solution.compiled.places:
         forces = force_differences(

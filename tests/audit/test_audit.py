@@ -679,3 +679,20 @@ def test_a_jump_that_decays_within_steps_is_found_with_its_remedy():
     controlled = fm.simulate(model, t_end=0.03)
     assert found(controlled, "Accelerations") is None
     assert found(controlled, "Second opinion").status == PASS
+
+
+@QUIET
+def test_second_runs_that_stop(monkeypatch):
+    """Where longer steps stop, shorter ones are tried; where these stop too, nothing is known."""
+    compared = second_run._compared
+
+    def stops_coarse(scales, other, picked):
+        return compared(scales, other, picked) if other.cost > 1.0 else None
+
+    monkeypatch.setattr(second_run, "_compared", stops_coarse)
+    check = found(fm.simulate(oscillator(), t_end=0.2, step=1e-4), "Second run")
+    assert (check.status, "steps of 5e-05 s" in check.found) == (PASS, True)
+    monkeypatch.setattr(second_run, "_compared", lambda *_: None)
+    check = found(fm.simulate(oscillator(), t_end=0.2, step=1e-4), "Second run")
+    assert check.status == WARN
+    assert "runs with steps of 0.0002 s and steps of 5e-05 s stop" in check.found
