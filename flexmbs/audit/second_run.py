@@ -119,10 +119,10 @@ def second_run(solution: SolutionData, run: Run, scales: Scales) -> list[Check]:
         ]
     found = _compared(scales, other, picked)
     if found is None:  # longer steps may stop where those of the run do not
-        finer = refined(run.method)
-        found = None if finer == other else _compared(scales, finer, picked)
+        shorter = refined(run.method)
+        found = None if shorter == other else _compared(scales, shorter, picked)
         if found is None:
-            text = f"runs with {other.what}" + f" and {finer.what}" * (finer != other)
+            text = f"runs with {other.what}" + f" and {shorter.what}" * (shorter != other)
             return [Check("Second run", WARN, f"none: {text} stop, errors are not known", REMEDY)]
     if len(found.t) < 2:
         return [Check("Second run", PASS, "none, because a step needs too much work")]
