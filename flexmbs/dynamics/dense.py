@@ -105,14 +105,18 @@ def terms(
     """The equations of motion M ṡ = k + Gᵀ λ, G ṡ = γ of a state (t, q, s, force states z) in dense
     form (theory, section 23).
 
-    ``loads``: those of the forces that depend on reactions (`flexmbs.dynamics.joint_loads`); by
-    default there are none.
+    ``z``: (nz,), or empty for zeros. ``loads``: those of the forces that depend on reactions
+    (`flexmbs.dynamics.joint_loads`); by default there are none.
     """
     if loads is not None:
         work.loads.joint[:, :4], work.loads.read[:, :6] = loads.joint[:, :4], loads.read[:, :6]
     ns, nc, nz = (int(n) for n in system.layout[2:])
     M, G = np.zeros((ns, ns)), np.zeros((nc, ns))
-    here = Evaluation(q, s, work.zero, work.zero, np.zeros(nz) if z is None else z, work.r)
+    # kernels do not check indices: an empty z, of states that start at zero, would be read beyond
+    states = np.zeros(nz) if z is None or not len(z) else z
+    if len(states) != nz:
+        raise ValueError(f"z has {len(states)} force states instead of {nz}")
+    here = Evaluation(q, s, work.zero, work.zero, states, work.r)
     dense_terms(system, work, t, here, M, G)
     work.loads.joint[:], work.loads.read[:] = 0.0, 0.0
     # the next evaluation knows none either, unless it is given them

@@ -3,6 +3,7 @@ deformation is correct.
 """
 
 import dataclasses
+import math
 
 import numpy as np
 import pytest
@@ -13,6 +14,12 @@ import preprocess as pp
 from flexmbs.audit.force_differences import at_instants
 from flexmbs.audit.spectrum import above
 from flexmbs.audit.truncation import driven_oscillators
+from flexmbs.audit.unresolved_modes import highest_mode
+from flexmbs.dynamics.dense import terms
+from flexmbs.dynamics.work import make_work
+from flexmbs.studies.run.options import asked
+from flexmbs.studies.run.run_setup import RunStart, prepared
+from flexmbs.studies.sweeps.batch import NOTHING
 from flexmbs.system.step_scales import model_size
 
 E, RHO, LENGTH = 2.0e9, 7800.0, 0.4
@@ -348,3 +355,22 @@ def test_an_oscillator_of_a_step_is_exact():
     assert still[0] == pytest.approx(np.full((50, 1), 1 / 900.0), abs=1e-15)
     ramp = driven_oscillators(omega, np.zeros(1), t, t[:, None], 0.0)[0]
     assert ramp[:, 0] == pytest.approx((t - np.sin(30.0 * t) / 30.0) / 900.0, abs=1e-15)
+
+
+@pytest.mark.filterwarnings("ignore::flexmbs.AuditWarning")
+def test_the_highest_mode_with_force_states_that_start_at_zero():
+    """They were read beyond an empty array: the frequency was any number."""
+    model = fm.Model("mount", gravity=(0, 0, 0))
+    block = model.add(fm.RigidBody("block", mass=2.0, inertia=(1.0, 1.0, 1.0)))
+    model.add(fm.Free("free", model.ground, block))
+    stiffness = {"k": (200.0,) * 6, "branch_k": (600.0,) * 6, "relaxation_time": (0.1,) * 6}
+    model.add(fm.Bushing("mount", model.ground, block, **stiffness))
+    run = prepared(
+        model, asked(model, NOTHING | {"t_end": 0.01, "step": 1e-3}), RunStart(), (), None
+    ).run
+    assert len(run.begun.z) == 0
+    rotation = math.sqrt(200.0 / 1.0)  # the forces of the branches are states, held here
+    assert highest_mode(run) == pytest.approx(rotation, rel=1e-6)
+    work = make_work(run.compiled.system, run.begun.beta)
+    with pytest.raises(ValueError, match="z has 2 force states instead of 6"):
+        terms(run.compiled.system, work, 0.0, run.begun.q, run.begun.s, np.zeros(2))

@@ -41,7 +41,7 @@ FREQUENCY_TOLERANCE = 0.02  # relative: change by one refinement of the mesh
 
 def demo_model(link: Path) -> Model:
     """The arm, from the file of its link."""
-    run = Run(t_end=T_END, step=5e-4, output_step=5e-3, formalism="multiplier")
+    run = Run(t_end=T_END, step=1e-4, output_step=5e-3, formalism="multiplier")
     arm = Model("two-link arm", gravity=(0.0, 0.0, -9.81), run=run)
     upper = arm.add(FlexibleBody("upper", str(link)))
     fore = arm.add(FlexibleBody("fore", str(link)))
