@@ -152,7 +152,7 @@ class AuditWarning(UserWarning):
     >>> hinge = model.add(fm.Revolute("hinge", model.ground, rod, axis="y", q0=1.0))
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("ignore", fm.AuditWarning)  # the verdict still contains it
-    ...     fm.simulate(model, t_end=2.0, step=0.2).verdict
+    ...     fm.simulate(model, t_end=2.0, step=0.05).verdict
     'WARN'
     """
 
@@ -169,11 +169,10 @@ class AuditError(FlexmbsError):
     ... )
     >>> hinge = model.add(fm.Revolute("hinge", model.ground, rod, axis="y", q0=1.0))
     >>> try:
-    ...     fm.simulate(model, t_end=2.0, step=0.2, strict=True)
+    ...     fm.simulate(model, t_end=2.0, step=0.05, strict=True)
     ... except fm.AuditError as error:
     ...     print(error.solution.verdict, str(error).splitlines()[-1])
-    WARN WARN: Error of the steps: about ...; use a smaller step than 0.2 s, or omit it for error
-    control
+    WARN WARN: Energy balance: balance error ... of the largest energy or work
     """
 
     exit_code = 3
