@@ -107,7 +107,7 @@ def second_run(solution: SolutionData, run: Run, scales: Scales) -> list[Check]:
         solution.run.finished and solution.t[-1] > 0.0 and solution.s.shape[1]
     ):
         return []
-    other = another(run.method)
+    other, shorter = another(run.method), refined(run.method)
     picked = _outputs(solution, other.cost)
     if len(picked) < 2:
         return [
@@ -119,15 +119,15 @@ def second_run(solution: SolutionData, run: Run, scales: Scales) -> list[Check]:
         ]
     found = _compared(scales, other, picked)
     if found is None:  # longer steps may stop where those of the run do not
-        shorter = refined(run.method)
         found = None if shorter == other else _compared(scales, shorter, picked)
         if found is None:
             text = f"runs with {other.what}" + f" and {shorter.what}" * (shorter != other)
             return [Check("Second run", WARN, f"none: {text} stop, errors are not known", REMEDY)]
     if len(found.t) < 2:
         return [Check("Second run", PASS, "none, because a step needs too much work")]
-    if (found.doubtful or full(solution)) and not run.method.explicit:
-        finer = _compared(scales, refined(run.method), picked[: len(found.t)])
+    unrefined = not run.method.explicit and found.other != shorter
+    if unrefined and (found.doubtful or full(solution)):
+        finer = _compared(scales, shorter, picked[: len(found.t)])
         found = finer if finer is not None and len(finer.t) == len(found.t) else found
     if _suspected(solution, found) and _work(solution, found.other.cost) <= WHOLE:
         whole = _compared(scales, found.other, _some(np.arange(len(solution.t))))

@@ -410,6 +410,16 @@ def velocity_after(closed, m, b, c):
 
 
 @part
+def velocities_after(closed, m, b):
+    """The normal velocity and both tangential ones of contact b after the impact of m contacts."""
+    return (
+        velocity_after(closed, m, b, 0),
+        velocity_after(closed, m, b, 1),
+        velocity_after(closed, m, b, 2),
+    )
+
+
+@part
 def energy_lost(closed, b, after):
     """Energy −½ p · (U⁻ + U⁺) (J) of contact b in the impact, with the velocities ``after`` it."""
     lost = 0.0
@@ -427,11 +437,7 @@ def log_struck(memory, contact, t, m, settling):
     p = closed.problem.x
     for b in range(m):
         if p[3 * b] * closed.problem.D[3 * b, 3 * b] > settling:
-            u = (
-                velocity_after(closed, m, b, 0),
-                velocity_after(closed, m, b, 1),
-                velocity_after(closed, m, b, 2),
-            )
+            u = velocities_after(closed, m, b)
             impulse = (p[3 * b], p[3 * b + 1], p[3 * b + 2])
             log_impact(
                 memory.log, memory.counts, contact.row[b], t, impulse, energy_lost(closed, b, u)
@@ -495,11 +501,7 @@ def strike(memory, context, t):
     without = without_collision(closed, m, settling)
     for b in range(m):
         k = contact.row[b]
-        u = (
-            velocity_after(closed, m, b, 0),
-            velocity_after(closed, m, b, 1),
-            velocity_after(closed, m, b, 2),
-        )
+        u = velocities_after(closed, m, b)
         for c in range(3):
             state.w[DRIVES] -= closed.problem.x[3 * b + c] * contact.moving[k, c]
         state.w[LOSS] += energy_lost(closed, b, u)

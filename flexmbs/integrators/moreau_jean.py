@@ -582,6 +582,12 @@ def strikes(memory, contact, b, round_off):
 
 
 @part
+def strike_time(memory, k, t0, h):
+    """Time within the step of length h from t₀ at which contact k, which approaches, closes."""
+    return t0 + min(max(-memory.gap[k] / memory.rate[k, 0], 0.0), h)
+
+
+@part
 def passes_on(memory, contact, b, least):
     """True where contact b of those that take part passes an impact of others on: its impulse grows
     by more than alone would change its normal velocity by ``least`` (m/s).
@@ -640,13 +646,11 @@ def log_impacts(memory, context, t0, h):
         if strikes(memory, contact, b, ROUND_OFF * fastest):
             falls = falls or -approach > h * contact.weight[k]
             if -approach > hard:
-                hard, when = -approach, t0 + min(max(-memory.gap[k] / approach, 0.0), h)
+                hard, when = -approach, strike_time(memory, k, t0, h)
     least = max(PASSED_ON * hard, change_by_forces(memory, contact))
     for b in range(memory.taking[0]):
-        k = contact.row[b]
-        approach = memory.rate[k, 0]
         if strikes(memory, contact, b, ROUND_OFF * fastest):
-            log_contact(memory, context, b, t0 + min(max(-memory.gap[k] / approach, 0.0), h))
+            log_contact(memory, context, b, strike_time(memory, contact.row[b], t0, h))
         elif hard > 0.0 and passes_on(memory, contact, b, least):
             log_contact(memory, context, b, when)
     if falls and memory.taking[0] > 1:

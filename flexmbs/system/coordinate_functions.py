@@ -79,16 +79,19 @@ def by_differences(
     return [*(slope(k) for k in range(1, len(x))), slope(0) if rheonomic else 0.0]
 
 
-def _takes_complex(
+def _rule(
     function: Callable[..., Any], x: np.ndarray, rheonomic: bool, sizes: np.ndarray
-) -> bool:
-    """True where complex steps give the derivatives that
-    differences give at x = (t, coordinates).
+) -> Callable[..., list[float]]:
+    """Complex steps where they give the derivatives that differences give at x = (t, coordinates),
+    else differences.
     """
-    exact = functools.partial(_by_complex_steps, function, x, rheonomic)
-    rough = functools.partial(by_differences, function, x, rheonomic, sizes)
+    differences = functools.partial(by_differences, sizes=sizes)
     reach = np.append(sizes, 1.0)
-    return takes_complex(lambda: exact() * reach, lambda: rough() * reach)
+    exact = takes_complex(
+        lambda: _by_complex_steps(function, x, rheonomic) * reach,
+        lambda: differences(function, x, rheonomic) * reach,
+    )
+    return _by_complex_steps if exact else differences
 
 
 def _spread_value(function: Callable[..., Any], n: int) -> Callable[..., Any]:
@@ -163,12 +166,10 @@ def addresses(
         return position, _row_address(callbacks, name, gradient, n)
     spread = _spread_differences(function, n, rheonomic, sizes) if is_jitted(function) else None
     plain = getattr(function, "py_func", function)
-    exact = _takes_complex(plain, at, rheonomic, sizes)
+    by = _rule(plain, at, rheonomic, sizes)
 
     def body(function: Callable[..., Any], x: np.ndarray) -> list[float]:
-        if exact:
-            return _by_complex_steps(function, x, rheonomic)
-        return by_differences(function, x, rheonomic, sizes)
+        return by(function, x, rheonomic)
 
     return position, callbacks.address(name, function, body, n + 1, n + 1, spread)
 
@@ -215,9 +216,8 @@ def row_of(coupling: GeneralCoupling, t: float, x: np.ndarray, sizes: np.ndarray
     if coupling.gradient is not None:
         return np.array(row(coupling.gradient, given))
     plain: Callable[..., Any] = getattr(function, "py_func", function)
-    if _takes_complex(plain, given, coupling.rheonomic, sizes):
-        return np.array(_by_complex_steps(plain, given, coupling.rheonomic), float)
-    return np.array(by_differences(plain, given, coupling.rheonomic, sizes), float)
+    by = _rule(plain, given, coupling.rheonomic, sizes)
+    return np.array(by(plain, given, coupling.rheonomic), float)
 
 
 def factors_at(
