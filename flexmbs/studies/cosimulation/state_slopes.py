@@ -33,7 +33,7 @@ from flexmbs.results.solution import SolutionData
 from flexmbs.results.state import State, state_of
 from flexmbs.studies.linear.linearize import require_rest_of_loaded, require_slopes
 from flexmbs.studies.run.stepper import Stepper
-from flexmbs.studies.states.balance import free_directions, scales
+from flexmbs.studies.states.balance import equation_sizes, free_directions
 from flexmbs.studies.states.jacobians import frame_drift, kinematic_matrix, partition
 from flexmbs.studies.states.linear_ports import Port, read_outputs
 from flexmbs.studies.states.tangent import Tangents, dense, evaluate, tangents
@@ -132,11 +132,11 @@ def chosen_coordinates(
     ``silent``: those that stay zero. Raises `InputError` where single freedoms, ball joints and
     free motions that keep their meaning do not suffice."""
     compiled, known, sizes = here.compiled, dense(here), displacement_sizes(here.compiled)
-    scaled = scales(here)
+    of_equations = equation_sizes(here)
     N_h, _ = free_directions(
-        known.M, known.G[holonomic_rows(compiled)], scaled.of(holonomic_rows(compiled))
+        known.M, known.G[holonomic_rows(compiled)], of_equations.of(holonomic_rows(compiled))
     )
-    N, _ = free_directions(known.M, known.G, scaled)
+    N, _ = free_directions(known.M, known.G, of_equations)
     found = _independent(list(freedoms(compiled)), N_h / sizes[:, None])
     if found is None:
         raise InputError(
@@ -237,9 +237,9 @@ def slopes(here: State, chosen: Coordinates, outputs: Sequence[Port]) -> np.ndar
     known, by = dense(here), tangents(here)
     require_slopes(here, by)
     holonomic = holonomic_rows(here.compiled)
-    scaled = scales(here)
-    N_h, P_h = free_directions(known.M, known.G[holonomic], scaled.of(holonomic))
-    N, P = free_directions(known.M, known.G, scaled)
+    of_equations = equation_sizes(here)
+    N_h, P_h = free_directions(known.M, known.G[holonomic], of_equations.of(holonomic))
+    N, P = free_directions(known.M, known.G, of_equations)
     sizes, y, s = displacement_sizes(here.compiled), chosen.y, chosen.s
     if not (_regular(N_h[y] / sizes[y, None]) and _regular(N[s] / sizes[s, None])):
         raise InputError(

@@ -40,7 +40,7 @@ from flexmbs.studies.linear.harmonic import (
 from flexmbs.studies.linear.modes import Modes, complex_modes
 from flexmbs.studies.linear.steady_axes import SteadyAxes, speed_of
 from flexmbs.studies.linear.velocity_rows import first_order, later
-from flexmbs.studies.states.balance import free_directions, scales
+from flexmbs.studies.states.balance import equation_sizes, free_directions
 from flexmbs.studies.states.jacobians import partition
 from flexmbs.studies.states.linear_ports import Port, displacement_rates, read_inputs, read_outputs
 from flexmbs.studies.states.state_sequence import judged, require_switch, solution_of
@@ -446,7 +446,7 @@ def _with_slopes(
         found = first_order(here, known, slopes, wanted, shown, independent)
         return Linearization(here, *found, *ports, full)
     names = velocity_names(here.compiled)
-    N, P = free_directions(known.M, known.G, scales(here))
+    N, P = free_directions(known.M, known.G, equation_sizes(here))
     chosen = partition(N, names, independent, displacement_sizes(here.compiled))
     N = N @ np.linalg.inv(N[chosen])
     P = P - N @ P[chosen]

@@ -18,7 +18,7 @@ from flexmbs.dynamics.dense import Terms
 from flexmbs.initial.assembly import displaced, holonomic_rows
 from flexmbs.results.state import State, settled_state
 from flexmbs.studies.linear.steady_axes import SteadyAxes, candidates, speed_of
-from flexmbs.studies.states.balance import free_directions, scales
+from flexmbs.studies.states.balance import equation_sizes, free_directions
 from flexmbs.studies.states.jacobians import partition
 from flexmbs.studies.states.linear_ports import (
     LinearInputs,
@@ -170,11 +170,13 @@ def _chosen(here: State, known: Terms, axes: SteadyAxes, independent: Sequence[s
         displacement_sizes(here.compiled),
         axes.map(here.q, here.s)[: len(here.s), : len(here.s)],
     )
-    scaled = scales(here)
+    of_equations = equation_sizes(here)
     N_h, _ = free_directions(
-        known.M, known.G[holonomic_rows(here.compiled)], scaled.of(holonomic_rows(here.compiled))
+        known.M,
+        known.G[holonomic_rows(here.compiled)],
+        of_equations.of(holonomic_rows(here.compiled)),
     )
-    N, _ = free_directions(known.M, known.G, scaled)
+    N, _ = free_directions(known.M, known.G, of_equations)
     return Chosen(
         axes, partition(E @ N_h, names, independent, sizes), partition(E @ N, names, (), sizes)
     )
@@ -189,9 +191,9 @@ def _small(
     ns, S = len(here.s), chosen.axes.map(here.q, here.s)
     E, turning, W = S[:ns, :ns], S[ns:, :ns], slopes.q.gs.velocity.T
     holonomic = holonomic_rows(here.compiled)
-    scaled = scales(here)
-    N_h, P_h = free_directions(known.M, known.G[holonomic], scaled.of(holonomic))
-    N, P = free_directions(known.M, known.G, scaled)
+    of_equations = equation_sizes(here)
+    N_h, P_h = free_directions(known.M, known.G[holonomic], of_equations.of(holonomic))
+    N, P = free_directions(known.M, known.G, of_equations)
     Y = N_h @ np.linalg.inv((E @ N_h)[chosen.y])
     B = N @ np.linalg.inv((E @ N)[chosen.sigma])
     c = P_h[:, (np.cumsum(holonomic) - 1)[list(driven)]]

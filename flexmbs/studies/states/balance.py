@@ -230,7 +230,7 @@ def balance(state: State) -> Balance:
     sizes = displacement_sizes(state.compiled)
     of_rows = np.zeros(len(rows))
     of_rows[: len(known.G)] = own_sizes(state.compiled, work, len(known.G))
-    N, P = free_directions(known.M, rows, Scales(sizes, of_rows))
+    N, P = free_directions(known.M, rows, EquationSizes(sizes, of_rows))
     r, K = values.r + by_own @ own.change, slopes.q.r.T + by_own @ own.slope
     return Balance(
         state,
@@ -319,26 +319,28 @@ def own_states(state: State, values: Values, slopes: Tangents) -> OwnStates:
     return OwnStates(places, response, response @ values.force_rate[places], slope, kept)
 
 
-class Scales(NamedTuple):
+class EquationSizes(NamedTuple):
     """Sizes of the equations of a state, which make ranks independent of units: comparable
     displacements (ns,) and own sizes (nc,) of rows between frames, 0 of others."""
 
     displacements: np.ndarray
     rows: np.ndarray
 
-    def of(self, rows: np.ndarray) -> "Scales":
+    def of(self, rows: np.ndarray) -> "EquationSizes":
         """Sizes of some rows."""
-        return Scales(self.displacements, self.rows[rows])
+        return EquationSizes(self.displacements, self.rows[rows])
 
 
-def scales(here: State) -> Scales:
+def equation_sizes(here: State) -> EquationSizes:
     """Sizes of the equations of a state."""
     compiled, work = here.compiled, here.work()
     G = terms(compiled.system, work, here.t, here.q, here.s, here.z).G
-    return Scales(displacement_sizes(compiled), own_sizes(compiled, work, len(G)))
+    return EquationSizes(displacement_sizes(compiled), own_sizes(compiled, work, len(G)))
 
 
-def free_directions(M: np.ndarray, G: np.ndarray, sizes: Scales) -> tuple[np.ndarray, np.ndarray]:
+def free_directions(
+    M: np.ndarray, G: np.ndarray, sizes: EquationSizes
+) -> tuple[np.ndarray, np.ndarray]:
     """N (ns, f) with G N = 0, NᵀMN = 1, and P (ns, nc) with G P = 1 and least mass-weighted
     columns.
 

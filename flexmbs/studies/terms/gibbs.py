@@ -20,7 +20,7 @@ from flexmbs.model.joints import Joint
 from flexmbs.model.rotors import RotorInertia
 from flexmbs.results.solution import SolutionData
 from flexmbs.results.state import HasState, State, state_about
-from flexmbs.studies.states.balance import free_directions, scales
+from flexmbs.studies.states.balance import equation_sizes, free_directions
 from flexmbs.studies.states.jacobians import partition
 from flexmbs.studies.states.state_sequence import solution_of
 from flexmbs.studies.states.tangent import dense
@@ -111,7 +111,7 @@ def gibbs(model: Model, *, at: HasState | None = None, velocities: Sequence[str]
     """
     here = state_about(model, at)
     known, names = dense(here), velocity_names(here.compiled)
-    N, P = free_directions(known.M, known.G, scales(here))
+    N, P = free_directions(known.M, known.G, equation_sizes(here))
     chosen = partition(N, names, velocities, displacement_sizes(here.compiled), key="velocities")
     C = N @ np.linalg.inv(N[chosen])
     d = P @ known.gamma

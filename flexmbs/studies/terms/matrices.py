@@ -19,7 +19,7 @@ from flexmbs.initial.inconsistent_rates import row_owners
 from flexmbs.initial.initial_state import InitialState, in_coordinates
 from flexmbs.results.block_system import BlockSystem, bordered
 from flexmbs.results.state import HasState, State, settled_state, started, state_about
-from flexmbs.studies.states.balance import free_directions, scales
+from flexmbs.studies.states.balance import equation_sizes, free_directions
 from flexmbs.studies.states.jacobians import body_jacobian, kinematic_matrix, partition
 from flexmbs.studies.states.tangent import dense
 from flexmbs.studies.terms.articulated_terms import ArticulatedTerms, articulated
@@ -193,7 +193,7 @@ class Matrices:
         """(ns, ns) block of [[M, Gᵀ], [G, 0]]⁻¹: ṡ = M_qq k +
         M_qλ γ; N (NᵀMN)⁻¹ Nᵀ with G N = 0.
         """
-        N, _ = free_directions(self.M, self.G, scales(self.state))
+        N, _ = free_directions(self.M, self.G, equation_sizes(self.state))
         return np.asarray(N @ N.T)
 
     @cached_property
@@ -201,7 +201,7 @@ class Matrices:
         """(ns, nc) block of [[M, Gᵀ], [G, 0]]⁻¹; of dependent rows the generalized inverse of least
         mass-weighted columns.
         """
-        return free_directions(self.M, self.G, scales(self.state))[1]
+        return free_directions(self.M, self.G, equation_sizes(self.state))[1]
 
     @property
     def M_ll(self) -> np.ndarray:
@@ -310,7 +310,7 @@ def matrices(
     here = _in(here, coordinates)
     known, H = dense(here), kinematic_matrix(here)
     names = velocity_names(here.compiled)
-    N, P = free_directions(known.M, known.G, scales(here))
+    N, P = free_directions(known.M, known.G, equation_sizes(here))
     chosen = partition(N, names, independent, displacement_sizes(here.compiled))
     J_loop = N @ np.linalg.inv(N[chosen])
     gamma_bar = known.gd - known.G @ here.s
