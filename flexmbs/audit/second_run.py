@@ -246,10 +246,13 @@ def another(method: Integrator) -> Other:
 
 
 def refined(method: Integrator) -> Other:
-    """The method with steps half as long, or with a tenth of the tolerance."""
+    """The method with steps half as long, or with a tenth of the tolerance; `another` where the
+    method has no tolerance so small."""
     if method.step is not None:
         finer = dataclasses.replace(method, step=method.step / FACTOR)  # type: ignore[type-var]
         return Other(finer, FACTOR, 1.0 / (1.0 - FACTOR ** -_order(method)))
+    if float(method.rtol or 0.0) < COARSER * method.finest:
+        return another(method)
     return Other(_controlled(method, 1.0 / COARSER), FACTOR, 1.0 / (1.0 - 1.0 / COARSER))
 
 

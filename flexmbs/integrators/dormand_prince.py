@@ -27,7 +27,7 @@ from flexmbs.integrators.integrator import (
     Integrator,
     MethodCalls,
     check_step,
-    check_tolerance,
+    check_tolerances,
 )
 from flexmbs.integrators.run_context import (
     DERIVATIVE,
@@ -76,7 +76,7 @@ DENSE = np.array(
     ]
 )
 # of the tolerance that the error of a step may have: errors of steps add up
-SHARE, FINEST = 0.4, 1e-14
+SHARE = 0.4
 ERROR_WEIGHTS = np.array(
     [71 / 57600, 0.0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40]
 )
@@ -117,12 +117,11 @@ class DormandPrince(Integrator):
 
     def __post_init__(self) -> None:
         check_step("step", self.step)
-        check_tolerance("rtol", self.rtol)
-        check_tolerance("atol", self.atol)
+        check_tolerances(self.rtol, self.atol)
 
     def memory(self, facts: Facts) -> "Memory":
         n = facts.nq + facts.ns + facts.nz + 3
-        tolerances = np.maximum(SHARE * np.array([self.rtol, self.atol]), FINEST)
+        tolerances = np.array([max(SHARE * self.rtol, self.finest), SHARE * self.atol])
         return Memory(A, C, ERROR_WEIGHTS, DENSE, tolerances, np.zeros((STAGES, n)), np.zeros(2))
 
     @property

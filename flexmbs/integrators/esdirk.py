@@ -45,7 +45,7 @@ from flexmbs.integrators.integrator import (
     MethodCalls,
     check_iterations,
     check_step,
-    check_tolerance,
+    check_tolerances,
 )  # fmt: skip
 from flexmbs.integrators.run_context import (
     AT,
@@ -128,8 +128,7 @@ class ESDIRK(Integrator):
     def __post_init__(self) -> None:
         check_step("step", self.step)
         check_step("max_step", self.max_step)
-        check_tolerance("rtol", self.rtol)
-        check_tolerance("atol", self.atol)
+        check_tolerances(self.rtol, self.atol)
         check_iterations("max_iterations", self.max_iterations)
 
     def memory(self, facts: Facts) -> "Memory":

@@ -59,7 +59,7 @@ from flexmbs.integrators.integrator import (
     Facts,
     Integrator,
     MethodCalls,
-    check_tolerance,
+    check_tolerances,
     is_number,
 )
 from flexmbs.integrators.missed_contacts import evaluate_contacts
@@ -141,8 +141,7 @@ class EventDriven(Integrator):
     sees_contacts: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        check_tolerance("rtol", self.rtol)
-        check_tolerance("atol", self.atol)
+        check_tolerances(self.rtol, self.atol)
         if not (is_number(self.settling) and self.settling > 0.0):
             raise InputError(
                 f"integrator.settling: {self.settling!r} is not positive; give a speed "

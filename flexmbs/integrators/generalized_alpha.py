@@ -41,6 +41,7 @@ from flexmbs.integrators.integrator import (
     check_iterations,
     check_step,
     check_tolerance,
+    check_tolerances,
     is_number,
 )  # fmt: skip
 from flexmbs.integrators.run_context import (
@@ -78,8 +79,6 @@ NONLINEAR_RATE = 0.3
 ACCELERATION_TOLERANCE = 1e3  # accelerations to this times the tolerance of displacements
 SAME_TOLERANCE = 1e-4  # of the run, which a step has too
 SHARE = 1.0 / 15.0  # of what is asked of the run: errors of steps grow on their way to its end
-# tolerance of a run: below it round-off in the many steps of a method of order 2 counts
-FINEST = 1e-7
 NEWTON_SHARE = 1e-3  # of SHARE rtol: what Newton's method leaves adds up over the steps
 MULTIPLIER_TOLERANCE = 1e-6  # of the largest multiplier
 ROUND_OFF = 1e-14  # of corrections beside displacements that are alike
@@ -140,17 +139,18 @@ class GeneralizedAlpha(Integrator):
     # a new step costs a new factorization
     control: ClassVar[Control] = Control(1.0 / 3.0, 0.25, 3.0, 0.95, 1.6)
     begins_with_jerk: ClassVar[bool] = True
+    # below it round-off in the many steps of a method of order 2 counts
+    finest: ClassVar[float] = 1e-7
 
     def __post_init__(self) -> None:
         if not (is_number(self.rho_inf) and 0.0 <= self.rho_inf <= 1.0):
             raise InputError(f"integrator.rho_inf: {self.rho_inf!r} is not in 0 … 1")
         check_step("step", self.step)
-        check_tolerance("rtol", self.rtol)
-        check_tolerance("atol", self.atol)
-        if self.step is None and self.rtol < FINEST:
+        check_tolerances(self.rtol, self.atol)
+        if self.step is None and self.rtol < self.finest:
             raise InputError(
-                f"integrator.rtol: {self.rtol!r} is below {FINEST:g}, what "
-                "'generalized-alpha' reaches; take 'esdirk'"
+                f"integrator.rtol: {self.rtol!r} is below {self.finest:g}, the limit of "
+                "'generalized-alpha'; use 'esdirk'"
             )
         check_tolerance("newton_tolerance", self.newton_tolerance)
         check_iterations("max_iterations", self.max_iterations)

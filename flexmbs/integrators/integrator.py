@@ -19,6 +19,7 @@ from flexmbs.integrators.impacts import Undecided
 from flexmbs.integrators.run_context import RunContext
 
 RTOL, ATOL = 1e-6, 1e-8  # tolerances where none are given
+FINEST = 1e-14  # rtol: 45 units of round-off; smaller errors cannot be estimated
 
 
 class Facts(NamedTuple):
@@ -87,8 +88,8 @@ class Integrator(abc.ABC):
     control: of its steps. evaluated: the formalism gives ṡ and λ of outputs, else the method does.
     projects_last: the end of a step is projected on the constraints after its ṡ and λ are known.
     begins_with_jerk: it finds s̈ of constrained motions in ``context.local`` when it begins.
-    explicit: steps beyond a limit are unstable. uses: indices into `RunContext.calls` of the
-    equations it calls.
+    explicit: steps beyond a limit are unstable. finest: smallest rtol of controlled steps. uses:
+    indices into `RunContext.calls` of the equations it calls.
     """
 
     name: ClassVar[str]
@@ -105,6 +106,7 @@ class Integrator(abc.ABC):
     projects_last: ClassVar[bool] = False
     begins_with_jerk: ClassVar[bool] = False
     explicit: ClassVar[bool] = False
+    finest: ClassVar[float] = FINEST
     step: float | None
     rtol: float | None
     atol: float | None
@@ -155,10 +157,21 @@ def check_step(key: str, value: float | None) -> None:
         raise InputError(f"integrator.{key}: {value!r} is not positive; give a time in seconds")
 
 
-def check_tolerance(key: str, value: float) -> None:
-    """Raise InputError for a tolerance beyond double precision or not below 1."""
-    if not (is_number(value) and 1e-14 <= value < 1.0):
-        raise InputError(f"integrator.{key}: {value!r} is not in 1e-14 … 1")
+def check_tolerance(key: str, value: float, finest: float = FINEST) -> None:
+    """Raise InputError for a relative tolerance below ``finest`` or not below 1."""
+    if not (is_number(value) and finest <= value < 1.0):
+        raise InputError(f"integrator.{key}: {value!r} is not in {finest:g} … 1")
+
+
+def check_tolerances(rtol: float, atol: float, finest: float = FINEST) -> None:
+    """Raise InputError for an rtol below ``finest`` or an atol that is not positive, or one of them
+    not below 1.
+
+    atol has the unit of positions: no value above zero is too small for every size of model.
+    """
+    check_tolerance("rtol", rtol, finest)
+    if not (is_number(atol) and 0.0 < atol < 1.0):
+        raise InputError(f"integrator.atol: {atol!r} is not above 0 and below 1")
 
 
 def check_iterations(key: str, value: int) -> None:

@@ -56,6 +56,23 @@ def test_good_runs_pass(make, pair):
     assert found(solution, "Error of the steps").status == PASS
 
 
+@pytest.mark.parametrize("length", [1.0, 1e-6])
+@pytest.mark.parametrize(
+    "method", [fm.DormandPrince, fm.ESDIRK, fm.EventDriven, fm.GeneralizedAlpha]
+)
+def test_finest_tolerances_have_a_second_run(method, length):
+    """The second run of the finest rtol has a larger one; atol has no limit but zero."""
+    atol = 1e-6 * method.finest * length
+    integrator = method(rtol=max(method.finest, 1e-10), atol=atol)
+    model = fm.Model("pendulum", gravity=(0, 0, -9.81 * length))
+    inertia = (0.1 * length**2,) * 3
+    model.add(fm.RigidBody("arm", mass=1.0, inertia=inertia, frames={"top": (0, 0, length)}))
+    model.add(fm.Revolute("hinge", "ground", "arm/top", axis="y", q0=1.0))
+    solution = fm.simulate(model, t_end=0.5, integrator=integrator, audit="full")
+    assert {check.status for check in solution.audit} == {PASS}
+    assert second_run.refined(method(rtol=method.finest)).method.rtol > method.finest
+
+
 @pytest.mark.parametrize("angle", np.random.default_rng(5).uniform(0.6, 1.4, 4))
 @pytest.mark.parametrize("step", [1e-2, 1e-3])
 def test_a_loop_at_rest(angle, step):

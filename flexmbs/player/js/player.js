@@ -19,7 +19,7 @@ const AMPLITUDE = 0.1; // of a mode, relative to the size of the part
 const KEYS = "Space plays, arrow keys step, Home and End jump to the ends, F fits, 1 to 4 select views, W A S D turn the view, or move it with shift, plus and minus zoom.";
 
 export class Player {
-  /** @param {HTMLElement} root @param {Scene} scene @param {EventTarget} target of time and seek events; the document for the motion */
+  /** @param {HTMLElement} root @param {Scene} scene @param {EventTarget} events target of time and seek events; the document for the motion */
   constructor(root, scene, events) {
     this.root = root;
     this.events = events;
