@@ -27,7 +27,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from flexmbs._jit import part
-from flexmbs._jit.address import call, entry
+from flexmbs._jit.address import call, entry, invoke, seldom_entry
 from flexmbs.algebra.small import largest
 from flexmbs.errors import InputError
 from flexmbs.integrators.contact_calls import (
@@ -74,6 +74,7 @@ from flexmbs.integrators.run_context import (
     BEGUN,
     COMMON,
     CONTACTS,
+    CONTEXT,
     CORRECTION,
     DISPLACE,
     DONE,
@@ -83,6 +84,7 @@ from flexmbs.integrators.run_context import (
     ITERATIONS,
     LOSS,
     MATRIX,
+    MEMORY,
     NEXT,
     NO_CONVERGENCE,
     NOT_FINITE,
@@ -98,6 +100,7 @@ from flexmbs.integrators.run_context import (
     TAKING,
     TIME,
     UNSOLVED,
+    RunContext,
     copy,
     correction,
     displace,
@@ -178,6 +181,11 @@ class MoreauJean(Integrator):
 
     def memory(self, facts: Facts) -> "Memory":
         return make_memory(self, facts)
+
+    def begin(self, memory: "Memory", context: RunContext) -> None:
+        own, at = int(context.records[MEMORY]), int(context.records[CONTEXT])
+        h = float(context.clock[NEXT])
+        invoke(begin_at.address(memory, context, context), own, at, at, h, 0.0, 0.0)
 
     @property
     def calls(self) -> MethodCalls:
@@ -469,6 +477,46 @@ def step_at(memory, context, same, h, _a, _b):
             status = end_of_step(memory, context, length)
     context.clock[TAKEN] = length
     return status
+
+
+@part
+def struck(memory, context):
+    """True where contacts that take part strike in the step."""
+    fastest = largest(memory.rate[:, 0])
+    for b in range(memory.taking[0]):
+        if strikes(memory, context.contact, b, ROUND_OFF * fastest):
+            return True
+    return jolts(memory, context)
+
+
+@seldom_entry
+def begin_at(memory, context, same, h, _a, _b):
+    """Forces of contacts, multipliers and accelerations of the initial state: those of its first
+    step, of length h, which is solved and taken back. After an impact in it they stay without the
+    forces of contacts, which close later.
+    """
+    state, start, contact = context.state, context.start, context.contact
+    copy(state.y, start.y)
+    copy(state.lam, start.lam)
+    status = keep_start(memory, context)
+    for k in range(memory.fast.shape[0]):
+        memory.fast[k] = memory.strikes[k] = 0
+    memory.taking[0] = m = foreseen(memory, contact, h, context.clock[FIXED])
+    context.counts[TAKING] = m
+    if status != DONE or m == 0:
+        return status
+    solved = solve_step(memory, context, h, m) == DONE and not struck(memory, context)
+    for a in range(state.s.shape[0]):
+        if solved:
+            state.sd[a] = (state.s[a] - start.s[a]) / h
+    for b in range(m):
+        for c in range(3):
+            if solved:
+                contact.output[contact.row[b], c] = memory.problem.x[3 * b + c] / h
+    copy(start.y, state.y)
+    if not solved:
+        copy(start.lam, state.lam)
+    return DONE
 
 
 @part

@@ -291,3 +291,50 @@ def test_energy_within_steps_with_impacts(step: float) -> None:
     for solution in (ended, between):
         assert np.abs(solution.energy.balance).max() < 1e-12
         assert solution.energy.dissipated.max() > 0.1
+
+
+def held_and_sliding(seed: int) -> fm.Model:
+    """A block on a table, sliding or at rest, that carries an arm on a hinge with dry friction."""
+    draw = np.random.default_rng(seed)
+    model = fm.Model("table", gravity=(draw.uniform(-6, 6), draw.uniform(-6, 6), -G))
+    model.add(fm.RigidBody("table", mass=2.0, inertia=(0.1, 0.1, 0.1)))
+    model.add(fm.Fixed("foot", "ground", "table"))
+    model.add(fm.PointMass("block", mass=draw.uniform(0.5, 3.0)))
+    slide = draw.uniform(-1, 1, 2) * draw.integers(2)
+    model.add(fm.Translation("place", "table", "block", v0=(*slide, 0.0)))
+    model.add(fm.SpherePlane("floor", "table", "block", friction=draw.uniform(0.2, 0.8)))
+    model.add(fm.RigidBody("arm", mass=1.0, inertia=(0.01, 0.1, 0.1), com=(0.5, 0, 0)))
+    turn = draw.uniform(-2, 2) * draw.integers(2)
+    model.add(fm.Revolute("hinge", "ground", "arm", axis="y", q0=draw.uniform(-3, 3), v0=turn))
+    model.add(fm.DryFriction("friction", "hinge", coulomb=draw.uniform(1.0, 8.0)))
+    return model
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("coordinates", ["joint", "absolute"])
+def test_forces_of_the_first_output(seed: int, coordinates: str) -> None:
+    """Contacts that are closed at the start carry their forces there: those of the first step, for
+    joints, accelerations and contacts alike, beside forces and accelerations by events."""
+    step, firsts = 1e-5, []
+    for integrator in (fm.EventDriven(), fm.MoreauJean(step=step)):
+        model = held_and_sliding(seed)
+        given = {"coordinates": coordinates, "formalism": "multiplier", "integrator": integrator}
+        solution = fm.simulate(model, t_end=20 * step, output_step=10 * step, **given)
+        parts = [solution.contact("floor").force[0]]
+        for name in ("foot", "place", "hinge"):
+            joint = solution.joint(name)
+            parts += [joint.force[0], joint.torque[0], joint.acceleration[0]]
+        firsts.append(np.concatenate(parts))
+    assert np.linalg.norm(firsts[0]) > G  # a table with its load
+    np.testing.assert_allclose(*firsts, atol=200.0 * step)
+
+
+def test_no_force_of_an_impact_at_the_first_output() -> None:
+    """A ball that strikes in its first step has the acceleration of free fall before it."""
+    model = fm.Model("ball", gravity=(0, 0, -G))
+    model.add(fm.PointMass("ball", mass=2.0))
+    model.add(fm.Prismatic("fall", "ground", "ball", axis="z", v0=-1.0))
+    model.add(fm.SpherePlane("floor", "ground", "ball", restitution=0.9))
+    solution = fm.simulate(model, t_end=0.01, step=1e-3, integrator="moreau-jean")
+    assert solution.contact("floor").normal[0] == 0.0
+    assert solution.joint("fall").acceleration[0, 0] == pytest.approx(-G)
