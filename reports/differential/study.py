@@ -29,7 +29,20 @@ FOUND = HERE / "found.jsonl"
 PACKED = HERE / "found.jsonl.gz"
 sys.path.insert(0, str(HERE.parents[1] / "tests" / "contract"))
 from any_models import any_model, contents, described, registered  # noqa: E402
-from differential import BAD, FLOOR, GOOD, SAME, STEP, T_END, Pair, Report, examine, general, pairs  # noqa: E402
+from differential import (
+    BAD,
+    BAD_LOADS,
+    FLOOR,
+    GOOD,
+    SAME,
+    STEP,
+    T_END,
+    Pair,
+    Report,
+    examine,
+    general,
+    pairs,
+)  # noqa: E402
 
 BEGIN = """# Random models under every combination
 
@@ -46,6 +59,8 @@ checked as follows:
   the step (first {step:g} s) is halved or the tolerance (first 1e-7) is reduced to a hundredth.
 * The verdict of the audit of each run is compared with the error relative to the largest change of positions or rotations: PASS
   with an error of {bad:g} or more is a failure.
+* Reactions and accelerations at the first output, and with PASS at all outputs away from impacts and corners of laws, must
+  differ by at most {loads:g} of the largest ones.
 * A run loaded from its file, and its states, must be identical.
 * Unsupported combinations must be rejected by an `InputError` or `SolverError` with one line per problem, and only warnings of
   the package may occur.
@@ -208,7 +223,8 @@ def _counts(title: str, counts: Counter[str]) -> list[str]:
 
 def page(found: Tally) -> str:
     """The README."""
-    lines = [BEGIN.format(same=SAME, t_end=T_END, floor=FLOOR, step=STEP, bad=BAD)]
+    limits = {"same": SAME, "floor": FLOOR, "bad": BAD, "loads": BAD_LOADS}
+    lines = [BEGIN.format(t_end=T_END, step=STEP, **limits)]
     total, refused = sum(found.runs.values()), sum(found.refused.values())
     lines += [
         f"{found.models} models, {total} runs, {refused} rejected combinations, "

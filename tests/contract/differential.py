@@ -41,6 +41,9 @@ FLOOR = 3e-7  # relative difference of motions that is accepted without further 
 SECONDS = 300  # for one run, its kernels compiled before or not
 # of the motion: errors below the first must not FAIL, above the second must not PASS
 GOOD, BAD = 1e-3, 0.1
+# of the largest reaction or acceleration: errors above this must not PASS
+BAD_LOADS = 0.05
+NO_LOAD = 1e-3  # N, N m, m/s² or rad/s²: reactions and accelerations are zero
 # steps of one integrator under two formalisms × coordinates: so many times, and so many more
 ALIKE, FEW = 3, 100
 TIGHT = {"rtol": 1e-10, "atol": 1e-12}
@@ -433,6 +436,11 @@ def _judge(report: Report, what: str, solution: fm.Solution, exact: fm.Solution)
     report.verdicts[f"{size} {solution.verdict}"] += 1
     if off >= BAD and solution.verdict == "PASS":
         report.failures.append(f"{what}: PASS on a run that is off by {off:.2g} of the motion")
+    name = solution.run.options["integrator"]
+    for key, apart in of_loads(solution, exact).items():
+        report.measure(f"first {key} {name}", float(apart[0]), BAD_LOADS)
+        if solution.verdict == "PASS":
+            report.measure(f"{key} with PASS {name}", float(apart.max()), BAD_LOADS)
     if off < GOOD and solution.verdict == "FAIL" and exact.verdict != "FAIL":
         told = ", ".join(check.title for check in solution.audit if check.status == "FAIL")
         report.warned[
@@ -455,6 +463,40 @@ def of_motion(a: fm.Solution, b: fm.Solution) -> float:
         apart = max(float(np.abs(x - y).max()) for x, y in zip(ours, theirs))
         worst.append(apart / way if way > 1e-9 else 0.0)
     return max(worst) if np.isfinite(worst).all() else float("inf")
+
+
+def of_loads(a: fm.Solution, b: fm.Solution) -> dict[str, np.ndarray]:
+    """Differences of reactions and of accelerations at the outputs over the largest ones of run b,
+    forces and torques apart; 0 within a step of an impact or a corner of a law."""
+    if len(a.t) != len(b.t):
+        return {}
+    clear = _clear(a, b)
+    rated = [name for name in b.joints if a.joint(name).unique and b.joint(name).unique]
+    ours, theirs = (
+        {"reactions": _wrenches(each, rated), "accelerations": _rates(each)} for each in (a, b)
+    )
+    found = {}
+    for key, wanted in theirs.items():
+        off = np.zeros(len(b.t))
+        for part in (slice(0, 3), slice(3, 6)):
+            size = float(np.abs(wanted[..., part]).max(initial=0.0))
+            if size > NO_LOAD:
+                apart = np.abs(ours[key] - wanted)[..., part].max(axis=(0, 2), initial=0.0)
+                off[clear] = np.maximum(off, apart / size)[clear]
+        found[key] = off
+    return found
+
+
+def _rates(solution: fm.Solution) -> np.ndarray:
+    """(bodies, outputs, 6): accelerations and angular accelerations."""
+    bodies = [solution.body(name) for name in solution.bodies]
+    return np.array([np.hstack((b.acceleration, b.angular_acceleration)) for b in bodies])
+
+
+def _clear(a: fm.Solution, b: fm.Solution) -> list[int]:
+    """Outputs farther than a step from impacts of both runs and from corners of laws."""
+    jumps = [impact.t for impact in (*a.run.impacts, *b.run.impacts)] + list(b.compiled.corners)
+    return [k for k, t in enumerate(b.t) if all(abs(t - each) > STEP for each in jumps)]
 
 
 def _beyond(run: fm.Solution) -> bool:
