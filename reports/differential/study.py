@@ -42,7 +42,7 @@ from differential import (
     examine,
     general,
     pairs,
-)  # noqa: E402
+)
 
 BEGIN = """# Random models under every combination
 
