@@ -29,7 +29,7 @@ FOUND = HERE / "found.jsonl"
 PACKED = HERE / "found.jsonl.gz"
 sys.path.insert(0, str(HERE.parents[1] / "tests" / "contract"))
 from any_models import any_model, contents, described, registered  # noqa: E402
-from differential import (
+from differential import (  # noqa: E402
     BAD,
     BAD_LOADS,
     FLOOR,
