@@ -13,14 +13,13 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-import scipy
 
 from flexmbs.audit.audit_samples import greatest, states_as_solution
 from flexmbs.audit.force_differences import joint_loads, largest_load, load_differences
 from flexmbs.audit.second_run import displacements
-from flexmbs.diagnosis.rank import VANISHING, own_sizes
 from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.work import make_work, start_from
+from flexmbs.formalisms.multiplier import project_accelerations
 from flexmbs.initial.initial_state import InitialState, converted, settle
 from flexmbs.integrators.integrator import Integrator
 from flexmbs.integrators.run_context import FIXED, HOLDS
@@ -30,7 +29,7 @@ from flexmbs.results.state import joint_values
 from flexmbs.results.views import BodyView
 from flexmbs.system.check import FAIL, PASS, Check, graded
 from flexmbs.system.compile import Compiled, compile_model
-from flexmbs.system.records import SPARE, copied
+from flexmbs.system.records import SPARE, Evaluation, copied
 from flexmbs.system.step_scales import displacement_sizes, model_size
 from flexmbs.system.trajectory import Trajectory
 from flexmbs.time_stepping.records import facts, make_outputs
@@ -45,7 +44,6 @@ PROJECTED, MOST_PROJECTED = 5.0, 5e-3
 # lasting ones that `ACCELERATIONS` limits: 3.4e-2 for 2.0e-2, 0.16 for 0.094. Beyond a third
 # accelerations alternate from step to step
 VIOLATED = (0.06, 0.3)
-FULL_RANK = 1e-10  # of the largest singular value of the constraints
 # at states within steps of methods that satisfy constraints at their ends, and where velocities
 # drift: ṡ of fixed steps has the tolerance of Newton's method over β h², 8e-4 of the largest
 # acceleration with 1e-5 s
@@ -152,25 +150,15 @@ def _projected(solution: SolutionData, mine: SolutionData) -> SolutionData:
     """
     if not solution.drift[:, 1].any():
         return mine
-    compiled, sd, lam = mine.compiled, mine.sd.copy(), mine.lam.copy()
-    lengths, work = (
-        displacement_sizes(compiled),
-        make_work(compiled.system, mine.trajectory.beta[0]),
-    )
+    compiled, out = mine.compiled, mine.trajectory
+    sd, lam, work = mine.sd.copy(), mine.lam.copy(), make_work(compiled.system, out.beta[0])
     for k, t in enumerate(mine.t):
-        start_from(work, mine.trajectory.beta[k])
-        here = terms(compiled.system, work, float(t), mine.q[k], mine.s[k], mine.trajectory.z[k])
-        # rows at round-off, of joints whose loop a drive closes, would make it large
-        own = own_sizes(compiled, work, len(here.G))
-        rows = np.flatnonzero(np.linalg.norm(here.G * lengths, axis=1) > VANISHING * own)
-        G, L = here.G[rows], np.linalg.cholesky(here.M)
-        columns = scipy.linalg.solve_triangular(L, G.T, lower=True)
-        width = np.linalg.norm(columns, axis=0)
-        missing = (here.gamma[rows] - G @ sd[k]) / width
-        change = np.linalg.lstsq((columns / width).T, missing, rcond=FULL_RANK)[0]
-        sd[k] += scipy.linalg.solve_triangular(L.T, change)
-        lam[k, rows] += np.linalg.lstsq(columns / width, change, rcond=FULL_RANK)[0] / width
-    return states_as_solution(mine.compiled, mine.trajectory._replace(sd=sd, lam=lam), mine)
+        start_from(work, out.beta[k])
+        q, s, z = mine.q[k].copy(), mine.s[k].copy(), out.z[k].copy()
+        here = Evaluation(q, s, sd[k], lam[k], z, work.r)
+        project_accelerations(compiled.system, work, float(t), here)
+    compiled.callbacks.raise_error()
+    return states_as_solution(compiled, out._replace(sd=sd, lam=lam), mine)
 
 
 def _judged(mine: SolutionData) -> SolutionData | None:

@@ -199,3 +199,26 @@ def consistent(system, work, t, here, tolerance, iterations, left):
         turns += 1
     without_loads(work)
     return status
+
+
+@packed(int)
+def project_accelerations(system, work, t, here):
+    """ṡ ← ṡ + M⁻¹ Gᵀ δλ and λ ← λ + δλ with G ṡ = γ, at a state on the constraints.
+
+    Returns the number of dependent rows or −1 − node of an indefinite mass matrix.
+    """
+    residual(system, work, t, here, False)
+    status = kkt_matrix(system, work, here.q, 1.0, -1.0)
+    if status < 0:
+        return status
+    x, ns = work.x, here.sd.shape[0]
+    for a in range(ns):
+        x[a] = 0.0
+    for a in range(here.lam.shape[0]):
+        x[ns + a] = -work.gs.acceleration[a]
+    solve(system.elimination, work.values, x)
+    for a in range(ns):
+        here.sd[a] += x[a]
+    for a in range(here.lam.shape[0]):
+        here.lam[a] -= x[ns + a]
+    return status
