@@ -121,6 +121,8 @@ def _type_of(found: Any) -> Any:
         )
     if isinstance(found, tuple):
         return _array_type(*found)
+    if isinstance(found, np.dtype):
+        return numba.from_dtype(found)
     return types.float64 if found is float else types.int64
 
 

@@ -16,7 +16,7 @@ from flexmbs._jit import called, part
 from flexmbs._jit.address import call
 from flexmbs.integrators import dormand_prince as dp
 from flexmbs.integrators.missed_contacts import GAP_NOW, evaluate_contacts, may_dip, note_gaps
-from flexmbs.integrators.run_context import AT, COMMON, DONE, NORMALIZE, OPEN, SLIPPING, SLIPS, TIME
+from flexmbs.integrators.run_context import AT, COMMON, DONE, NORMALIZE, OPEN, SLIPPING, SLIPS
 
 EVALUATIONS_OF_GAPS = 8  # times within a step at which gaps are evaluated
 NEAR = 1e-13  # of a step: two events at the same time
@@ -72,7 +72,7 @@ def values(memory, context, x, h, out):
     the rate left to slip; 1 elsewhere."""
     contact = context.contact
     state_in_step(memory, context, x, h)
-    finite = evaluate_contacts(context, AT, context.clock[TIME] + x * h) == DONE
+    finite = evaluate_contacts(context, AT, context.clock.time + x * h) == DONE
     for k in range(out.shape[0]):
         out[k] = 1.0 if finite else math.nan
         if not finite:

@@ -14,7 +14,7 @@ interpolation).
 from flexmbs._jit import part
 from flexmbs._jit.address import entry
 from flexmbs.algebra.hermite import cubic, cubic_integral
-from flexmbs.integrators.run_context import AT, BEGUN, START, TIME, displace, take
+from flexmbs.integrators.run_context import AT, START, displace, take
 
 NEAR = 1e-9  # of a step: as good as its end
 
@@ -22,10 +22,10 @@ NEAR = 1e-9  # of a step: as good as its end
 @part
 def part_of_step(context, t):
     """(θ, h) of a time within the last step; θ is 1 where the time is as good as its end."""
-    h = context.clock[TIME] - context.clock[BEGUN]
-    if t >= context.clock[TIME] - NEAR * h:
+    h = context.clock.time - context.clock.begun
+    if t >= context.clock.time - NEAR * h:
         return 1.0, h
-    return (t - context.clock[BEGUN]) / h, h
+    return (t - context.clock.begun) / h, h
 
 
 @entry

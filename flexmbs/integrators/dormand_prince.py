@@ -22,7 +22,6 @@ from flexmbs.integrators.dense_output import part_of_step
 from flexmbs.integrators.integrator import (
     ATOL,
     RTOL,
-    Control,
     Facts,
     Integrator,
     MethodCalls,
@@ -32,14 +31,11 @@ from flexmbs.integrators.integrator import (
 from flexmbs.integrators.run_context import (
     DERIVATIVE,
     DONE,
-    ERROR,
-    FIXED,
     INDEFINITE,
     INDEPENDENT,
     NOT_FINITE,
     STATE,
-    TAKEN,
-    TIME,
+    Control,
     copy,
     derivative,
     take,
@@ -230,14 +226,14 @@ def step_at(memory, context, same, h, a, b):
     and 45).
     """
     state, start, clock = context.state, context.start, context.clock
-    if clock[FIXED] <= 0.0:
+    if clock.fixed <= 0.0:
         h = straddling(h, memory.singular[0], memory.singular[1])
-        clock[TAKEN] = h
+        clock.taken = h
     status = 0
     independent = 1.0
     for j in range(STAGES):
         stage(memory.tableau, j, h, start.y, memory.k, state.y)
-        found = derivative(context, STATE, clock[TIME] + memory.nodes[j] * h)
+        found = derivative(context, STATE, clock.time + memory.nodes[j] * h)
         status = min(status, found)
         copy(state.yd, memory.k[j])
         independent = min(independent, context.exchange.gauge[INDEPENDENT])
@@ -250,7 +246,7 @@ def step_at(memory, context, same, h, a, b):
     if status < 0:  # a stage may leave the region where M is definite: a shorter step may not
         context.exchange.status[0] = -1 - status
         return INDEFINITE
-    clock[ERROR] = error
+    clock.error = error
     local_error(memory.weights, h, memory.k, start.q.shape[0], context.local)
     return DONE
 

@@ -39,7 +39,6 @@ from flexmbs.integrators.esdirk_tableau import AHEAD, DENSE, GUESS, STAGES, WEIG
 from flexmbs.integrators.integrator import (
     ATOL,
     RTOL,
-    Control,
     Facts,
     Integrator,
     MethodCalls,
@@ -52,15 +51,12 @@ from flexmbs.integrators.run_context import (
     CORRECTION,
     DISPLACE,
     DONE,
-    ERROR,
-    FIXED,
     MATRIX,
     NO_CONVERGENCE,
     RATES,
     START,
     STATE,
-    TAKEN,
-    TIME,
+    Control,
     RunContext,
     copy,
     correction,
@@ -305,7 +301,7 @@ def error_of_step(memory, context, h):
     displace(context, AT, STATE)
     # at q ⊕ (−e_q) and ṡ + c e_s the residual is M c e_s − K e_q to first order: the filter needs
     # no product with K
-    residual(context, AT, context.clock[TIME] + h, False)
+    residual(context, AT, context.clock.time + h, False)
     for i in range(ns):
         x[i] = context.exchange.r[i]
     for a in range(state.lam.shape[0]):
@@ -361,10 +357,10 @@ def step_at(memory, context, same, h, a, b):
     (theory, section 47).
     """
     state, start, clock = context.state, context.start, context.clock
-    t = clock[TIME]
-    if clock[FIXED] <= 0.0:
+    t = clock.time
+    if clock.fixed <= 0.0:
         h = straddling(h, memory.singular[1], memory.singular[2])
-        clock[TAKEN] = h
+        clock.taken = h
     if memory.singular[0] < NEAR:
         # near a singular position those of the last stage are off by what the projection moved,
         # over the distance from it
@@ -396,8 +392,8 @@ def step_at(memory, context, same, h, a, b):
         state.w[m] = memory.base[last + m] + memory.tableau[1, 1] * h * state.power[m]
     normalize(context, STATE)
     error = error_of_step(memory, context, h)
-    if clock[FIXED] <= 0.0:
-        clock[ERROR] = error / SHARE
+    if clock.fixed <= 0.0:
+        clock.error = error / SHARE
     if close(memory, context, STATE, state, t + h) > OPEN:
         return NO_CONVERGENCE
     return DONE

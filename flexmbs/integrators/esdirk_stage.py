@@ -16,7 +16,6 @@ from flexmbs.algebra.small import largest
 from flexmbs.integrators.run_context import (
     DONE,
     INDEPENDENT,
-    ITERATIONS,
     NO_CONVERGENCE,
     NOT_FINITE,
     STATE,
@@ -114,7 +113,7 @@ def stage_correction(memory, context, hg):
         state.sd[a] += x[a] / (hg * hg)
     for a in range(state.lam.shape[0]):
         state.lam[a] -= x[ns + a]
-    context.counts[ITERATIONS] += 1
+    context.counts.iterations += 1
 
 
 @part

@@ -55,7 +55,6 @@ from flexmbs.integrators.impacts import (
     undecided_impacts,
 )  # fmt: skip
 from flexmbs.integrators.integrator import (
-    Control,
     Facts,
     Integrator,
     MethodCalls,
@@ -65,28 +64,23 @@ from flexmbs.integrators.integrator import (
 from flexmbs.integrators.missed_contacts import evaluate_contacts
 from flexmbs.integrators.run_context import (
     AT,
-    BEGUN,
     CONTACTS,
     CONTEXT,
     DERIVATIVE,
     DONE,
     DRIVES,
-    ERROR,
     INDEFINITE,
     LOSS,
     MEMORY,
-    NEXT,
     NOT_FINITE,
     OPEN,
-    PAUSED,
     ROWS,
     SLIPPING,
     SLIPS,
     STATE,
     STICKS,
-    TAKEN,
-    TIME,
     UNSOLVED,
+    Control,
     RunContext,
     copy,
     derivative,
@@ -271,8 +265,8 @@ def shorter_or_impact(memory, context, h):
     start, where the contact strikes without collision (theory, section 43). Returns a status.
     """
     clock, state = context.clock, context.state
-    if h > JAMMED * (1.0 + clock[TIME]):
-        clock[ERROR] = REJECTED_ERROR
+    if h > JAMMED * (1.0 + clock.time):
+        clock.error = REJECTED_ERROR
         return DONE
     copy(context.start.y, state.y)
     copy(context.start.yd, state.yd)
@@ -293,7 +287,7 @@ def shorter_or_impact(memory, context, h):
 def step_at(memory, context, same, h, _a, _b):
     """A step to its end or to the first event in it (theory, sections 43 and 45)."""
     state, start, clock, contact = context.state, context.start, context.clock, context.contact
-    t = clock[TIME]
+    t = clock.time
     for k in range(memory.mode.shape[0]):
         memory.mode[k] = contact.mode[k]
         memory.slip[k, 0] = contact.slip[k, 0]
@@ -310,7 +304,7 @@ def step_at(memory, context, same, h, _a, _b):
         copy(state.yd, memory.k[j])
     dp.stage(memory.tableau, dp.STAGES - 1, h, start.y, memory.k, state.y)
     error = dp.error_norm(memory, context, h, memory.control[1])
-    clock[ERROR] = error
+    clock.error = error
     dp.local_error(memory.weights, h, memory.k, start.q.shape[0], context.local)
     if not error <= 1.0:
         return DONE
@@ -319,7 +313,7 @@ def step_at(memory, context, same, h, _a, _b):
     if until == UNDEFINED:
         return NOT_FINITE
     if until < 1.0:
-        clock[TAKEN] = until * h
+        clock.taken = until * h
         state_in_step(memory, context, until, h)
         copy(context.at.y, state.y)
         derivative_with_forces(memory, context, t + until * h, memory.mode, memory.slip)
@@ -521,7 +515,7 @@ def strike(memory, context, t):
                 closed.problem.x[j] * closed.reaction[j, a] * context.exchange.drive_rate[a]
             )
     if memory.counts[LOGGED] + memory.mode.shape[0] > memory.log.shape[0]:
-        context.counts[PAUSED] = 1
+        context.counts.paused = 1
     if not hard:  # an event all the same
         note_event(memory, t)
     if crowded(memory, context, contact.row[0], t):
@@ -551,7 +545,7 @@ def shortened(memory, context, t):
             near = TOUCHING * contact.length[k] + LATER * (abs(u) + contact.length[k])
             if fall < 0.0 < u and contact.gap[k] <= near:
                 # 2 u/fall is the time of the flight
-                context.clock[NEXT] = min(context.clock[NEXT], -2.2 * u / fall)
+                context.clock.next = min(context.clock.next, -2.2 * u / fall)
     return DONE
 
 
@@ -600,7 +594,7 @@ def change_dry_modes(memory, context, t):
 def finish_at(memory, context, same, h, _a, start):
     """Impacts at the end of the accepted step, and the modes for the next one; at the ``start`` of
     the run, where it is not 0, contacts that touch strike or stay closed."""
-    t = context.clock[TIME]
+    t = context.clock.time
     if start != 0.0:
         for k in range(memory.struck.shape[0]):
             memory.struck[k] = 0
@@ -637,7 +631,7 @@ def within_at(memory, context, same, t, _a, _b):
         status = derivative_with_forces(memory, context, t, contact.mode, contact.slip)
     else:
         h = memory.whole[0]
-        state_in_step(memory, context, (t - context.clock[BEGUN]) / h, h)
+        state_in_step(memory, context, (t - context.clock.begun) / h, h)
         copy(at.y, state.y)
         status = derivative_with_forces(memory, context, t, memory.mode, memory.slip)
     copy(state.y, at.y)

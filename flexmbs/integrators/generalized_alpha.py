@@ -34,7 +34,6 @@ from flexmbs.integrators.dense_output import between_ends
 from flexmbs.integrators.integrator import (
     ATOL,
     RTOL,
-    Control,
     Facts,
     Integrator,
     MethodCalls,
@@ -50,17 +49,13 @@ from flexmbs.integrators.run_context import (
     CORRECTION,
     DISPLACE,
     DONE,
-    ERROR,
-    FIXED,
-    ITERATIONS,
     MATRIX,
     MEMORY,
-    NEXT,
     NO_CONVERGENCE,
     NOT_FINITE,
     START,
     STATE,
-    TIME,
+    Control,
     RunContext,
     copy,
     correction,
@@ -194,7 +189,7 @@ class GeneralizedAlpha(Integrator):
             memory.last[CONSTANT] = 1.0
             own, at = int(context.records[MEMORY]), int(context.records[CONTEXT])
             invoke(
-                begin_at.address(memory, context, context), own, at, at, float(context.clock[NEXT])
+                begin_at.address(memory, context, context), own, at, at, float(context.clock.next)
             )
 
     @property
@@ -346,7 +341,7 @@ def suit(memory, context, h):
         return DONE
     # the shift of s needs [[…, Gᵀ], [G, 0]]⁻¹: any factor near the state serves, as κ is small
     if memory.factor[0] == 0.0:
-        residual(context, STATE, context.clock[TIME], True)
+        residual(context, STATE, context.clock.time, True)
         c_sd, c_s = factors(memory.p, h)
         status = iteration_matrix(context, STATE, c_sd, c_s)
         if status != DONE:
@@ -377,7 +372,7 @@ def evaluate_end(memory, context, h, c_sd, c_s, renew):
         memory.base[a] = start.z[a] + 0.5 * h * start.zd[a]
         state.z[a] = memory.base[a] + 0.5 * h * state.zd[a]
     implicit_states(context, 0.5 * h, memory.base, 0)
-    residual(context, STATE, context.clock[TIME] + h, renew)
+    residual(context, STATE, context.clock.time + h, renew)
     implicit_states(context, 0.0, memory.base, 0)
     if renew:
         memory.factor[0] = 0.0
@@ -404,7 +399,7 @@ def correct_end(memory, context, c_sd, c_s):
     for a in range(lam.shape[0]):
         lam[a] -= x[ns + a]
         change = max(change, abs(x[ns + a]))
-    context.counts[ITERATIONS] += 1
+    context.counts.iterations += 1
     return size, change
 
 
@@ -495,8 +490,8 @@ def step_at(memory, context, same, h, a, b):
     for k in range(3):
         state.w[k] = start.w[k] + 0.5 * h * (start.power[k] + state.power[k])
     local_error(memory.p, h, memory.a1, memory.a0, context.local)
-    if context.clock[FIXED] <= 0.0:
-        context.clock[ERROR] = error_norm(
+    if context.clock.fixed <= 0.0:
+        context.clock.error = error_norm(
             context.local, memory.travel, memory.control[0], memory.control[1]
         )
     # after the norm: the step control uses the whole error, the audit leaves out vibrations that
@@ -519,10 +514,10 @@ def begin_kappa(memory, context, h):
         at.d[i] = h * (state.s[i] + h * ((0.5 - p[2]) * a0 + p[2] * (a0 + h * memory.jerk[i])))
         at.s[i] = state.s[i] + h * state.sd[i]
     displace(context, AT, STATE)
-    evaluate_constraints(context, AT, context.clock[TIME] + h)
+    evaluate_constraints(context, AT, context.clock.time + h)
     for k in range(memory.kappa.shape[0]):
         memory.kappa[k] = -context.exchange.g[k] / (h * h * h)
-    evaluate_constraints(context, STATE, context.clock[TIME])
+    evaluate_constraints(context, STATE, context.clock.time)
 
 
 @entry
@@ -594,7 +589,7 @@ def jump_at(memory, context, same, t, a, b):
     for i in range(ns):
         state.s[i] += x[i]
     status = settle_accelerations(context, STATE, state, t, True)
-    h = context.clock[NEXT]
+    h = context.clock.next
     if status == DONE:
         status = find_jerk(memory, context, t, h)
     for i in range(ns):

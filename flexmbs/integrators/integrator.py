@@ -16,7 +16,7 @@ from flexmbs._jit.address import Entry
 from flexmbs.errors import InputError
 from flexmbs.integrators.dense_output import between_ends, nothing_kept
 from flexmbs.integrators.impacts import Undecided
-from flexmbs.integrators.run_context import RunContext
+from flexmbs.integrators.run_context import Control, RunContext
 
 RTOL, ATOL = 1e-6, 1e-8  # tolerances where none are given
 FINEST = 1e-14  # rtol: 45 units of round-off; smaller errors cannot be estimated
@@ -46,23 +46,6 @@ class Facts(NamedTuple):
         may hide: friction follows the reactions by a share of the friction coefficient only.
         """
         return 0.5 if self.loaded else 0.0
-
-
-class Control(NamedTuple):
-    """Step control: h_new = h · 0.9 e^(−k), e the error over its tolerance, k the exponent, within
-    shrink … grow.
-
-    Kept between keep_above and keep_below. steady: h_new = h · 0.96 e^(−0.7 k) e_before^(0.4 k)
-    with the error of the step before (theory, section 44; Gustafsson 1991, ACM Trans. Math. Softw.
-    17, 533; Hairer and Wanner 1996, section IV.2, PI step size control).
-    """
-
-    exponent: float
-    shrink: float = 0.2
-    grow: float = 5.0
-    keep_above: float = 1.0
-    keep_below: float = 1.0
-    steady: bool = False
 
 
 class MethodCalls(NamedTuple):

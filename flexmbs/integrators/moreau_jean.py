@@ -71,32 +71,23 @@ from flexmbs.integrators.integrator import (
 from flexmbs.integrators.missed_contacts import RECENT, evaluate_contacts
 from flexmbs.integrators.run_context import (
     AT,
-    BEGUN,
     COMMON,
     CONTACTS,
     CORRECTION,
     DISPLACE,
     DONE,
     DRIVES,
-    FIXED,
-    HOLDS,
-    ITERATIONS,
     LOSS,
     MATRIX,
-    NEXT,
     NO_CONVERGENCE,
     NOT_FINITE,
     OPEN,
-    PAUSED,
     PROJECT,
     ROWS,
     SLIPS,
     START,
     STATE,
     STICKS,
-    TAKEN,
-    TAKING,
-    TIME,
     UNSOLVED,
     copy,
     correction,
@@ -313,7 +304,7 @@ def solve_step(memory, context, h, m):
     """
     state, x = context.state, context.exchange.x
     ns, nc = state.s.shape[0], state.lam.shape[0]
-    t0 = context.clock[TIME]
+    t0 = context.clock.time
     c_mass = 1.0 / (memory.theta * memory.theta * h * h)
     copy(context.start.zd, context.at.zd)
     before = 0.0
@@ -327,7 +318,7 @@ def solve_step(memory, context, h, m):
         implicit_states(context, memory.theta * h, context.start.z, 0)
         residual(context, AT, t0 + memory.theta * h, renew)
         implicit_states(context, 0.0, context.start.z, 0)
-        context.counts[ITERATIONS] += 1
+        context.counts.iterations += 1
         if renew:
             status = iteration_matrix(context, AT, c_mass, 1.0 / (memory.theta * h))
             if status != DONE:
@@ -371,10 +362,10 @@ def end_of_step(memory, context, h):
     (theory, section 42).
     """
     state, start, at, contact = context.state, context.start, context.at, context.contact
-    t0 = context.clock[TIME]
-    m = foreseen(memory, contact, h, context.clock[FIXED])
+    t0 = context.clock.time
+    m = foreseen(memory, contact, h, context.clock.fixed)
     memory.taking[0] = m
-    context.counts[TAKING] = m
+    context.counts.taking = m
     status = solve_step(memory, context, h, m)
     if status != DONE:
         return status
@@ -394,7 +385,7 @@ def end_of_step(memory, context, h):
     copy(at.zd, state.zd)
     copy(state.lam, at.lam)
     # the equations hold at t₀ + θh, in ``at``: the audit evaluates there
-    context.clock[HOLDS] = memory.theta
+    context.clock.holds = memory.theta
     if state.lam.shape[0] > 0:
         # constraints hold on acceleration level in the step: what they drift by is taken out at its
         # end
@@ -419,7 +410,7 @@ def keep_start(memory, context):
     status.
     """
     contact = context.contact
-    status = evaluate_contacts(context, START, context.clock[TIME])
+    status = evaluate_contacts(context, START, context.clock.time)
     for k in range(contact.gap.shape[0]):
         memory.gap[k] = contact.gap[k]
         for c in range(3):
@@ -459,15 +450,15 @@ def step_at(memory, context, same, h, _a, _b):
     if length < h:
         after_impact(memory, context)
     else:
-        evaluate_contacts(context, START, context.clock[TIME])
+        evaluate_contacts(context, START, context.clock.time)
         length = first_closing(memory, context, h)
-        context.clock[HOLDS] = -memory.theta  # ``at`` was workspace
+        context.clock.holds = -memory.theta  # ``at`` was workspace
         if length < h:
             copy(context.start.y, context.state.y)
             copy(context.start.lam, context.state.lam)
-            evaluate_contacts(context, START, context.clock[TIME])
+            evaluate_contacts(context, START, context.clock.time)
             status = end_of_step(memory, context, length)
-    context.clock[TAKEN] = length
+    context.clock.taken = length
     return status
 
 
@@ -488,7 +479,7 @@ def local_error(memory, context, h):
     state, start = context.state, context.start
     strikes = unilateral(memory, context.contact) > 0 or memory.taken[0] > 0
     share = WITHIN if strikes else SMOOTH_ERROR
-    before = context.clock[TIME] - context.clock[BEGUN]
+    before = context.clock.time - context.clock.begun
     # velocities that changed within a shorter step before it moved bodies by a part of that step
     # only
     part_of = (before / h) ** 2 if 0.0 < before < h else 1.0
@@ -677,13 +668,13 @@ def log_impacts(memory, context, t0, h):
 def finish_at(memory, context, same, h, _a, _b):
     """Impulses of the accepted step onto the path, its impacts into the log."""
     contact = context.contact
-    log_impacts(memory, context, context.clock[TIME] - h, h)
+    log_impacts(memory, context, context.clock.time - h, h)
     for k in range(contact.impulse.shape[0]):
         contact.mode[k] = OPEN
         for c in range(3):
             contact.impulse[k, c] = 0.0
             contact.force[k, c] = 0.0
-    fresh = context.clock[NEXT] >= context.clock[FIXED] * (1.0 - 1e-9)
+    fresh = context.clock.next >= context.clock.fixed * (1.0 - 1e-9)
     memory.span[0] = h + (0.0 if fresh else memory.span[0])
     memory.taken[0] = unilateral(memory, contact)
     for b in range(memory.taking[0]):
@@ -699,5 +690,5 @@ def finish_at(memory, context, same, h, _a, _b):
             memory.total[k, c] = contact.impulse[k, c] + (0.0 if fresh else memory.total[k, c])
             contact.output[k, c] = memory.total[k, c] / memory.span[0]
     if memory.counts[LOGGED] + contact.gap.shape[0] > memory.log.shape[0]:
-        context.counts[PAUSED] = 1
+        context.counts.paused = 1
     return 0

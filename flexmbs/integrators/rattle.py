@@ -44,13 +44,11 @@ from flexmbs.integrators.run_context import (
     CORRECTION,
     DISPLACE,
     DONE,
-    ITERATIONS,
     MATRIX,
     NO_CONVERGENCE,
     NOT_FINITE,
     START,
     STATE,
-    TIME,
     VARIATION,
     copy,
     correction,
@@ -156,7 +154,7 @@ def variation(context, h, memory):
         records[COMMON],
         records[STATE],
         records[START],
-        context.clock[TIME] + h,
+        context.clock.time + h,
         h,
         1.0 * memory.constant,
     )
@@ -186,7 +184,7 @@ def middle(memory, context, h):
     """
     state, start, at, x = context.state, context.start, context.at, context.exchange.x
     ns = state.s.shape[0]
-    t0 = context.clock[TIME]
+    t0 = context.clock.time
     for a in range(ns):
         state.s[a] = start.s[a] + 0.5 * h * start.sd[a]
     before = 0.0
@@ -202,7 +200,7 @@ def middle(memory, context, h):
             at.s[a] = state.s[a]
             at.sd[a] = 2.0 / h * (state.s[a] - start.s[a])
         residual(context, AT, t0, False)
-        context.counts[ITERATIONS] += 1
+        context.counts.iterations += 1
         for a in range(ns):
             x[a] = -context.exchange.r[a] - 2.0 / h * context.exchange.e0[a]
         # rows of G₀ are those of the factor: g(q₁) has to be given in the closed directions at the
@@ -237,7 +235,7 @@ def step_at(memory, context, same, h, _a, _b):
     """
     state, start, at, x = context.state, context.start, context.at, context.exchange.x
     ns = state.s.shape[0]
-    t0 = context.clock[TIME]
+    t0 = context.clock.time
     if memory.factor[0] == 0.0:
         evaluate_constraints(context, STATE, t0)
         status = iteration_matrix(context, STATE, 1.0, -1.0)

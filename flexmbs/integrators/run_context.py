@@ -14,6 +14,7 @@ import numpy as np
 
 from flexmbs._jit import called, part
 from flexmbs._jit.address import call
+from flexmbs._jit.scalars import Scalars
 from flexmbs.algebra.small import split_solution
 
 # how a step, or a batch of outputs, ends
@@ -38,34 +39,6 @@ STEP, FINISH, BETWEEN, JUMP, CALLS = range(17, 22)  # of the method: (memory, co
 ALWAYS = (RESIDUAL, NORMALIZE, CONSTRAINTS, COMMIT)
 # indices into RunContext.records: addresses of records
 MODEL, COMMON, MEMORY, CONTEXT, START, STATE, AT, RECORDS = range(8)
-# indices into RunContext.clock: TAKEN the length of the step, BEGUN its start; FIXED step or 0;
-# ERROR of a step over its tolerance, BEFORE that of the step before it; STOP the end of a segment
-# of the run, at END or at a jump; HOLDS the part of the step where the equations hold in ``at``, 0
-# if they hold at its end, negative if ``at`` was overwritten since; DIVIDED the length of the parts
-# of a fixed step that contacts divide, 0: it is whole
-TIME, BEGUN, NEXT, TAKEN, FIXED, LONGEST, END, ERROR, BEFORE, STOP, HOLDS, DIVIDED, CLOCK = range(
-    13
-)
-# indices into RunContext.control: exponent of the error, least and most factor of the step, factors
-# between which it is kept
-EXPONENT, SHRINK, GROW, KEEP_ABOVE, KEEP_BELOW, STEADY, CONTROL = range(7)
-# indices into RunContext.counts; PAUSED: the method asks for a return to Python after the step;
-# CORNER: index of the next one of `RunContext.corners`; UNSEEN: what `unseen_contacts` does;
-# TAKING: number of contacts in ContactData.row that receive impulses in the step; LIMIT: number of
-# evaluations at which the loop returns to Python after each step, 0: none
-(
-    STEPS,
-    REJECTED,
-    ITERATIONS,
-    FACTORIZATIONS,
-    EVALUATIONS,
-    DEPENDENT,
-    REACHED,
-    PAUSED,
-    WATCHED,
-    EVALUATED,
-) = range(10)
-CORNER, UNSEEN, TAKING, LIMIT, COUNTS = range(10, 15)
 OPEN, STICKS, SLIPS = range(3)  # modes of rigid contacts
 SLIPPING = 1e-7  # m/s or rad/s, above which a contact slips
 # indices into Point.w and Point.power: of forces, lost, of drives
@@ -73,6 +46,61 @@ FORCES, LOSS, DRIVES = range(3)
 # indices into Exchange.gauge: smallest pivot of a constraint row over its largest so far; |g| that
 # is left
 INDEPENDENT, LEFT, GAUGES = range(3)
+
+
+class Clock(Scalars):
+    """Time of a run and its steps (s)."""
+
+    time: float
+    begun: float  # start of the last step
+    next: float  # step proposed
+    taken: float  # length of the last step
+    fixed: float  # step, 0: it is controlled
+    longest: float  # controlled step
+    end: float  # of the run
+    error: float  # of the last step over its tolerance
+    error_before: float  # of the step before it
+    stop: float  # end of a segment of the run: at a jump, or of all
+    # part of the step where the equations hold in ``at``, 0: at its end, negative: ``at`` was
+    # overwritten since
+    holds: float
+    divided: float  # length of the parts of a fixed step that contacts divide, 0: it is whole
+
+
+class Control(NamedTuple):
+    """Step control: h_new = h · 0.9 e^(−k), e the error over its tolerance, k the exponent, within
+    shrink … grow.
+
+    Kept between keep_above and keep_below. steady: h_new = h · 0.96 e^(−0.7 k) e_before^(0.4 k)
+    with the error of the step before (theory, section 44; Gustafsson 1991, ACM Trans. Math. Softw.
+    17, 533; Hairer and Wanner 1996, section IV.2, PI step size control).
+    """
+
+    exponent: float
+    shrink: float = 0.2
+    grow: float = 5.0
+    keep_above: float = 1.0
+    keep_below: float = 1.0
+    steady: bool = False
+
+
+class Counts(Scalars):
+    """Numbers of what a run has done, and choices of the loop."""
+
+    steps: int
+    rejected: int
+    iterations: int
+    factorizations: int
+    evaluations: int
+    dependent_rows: int
+    reached: int  # outputs written
+    paused: int  # 1: the method asks for a return to Python after the step
+    watched: int  # 1: there are events
+    evaluated: int  # 1: the formalism gives ṡ and λ of outputs, else the method does
+    corner: int  # index of the next one of `RunContext.corners`
+    unseen: int  # what `unseen_contacts` does: NOTHING, REJECTS or DIVIDES
+    taking: int  # contacts in `ContactData.row` that receive impulses in the step
+    limit: int  # evaluations at which the loop returns to Python after each step, 0: none
 
 
 class Point(NamedTuple):
@@ -207,9 +235,9 @@ class RunContext(NamedTuple):
 
     calls: np.ndarray  # (CALLS,) int64
     records: np.ndarray  # (RECORDS,) int64 addresses
-    clock: np.ndarray  # (CLOCK,)
-    control: np.ndarray  # (CONTROL,)
-    counts: np.ndarray  # (COUNTS,) int64
+    clock: Clock
+    control: Control
+    counts: Counts
     start: Point
     state: Point
     at: Point
@@ -282,8 +310,8 @@ def derivative(context, point, t):
 
     Theory, section 33.
     """
-    context.counts[EVALUATIONS] += 1
-    context.counts[FACTORIZATIONS] += 1
+    context.counts.evaluations += 1
+    context.counts.factorizations += 1
     return call(
         context.calls[DERIVATIVE],
         context.records[MODEL],
@@ -300,7 +328,7 @@ def residual(context, point, t, slopes):
     """exchange.r = M ṡ − k − Gᵀ λ and exchange.gs = (g, G s + γ̄, G ṡ − γ) of a point, rates of its
     force states, its powers.
     """
-    context.counts[EVALUATIONS] += 1
+    context.counts.evaluations += 1
     call(
         context.calls[RESIDUAL],
         context.records[COMMON],
@@ -319,7 +347,7 @@ def iteration_matrix(context, point, c_mass, c_damping):
 
     Theory, section 26.
     """
-    context.counts[FACTORIZATIONS] += 1
+    context.counts.factorizations += 1
     status = call(
         context.calls[MATRIX],
         context.records[MODEL],
@@ -332,7 +360,7 @@ def iteration_matrix(context, point, c_mass, c_damping):
     if status < 0:
         context.exchange.status[0] = -1 - status
         return INDEFINITE
-    context.counts[DEPENDENT] = max(context.counts[DEPENDENT], status)
+    context.counts.dependent_rows = max(context.counts.dependent_rows, status)
     return DONE
 
 

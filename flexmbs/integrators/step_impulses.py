@@ -19,7 +19,6 @@ from flexmbs.integrators.run_context import (
     COMMON,
     DONE,
     ROWS,
-    TIME,
     UNSOLVED,
     correction,
     friction_limit,
@@ -232,7 +231,7 @@ def velocities_with_impulses(memory, context, m, h, c_mass):
     ns = memory.v.shape[0]
     # forces act at q_θ, velocities count at the end of the step: D has two sets of rows
     rows_of_contacts(
-        context, AT, context.clock[TIME] + memory.theta * h, m, memory.F, memory.moving_middle
+        context, AT, context.clock.time + memory.theta * h, m, memory.F, memory.moving_middle
     )
     delassus(memory, context, m, c_mass)
     for j in range(3 * m):

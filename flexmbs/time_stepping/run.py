@@ -30,31 +30,19 @@ from flexmbs.integrators.missed_contacts import DIVIDES, REJECTS, first_evaluati
 from flexmbs.integrators.run_context import (
     ACCEPTED,
     AT,
-    BEGUN,
     CALLS,
-    CLOCK,
     COMMON,
     CONTACTS,
     CONTEXT,
-    COUNTS,
     DONE,
     DRIVES,
-    END,
-    EVALUATED,
-    EVALUATIONS,
     EVENTS,
-    FIXED,
     GAUGES,
     JUMP,
     KEEP,
-    LIMIT,
-    LONGEST,
     MEMORY,
     MODEL,
-    NEXT,
     NOT_FINITE,
-    PAUSED,
-    REACHED,
     RECORDS,
     RESIDUAL,
     SAMPLES,
@@ -62,12 +50,9 @@ from flexmbs.integrators.run_context import (
     STATE,
     STEP_TOO_SMALL,
     STEPPED,
-    STEPS,
     STICKS,
-    STOP,
-    TIME,
-    UNSEEN,
-    WATCHED,
+    Clock,
+    Counts,
     Exchange,
     RunContext,
     make_point,
@@ -208,21 +193,18 @@ class Run:
             np.array([1.0 if len(self.compiled.system.prescribed.law) else 0.0]),
             work.path.stage,
         )
-        control = method.control
-        clock = z(CLOCK)
-        clock[END], clock[FIXED] = float(times[-1]), float(method.step or 0.0)
-        clock[STOP] = self.jumps[0] if self.jumps else clock[END]
-        clock[LONGEST] = min(method.longest_step, SHARE_OF_RUN * clock[END])
-        clock[NEXT] = method.step or min(1e-3, clock[END] / 100.0, clock[LONGEST])
-        counts = z(COUNTS, np.int64)
-        counts[WATCHED], counts[EVALUATED] = int(bool(self.declared)), int(method.evaluated)
+        clock = Clock(end=float(times[-1]), fixed=float(method.step or 0.0))
+        clock.stop = self.jumps[0] if self.jumps else clock.end
+        clock.longest = min(method.longest_step, SHARE_OF_RUN * clock.end)
+        clock.next = method.step or min(1e-3, clock.end / 100.0, clock.longest)
+        counts = Counts(watched=int(bool(self.declared)), evaluated=int(method.evaluated))
         if f.contacts and not method.sees_contacts:
-            counts[UNSEEN] = DIVIDES if method.step else REJECTS
+            counts.unseen = DIVIDES if method.step else REJECTS
         return RunContext(
             np.full(CALLS, -1, np.int64),
             z(RECORDS, np.int64),
             clock,
-            np.array(control, float),
+            method.control,
             counts,
             start,
             state,
@@ -233,7 +215,7 @@ class Run:
             z(f.ns),
             z(f.ns),
             make_samples(f, len(work.path.beta)),
-            corners_before([*self.compiled.corners, *self.jumps], clock[END]),
+            corners_before([*self.compiled.corners, *self.jumps], clock.end),
             self.sampled.due,
             make_outputs(times, f, len(work.path.beta)),
         )
@@ -285,9 +267,7 @@ class Run:
             if kernel is not None and needed:
                 yield index, kernel, (self.model, c.state, c.state)
         for index, kernel in enumerate(equations.SHARED, RESIDUAL):
-            watched = (index == EVENTS and self.declared) or (
-                index == CONTACTS and c.counts[UNSEEN]
-            )
+            watched = (index == EVENTS and self.declared) or (index == CONTACTS and c.counts.unseen)
             watched = watched or (index == SAMPLES and len(self.sampled.first))
             if index in used or index in run_context.ALWAYS or watched:
                 yield index, kernel, (self.common, c.state, c.state)
@@ -321,7 +301,7 @@ class Run:
         else:
             self._check_overlaps()
         self._restart(0.0)
-        if c.counts[UNSEEN]:
+        if c.counts.unseen:
             equations.evaluate_contacts(p[COMMON], p[STATE], p[STATE])
             first_evaluation(c.contact)
         if self.declared:
@@ -336,7 +316,7 @@ class Run:
         contact = self.context.contact
         shut = (contact.rigid == 1) & (force[:, 0] > 0.0)
         contact.mode[shut] = STICKS
-        contact.impulse[shut] = force[shut] * float(self.context.clock[NEXT])
+        contact.impulse[shut] = force[shut] * self.context.clock.next
 
     def _settle(self, t: float) -> None:
         """Velocities onto the constraints by the change of least kinetic energy, an impact;
@@ -368,8 +348,8 @@ class Run:
         """Past a jump of a drive: an impact does the work by which the kinetic energy changes."""
         c, state = self.context, self.state
         t = self.jumps.pop(0)
-        c.clock[TIME] = t = (t + ASIDE) / (1.0 - ASIDE) + PAST * (1.0 + t)
-        c.clock[STOP] = self.jumps[0] if self.jumps else c.clock[END]
+        c.clock.time = t = (t + ASIDE) / (1.0 - ASIDE) + PAST * (1.0 + t)
+        c.clock.stop = self.jumps[0] if self.jumps else c.clock.end
         before = state.s.copy()
         self._settle(t)
         self._restart(t)
@@ -393,7 +373,7 @@ class Run:
         )
         jerk = np.zeros_like(state.sd)
         for part in JERK_STEPS:
-            h, q, before = part * float(c.clock[NEXT]), state.q.copy(), jerk
+            h, q, before = part * c.clock.next, state.q.copy(), jerk
             displaced(
                 self.compiled.system,
                 state.q,
@@ -434,20 +414,20 @@ class Run:
         if not c.contact.rigid.all():
             points = c.state, c.at
             self.overlaps = check_loaded_overlaps(
-                self.compiled, c.contact, points, float(c.clock[END]), evaluate
+                self.compiled, c.contact, points, c.clock.end, evaluate
             )
 
     def stop(self) -> None:
         """End the run after the present step, from a signal's handler or another thread."""
         self.stopping = True
-        self.context.counts[PAUSED] = 1
+        self.context.counts.paused = 1
 
     def integrate(self, progress: Progress | None) -> tuple[int, int]:
         """Run from where it is to the end. Returns the last status and the number of outputs
         reached.
         """
         reached, batch, n, callbacks = (
-            int(self.context.counts[REACHED]),
+            self.context.counts.reached,
             1,
             len(self.context.times),
             self.compiled.callbacks,
@@ -492,7 +472,7 @@ class Run:
                 context, context, context, first, max(stop, first), self.jumps[0] if jump else 0.0
             )
             self.take_impacts()
-            first = int(c.counts[REACHED])
+            first = c.counts.reached
             if status == DONE and jump:
                 self.jump()
                 continue
@@ -503,7 +483,7 @@ class Run:
                 self.events.crossed[:] = 0
                 if self.ending is not None:
                     last = self._cut_off(self.ending.t)
-            if self._stops() or 0 < c.counts[LIMIT] <= c.counts[EVALUATIONS]:
+            if self._stops() or 0 < c.counts.limit <= c.counts.evaluations:
                 return INTERRUPTED, first
             if self._creeps():
                 return STEP_TOO_SMALL, first
@@ -516,14 +496,14 @@ class Run:
         are left; counted, so that a run ends at the same step on every machine.
         """
         c, was = self.context, self.pace
-        steps, t = int(c.counts[STEPS]), float(c.clock[TIME])
-        if c.clock[FIXED] > 0.0 or (was is not None and steps < was.steps + PACE):
+        steps, t = c.counts.steps, c.clock.time
+        if c.clock.fixed > 0.0 or (was is not None and steps < was.steps + PACE):
             return False
         self.pace = Pace(steps, t, 0)
         if was is None or was.t <= 0.0:
             return False
         mean = max(t - was.t, 1e-300) / (steps - was.steps)
-        left = (float(c.clock[END]) - t) / mean
+        left = (c.clock.end - t) / mean
         if mean < CREEPING * was.t / was.steps and left > PATIENCE:
             self.pace = Pace(was.steps, was.t, was.crept + 1)
         return self.pace.crept >= CREPT
@@ -533,9 +513,9 @@ class Run:
         return self.ending is None and self.stopping
 
     def _report(self, progress: Progress | None, reached: int) -> None:
-        t = float(self.context.clock[TIME])
+        t = self.context.clock.time
         if progress:
-            progress(t / float(self.context.clock[END]), f"t = {t:.4g} s")
+            progress(t / self.context.clock.end, f"t = {t:.4g} s")
         if self.keep:
             self.keep(reached)
 
@@ -549,7 +529,7 @@ class Run:
         one.
         """
         clock, at = self.context.clock, self.context.at
-        begun, end = float(clock[BEGUN]), float(clock[TIME])
+        begun, end = clock.begun, clock.time
         crossed = [int(e) for e in np.flatnonzero(self.events.crossed)]
         times = [(located(partial(self._value, e), begun, end), e) for e in crossed]
         for t, e in sorted(times):
@@ -583,7 +563,7 @@ class Run:
         watch = equations.watch.bound(common, state, state)
 
         def evaluate(kept: Packed = common) -> None:
-            watch(clock[TIME], 0.0, 0.0)
+            watch(clock.time, 0.0, 0.0)
 
         return records.value, evaluate
 

@@ -18,7 +18,6 @@ from flexmbs.integrators.run_context import (
     DONE,
     INDEFINITE,
     STATE,
-    TIME,
     derivative,
 )
 
@@ -42,7 +41,7 @@ def step_at(memory, context, same, h, a, b):
                     memory.k[0, i] + 2.0 * memory.k[1, i] + 2.0 * memory.k[2, i] + memory.k[3, i]
                 ) / 6.0
             state.y[i] = start.y[i] + h * slope
-        if derivative(context, STATE, context.clock[TIME] + part * h) < 0:
+        if derivative(context, STATE, context.clock.time + part * h) < 0:
             return INDEFINITE
         if j == 0:
             for i in range(start.yd.shape[0]):

@@ -16,15 +16,10 @@ from flexmbs.integrators.run_context import (
     CONTEXT,
     CORRECTION,
     DONE,
-    END,
     MATRIX,
     MODEL,
-    NEXT,
-    PAUSED,
     STATE,
     STEPPED,
-    STOP,
-    TIME,
 )  # fmt: skip
 from flexmbs.integrators.stepper import integrate
 from flexmbs.signals.signal_arguments import FloatArray
@@ -137,7 +132,7 @@ def _beginning(ready: Prepared) -> Beginning:
     x, xd = np.concatenate([state.z, state.w]), np.concatenate([state.zd, state.power])
     began, a = s, sd
     if isinstance(method, GeneralizedAlpha) and run.memory.last[CONSTANT] > 0.0:
-        h, (am, af, beta, gamma) = float(run.context.clock[NEXT]), method.parameters()
+        h, (am, af, beta, gamma) = run.context.clock.next, method.parameters()
         a = sd + (am - af) * h * run.memory.jerk
         began = s + _shift(
             run,
@@ -169,15 +164,15 @@ def step_of(run: Run) -> bool:
     functions.
     """
     clock, context = run.context.clock, run.packed[CONTEXT]
-    if not clock[TIME] < clock[END]:
+    if not clock.time < clock.end:
         return False
-    run.context.counts[PAUSED] = 1
-    clock[STOP] = clock[END]
-    status = integrate(context, context, context, 0.0, 0.0, float(clock[END]))
+    run.context.counts.paused = 1
+    clock.stop = clock.end
+    status = integrate(context, context, context, 0.0, 0.0, clock.end)
     run.compiled.callbacks.raise_error()
     if status not in (DONE, STEPPED):
         raise SolverError(
-            f"method: a step at t = {clock[TIME]:.6g} s is not possible; take method='differences'"
+            f"method: a step at t = {clock.time:.6g} s is not possible; take method='differences'"
         )
     return True
 
@@ -262,6 +257,6 @@ def recorded(base: Begun) -> tuple[TrajectoryPoints, FloatArray]:
             each.copy()
             for each in (state.q, state.s, state.sd, state.lam, state.z, path.beta, state.d)
         )
-        rows.append((float(run.context.clock[TIME]), *now))
+        rows.append((run.context.clock.time, *now))
         ys.append(state.y.copy())
     return TrajectoryPoints(*(np.array(column) for column in zip(*rows))), np.array(ys)
