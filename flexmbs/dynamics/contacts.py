@@ -280,7 +280,7 @@ def given_contact_forces(system, work):
 
 
 @entry
-def contact_forces_at(model, here, none, t, slopes, _b):
+def contact_forces_at(model, here, /, t, slopes):
     """Forces (N, T₁, T₂) of the contacts into the applied forces: of rigid ones those given, of
     others by their laws.
     """

@@ -107,7 +107,7 @@ def coupler_values(system, work, t, here):
 
 
 @entry
-def joint_rows_at(model, here, none, t, _a, _b):
+def joint_rows_at(model, here, /, t):
     """Rows of drives and couplers, between joint coordinates."""
     drive_values(model.system, model.work, t, here)
     coupler_values(model.system, model.work, t, here)

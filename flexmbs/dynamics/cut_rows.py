@@ -14,7 +14,7 @@ from flexmbs.system.records import CUT_ROWS, OF_FUNCTIONS
 
 
 @entry
-def cut_rows_at(model, here, none, t, k, _b):
+def cut_rows_at(model, /, t, k):
     """Rows of cut k from the relative twist of its frames and the rate of that in work.cut, child's
     axes.
     """

@@ -52,7 +52,7 @@ REACTIONS = 2.0  # `gathered`, and with forces loaded by reactions
 
 
 @entry
-def kinematics_at(model, here, none, t, bodies_alone, weightless):
+def kinematics_at(model, here, /, t, bodies_alone, weightless):
     """`kinematics` by address: poses, V and V̇ of all bodies, then g, G s + γ̄ and G ṡ − γ of all
     constraints.
 
@@ -74,7 +74,7 @@ def kinematics_at(model, here, none, t, bodies_alone, weightless):
 
 
 @entry
-def residual_at(model, here, none, t, slopes, gathered):
+def residual_at(model, here, /, t, slopes, gathered):
     """`residual` by address; not ``gathered``: without Gᵀ λ, wrenches and forces of the single
     bodies as they are; `REACTIONS`: forces that depend on reactions take those of ṡ and λ. r is NaN
     where none agree with the forces that they cause."""

@@ -14,7 +14,7 @@ from flexmbs.system.records import FORCE_BLOCKS
 
 
 @entry
-def force_blocks_at(model, here, none, t, c_damping, _b):
+def force_blocks_at(model, here, /, c_damping):
     """Jᵀ (K + c_damping D) J of couplings, contacts by user functions and damped divided bodies
     into work.values.
     """
@@ -30,4 +30,4 @@ def force_blocks_at(model, here, none, t, c_damping, _b):
 def force_blocks(system, work, here, c_damping):
     """`force_blocks_at`, where there are any."""
     if work.calls[FORCE_BLOCKS] >= 0:
-        call_shared(system, work, FORCE_BLOCKS, here, 0.0, c_damping, 0.0)
+        call_shared(system, work, FORCE_BLOCKS, here, c_damping, 0.0, 0.0)

@@ -211,7 +211,7 @@ def pair_differences(rows, f, workspace, columns):
 
 
 @entry
-def frame_forces_at(model, here, none, t, slopes, _b):
+def frame_forces_at(model, here, /, t, slopes):
     """Forces on frames, along lines between two, and of one frame relative to another (theory,
     section 39).
     """

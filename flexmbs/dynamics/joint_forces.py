@@ -241,7 +241,7 @@ def add_slopes(system, work, damping, row, diagonal):
 
 
 @entry
-def joint_forces_at(model, here, none, t, slopes, which):
+def joint_forces_at(model, here, /, t, slopes, which):
     """Generalized forces τ (N, N m) on joint coordinates; across a cut joint the wrench C⁺ᵀ τ
     (theory, section 39).
 

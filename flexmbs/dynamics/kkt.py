@@ -26,7 +26,7 @@ from flexmbs.system.records import KKT, Evaluation
 
 
 @entry
-def kkt_at(model, here, none, factored, c_mass, c_damping):
+def kkt_at(model, here, /, factored, c_mass, c_damping):
     """`kkt_matrix` by address, or `kkt_blocks` where not ``factored``."""
     system, work, q = model.system, model.work, here.q
     values = work.values

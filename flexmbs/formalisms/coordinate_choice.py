@@ -344,7 +344,7 @@ def factor_dependent(choice):
 
 
 @seldom_entry
-def choose_at(equations, choice, here, t, a, b):
+def choose_at(equations, choice, here, /):
     """`choose` by address: it is long and seldom called."""
     numbers = choice.numbers
     column_weights(equations.system, equations.work, here.q, choice.weight)

@@ -29,7 +29,7 @@ def part_of_step(context, t):
 
 
 @entry
-def between_ends(memory, context, same, t, a, b):
+def between_ends(memory, context, /, t):
     """The state at time t of the last step, into ``at``, by Hermite interpolation of s; ``state.d``
     is hΔ.
 
@@ -84,6 +84,6 @@ def between_linear(context, t):
 
 
 @entry
-def nothing_kept(memory, context, same, h, a, b):
+def nothing_kept(memory, context, /):
     """A method without memory beyond the state."""
     return 0

@@ -221,7 +221,7 @@ def straddling(h, distance, rate):
 
 
 @entry
-def step_at(memory, context, same, h, a, b):
+def step_at(memory, context, /, h):
     """A step of length h, or a shorter one that straddles a singular position (theory, sections 31
     and 45).
     """
@@ -252,7 +252,7 @@ def step_at(memory, context, same, h, a, b):
 
 
 @entry
-def finish_at(memory, context, same, h, a, b):
+def finish_at(memory, context, /, h):
     """Distance from a singular position after the accepted step, and its rate."""
     distance = math.sqrt(context.exchange.gauge[INDEPENDENT])
     memory.singular[1] = (distance - memory.singular[0]) / h if memory.singular[0] > 0.0 else 0.0
@@ -261,7 +261,7 @@ def finish_at(memory, context, same, h, a, b):
 
 
 @entry
-def within_at(memory, context, same, t, a, b):
+def within_at(memory, context, /, t):
     """The state at time t of the last step by the continuous method of order 4."""
     x, h = part_of_step(context, t)
     if x == 1.0:

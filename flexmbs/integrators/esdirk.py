@@ -352,7 +352,7 @@ def straddling(h, distance, rate):
 
 
 @entry
-def step_at(memory, context, same, h, a, b):
+def step_at(memory, context, /, h):
     """The end of a step of length h in ``state``, its error over the tolerance in the clock
     (theory, section 47).
     """
@@ -400,7 +400,7 @@ def step_at(memory, context, same, h, a, b):
 
 
 @entry
-def finish_at(memory, context, same, h, a, b):
+def finish_at(memory, context, /, h):
     """The accepted step into the memory."""
     state = context.state
     memory.last[0] = h
@@ -416,7 +416,7 @@ def finish_at(memory, context, same, h, a, b):
 
 
 @entry
-def jump_at(memory, context, same, t, a, b):
+def jump_at(memory, context, /, t):
     """ṡ, λ, rates and powers of ``state`` behind a jump of forces; those before it are no guess of
     the next step.
     """
@@ -437,7 +437,7 @@ def polynomial(dense, j, x):
 
 
 @entry
-def within_at(memory, context, same, t, a, b):
+def within_at(memory, context, /, t):
     """The state at time t of the last step, y_n + h Σ_j b_j(θ) ẏ_j of order 4, on the constraints.
 
     ṡ and λ by the slopes of b_j.

@@ -97,7 +97,7 @@ def take_rates(memory, context, hg):
 
 
 @part
-def stage_correction(memory, context, hg):
+def stage_correction(context, hg):
     """One Newton correction of ṡ and λ in ``state``, whose residual is up to date: δṡ = c² δ.
 
     The displacement δ stays in exchange.x.
@@ -215,7 +215,7 @@ def solve_stage(memory, context, i, h, t):
                 return status
             before = 0.0
             load_before = 0.0
-        stage_correction(memory, context, hg)
+        stage_correction(context, hg)
         moved = take_rates(memory, context, hg)
         size = math.sqrt((moved + size_of_velocities(memory, x, 1.0 / hg)) / max(unknowns, 1))
         size = max(size, share_of_states(memory, state, state.zd, memory.zd, hg))

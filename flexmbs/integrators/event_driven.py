@@ -175,7 +175,7 @@ class EventDriven(Integrator):
             int(context.records[CONTEXT]),
             context.state.w.copy(),
         )
-        invoke(finish_at.address(memory, context, context), own, at, at, 0.0, 0.0, 1.0)
+        invoke(finish_at.address(memory, context, context), own, at, at, 0.0, 1.0)
         context.state.w[:] = works  # works count from the state after an impact at the start
 
     @property
@@ -284,7 +284,7 @@ def shorter_or_impact(memory, context, h):
 
 
 @entry
-def step_at(memory, context, same, h, _a, _b):
+def step_at(memory, context, /, h):
     """A step to its end or to the first event in it (theory, sections 43 and 45)."""
     state, start, clock, contact = context.state, context.start, context.clock, context.contact
     t = clock.time
@@ -438,7 +438,7 @@ def log_struck(memory, contact, t, m, settling):
 
 
 @part
-def compare_laws(memory, context, t, m):
+def compare_laws(memory, t, m):
     """Note an impact of several contacts at once whose velocities depend on the law for these."""
     closed = memory.closed
     speed = 0.0
@@ -506,7 +506,7 @@ def strike(memory, context, t):
     if hard:
         log_struck(memory, contact, t, m, settling)
     if hard and m > 1:
-        compare_laws(memory, context, t, m)
+        compare_laws(memory, t, m)
     for j in range(3 * m):
         for i in range(state.s.shape[0]):
             state.s[i] += closed.Y[j, i] * closed.problem.x[j]
@@ -581,7 +581,7 @@ def change_modes(memory, context, t):
 
 
 @part
-def change_dry_modes(memory, context, t):
+def change_dry_modes(context, t):
     """Modes of dry friction at a start, by its rates."""
     contact = context.contact
     evaluate_contacts(context, STATE, t)
@@ -591,7 +591,7 @@ def change_dry_modes(memory, context, t):
 
 
 @seldom_entry
-def finish_at(memory, context, same, h, _a, start):
+def finish_at(memory, context, /, h, start):
     """Impacts at the end of the accepted step, and the modes for the next one; at the ``start`` of
     the run, where it is not 0, contacts that touch strike or stay closed."""
     t = context.clock.time
@@ -601,7 +601,7 @@ def finish_at(memory, context, same, h, _a, start):
             memory.turned[k] = 0
         status = collide(memory, context, t)
         if status == DONE:
-            change_dry_modes(memory, context, t)
+            change_dry_modes(context, t)
         return status
     hit = False
     turned = -1
@@ -621,7 +621,7 @@ def finish_at(memory, context, same, h, _a, start):
 
 
 @entry
-def within_at(memory, context, same, t, _a, _b):
+def within_at(memory, context, /, t):
     """The state at time t of the last step with the forces of its closed contacts, for outputs."""
     contact, state, at = context.contact, context.state, context.at
     x, _ = part_of_step(context, t)

@@ -128,7 +128,7 @@ def fast_contacts(memory, context, h):
 
 
 @called
-def bracket(memory, context, k, low, high):
+def bracket(context, k, low, high):
     """A time between ``low`` and ``high`` at which contact k is closed, or ``high`` + 1 where it
     stays open: the gap is least where its rate changes sign.
     """
@@ -148,7 +148,7 @@ def bracket(memory, context, k, low, high):
 
 
 @called
-def crossing(memory, context, k, low, high):
+def crossing(context, k, low, high):
     """The last time between ``low``, where contact k is open, and ``high``, where it is closed, at
     which it is open.
     """
@@ -208,9 +208,9 @@ def first_closing(memory, context, h):
             memory.bounds[k] = 0.0 if closed else 1.0
         for k in range(contact.gap.shape[0]):
             if memory.until[k] == 0.0:
-                memory.until[k] = bracket(memory, context, k, low, high)
+                memory.until[k] = bracket(context, k, low, high)
             if low < memory.until[k] <= high:
-                memory.until[k] = crossing(memory, context, k, low, memory.until[k])
+                memory.until[k] = crossing(context, k, low, memory.until[k])
                 first = min(first, memory.until[k])
             else:
                 memory.until[k] = begun + 2.0 * h

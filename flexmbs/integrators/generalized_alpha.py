@@ -474,7 +474,7 @@ def solve_step(memory, context, h):
 
 
 @entry
-def step_at(memory, context, same, h, a, b):
+def step_at(memory, context, /, h):
     """The end of a step of length h in ``state``, its error over the tolerance in the clock
     (theory, section 46).
     """
@@ -521,7 +521,7 @@ def begin_kappa(memory, context, h):
 
 
 @entry
-def begin_at(memory, context, same, h, a, b):
+def begin_at(memory, context, /, h):
     """κ at the start, with s̈ in memory.jerk"""
     begin_kappa(memory, context, h)
     return DONE
@@ -566,7 +566,7 @@ def find_jerk(memory, context, t, h):
 
 
 @entry
-def jump_at(memory, context, same, t, a, b):
+def jump_at(memory, context, /, t):
     """ṡ, λ, rates and powers of ``state`` behind a jump of forces, by which a_n jumps as ṡ does.
 
     Constrained motions begin anew: G s + γ̄ = 0, s̈ and κ as at the start of a run (theory, section
@@ -602,7 +602,7 @@ def jump_at(memory, context, same, t, a, b):
 
 
 @entry
-def finish_at(memory, context, same, h, a, b):
+def finish_at(memory, context, /, h):
     """The accepted step into the memory."""
     memory.last[LENGTH] = h
     memory.last[CONSTANT] = 1.0

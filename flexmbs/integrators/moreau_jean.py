@@ -419,7 +419,7 @@ def keep_start(memory, context):
 
 
 @part
-def after_impact(memory, context):
+def after_impact(context):
     """The multipliers and accelerations of an impact that was located are not those of the steps
     beside it.
     """
@@ -431,7 +431,7 @@ def after_impact(memory, context):
 
 
 @entry
-def step_at(memory, context, same, h, _a, _b):
+def step_at(memory, context, /, h):
     """One step through its impacts, or its part up to the first fast contact, or the impact there
     (theory, section 42).
     """
@@ -448,7 +448,7 @@ def step_at(memory, context, same, h, _a, _b):
     if status != DONE or fast == 0:
         return status
     if length < h:
-        after_impact(memory, context)
+        after_impact(context)
     else:
         evaluate_contacts(context, START, context.clock.time)
         length = first_closing(memory, context, h)
@@ -510,7 +510,7 @@ def lost_energy(memory, context):
 
 
 @entry
-def within_at(memory, context, same, t, _a, _b):
+def within_at(memory, context, /, t):
     """The state at time t of the last step, at its part θ; impulses that act evenly over the step
     take the energy −p · (θ (W_θ v₀ + w) + ½ θ² W_θ (v − v₀)) by then, since velocities are linear
     in time."""
@@ -665,7 +665,7 @@ def log_impacts(memory, context, t0, h):
 
 
 @entry
-def finish_at(memory, context, same, h, _a, _b):
+def finish_at(memory, context, /, h):
     """Impulses of the accepted step onto the path, its impacts into the log."""
     contact = context.contact
     log_impacts(memory, context, context.clock.time - h, h)

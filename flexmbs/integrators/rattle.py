@@ -229,7 +229,7 @@ def middle(memory, context, h):
 
 
 @entry
-def step_at(memory, context, same, h, _a, _b):
+def step_at(memory, context, /, h):
     """A step of length h: Δ, then the velocities s₁ of its end, then accelerations and multipliers
     there (theory, section 48).
     """
@@ -289,6 +289,6 @@ def step_at(memory, context, same, h, _a, _b):
 
 
 @entry
-def jump_at(memory, context, same, t, _a, _b):
+def jump_at(memory, context, /, t):
     """ṡ, λ, rates and powers of ``state`` behind a jump of forces."""
     return settle_accelerations(context, STATE, context.state, t, False)

@@ -353,9 +353,9 @@ def iteration_matrix(context, point, c_mass, c_damping):
         context.records[MODEL],
         context.records[point],
         context.records[point],
-        0.0,
         c_mass,
         c_damping,
+        0.0,
     )
     if status < 0:
         context.exchange.status[0] = -1 - status
@@ -400,8 +400,8 @@ def displace_by_midpoint(context, point, base):
         context.records[COMMON],
         context.records[point],
         context.records[base],
-        0.0,
         1.0,
+        0.0,
         0.0,
     )
 

@@ -173,8 +173,8 @@ def accept(context, h):
         context.records[COMMON],
         context.records[STATE],
         context.records[START],
-        clock.time,
         h,
+        0.0,
         0.0,
     )
     return method(context, FINISH, h)
@@ -382,7 +382,7 @@ def advance_to(context, t):
 
 
 @entry
-def integrate(context, _first, _second, first, last, until):
+def integrate(context, /, first, last, until):
     """Steps until the outputs first … last−1 are there, and time ``until`` is reached.
 
     Counts[REACHED]: number of outputs written.
@@ -399,7 +399,7 @@ def integrate(context, _first, _second, first, last, until):
 
 
 @entry
-def state_at(context, _first, _second, t, none, nothing):
+def state_at(context, /, t):
     """The state at a time of the last step, into ``at``."""
     method(context, BETWEEN, t)
     call(

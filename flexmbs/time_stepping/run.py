@@ -334,7 +334,7 @@ class Run:
         equations.residual(p[COMMON], p[STATE], p[STATE], t)
         if c.calls[KEEP] >= 0:
             equations.of_formalism(type(self.form))[KEEP](p[MODEL], p[STATE], p[STATE], t)  # type: ignore[misc]
-        equations.commit(p[COMMON], p[STATE], p[STATE], t)
+        equations.commit(p[COMMON], p[STATE], p[STATE])
 
     def _restart(self, t: float) -> None:
         """The method's memory at the state."""

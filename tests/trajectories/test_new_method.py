@@ -29,7 +29,7 @@ class Memory(NamedTuple):
 
 
 @entry
-def step_at(memory, context, same, h, a, b):
+def step_at(memory, context, /, h):
     """k₁ … k₄ at 0, ½, ½ and 1; y₁ = y₀ + h (k₁ + 2 k₂ + 2 k₃ + k₄)/6."""
     state, start = context.state, context.start
     for j in range(5):

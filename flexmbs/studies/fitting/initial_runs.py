@@ -151,7 +151,7 @@ def _shift(run: Run, rates: FloatArray, factors: tuple[float, float]) -> FloatAr
     )
     of_form = packed[MODEL], packed[STATE], packed[STATE]
     equations.residual(packed[COMMON], packed[STATE], packed[STATE], 0.0, 1.0)
-    form[MATRIX](*of_form, 0.0, *factors)  # type: ignore[misc]
+    form[MATRIX](*of_form, *factors)  # type: ignore[misc]
     ns = len(run.state.s)
     exchange.x[:ns] = 0.0
     exchange.x[ns:] = np.where(exchange.nonholonomic == 1, 0.0, rates)
