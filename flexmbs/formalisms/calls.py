@@ -285,30 +285,39 @@ def samples(common, here, /, t, near):
     return 0
 
 
-SHARED = (
-    residual,
-    displace,
-    normalize,
-    evaluate_constraints,
-    commit,
-    watch,
-    vary,
-    evaluate_contacts,
-    rows_of_contacts,
-    close,
-    position_rates,
-    samples,
-)
+# by their names in `Calls`
+SHARED = {
+    "residual": residual,
+    "displace": displace,
+    "normalize": normalize,
+    "constraints": evaluate_constraints,
+    "commit": commit,
+    "events": watch,
+    "variation": vary,
+    "contacts": evaluate_contacts,
+    "rows": rows_of_contacts,
+    "project": close,
+    "rates": position_rates,
+    "samples": samples,
+}
+
+
+class FormalismCalls(NamedTuple):
+    """Kernels of a formalism, None where it has none."""
+
+    derivative: Entry  # ẏ
+    accepted: Entry  # correction of accepted states
+    keep: Entry | None  # on the path
+    matrix: Entry | None
+    correction: Entry | None  # solution with the factor of the matrix
 
 
 @functools.cache
-def of_formalism(formalism: type[Formalism]) -> tuple[Entry | None, ...]:
-    """(ẏ, correction of accepted states, what is kept on the path, factor, solution) of a
-    formalism; None where it has none.
-    """
+def of_formalism(formalism: type[Formalism]) -> FormalismCalls:
+    """Kernels of a formalism."""
     name = formalism.__name__.lower()
     implicit = "residual" in formalism.provides
-    return (
+    return FormalismCalls(
         bound_entry(derivative, name, accelerations=formalism.accelerations),
         bound_entry(put_right, name, accepted=formalism.accepted),
         None

@@ -29,7 +29,6 @@ from flexmbs.integrators.integrator import (
     check_tolerances,
 )
 from flexmbs.integrators.run_context import (
-    DERIVATIVE,
     DONE,
     INDEFINITE,
     INDEPENDENT,
@@ -105,7 +104,7 @@ class DormandPrince(Integrator):
 
     name: ClassVar[str] = "dormand-prince"
     explicit: ClassVar[bool] = True
-    uses: ClassVar[tuple[int, ...]] = (DERIVATIVE,)
+    uses: ClassVar[tuple[str, ...]] = ("derivative",)
     needs: ClassVar[str] = "accelerations"
     stabilizations: ClassVar[tuple[str, ...]] = ("none", "baumgarte", "projection")
     control: ClassVar[Control] = Control(0.2)

@@ -48,12 +48,8 @@ from flexmbs.integrators.integrator import (
 )  # fmt: skip
 from flexmbs.integrators.run_context import (
     AT,
-    CORRECTION,
-    DISPLACE,
     DONE,
-    MATRIX,
     NO_CONVERGENCE,
-    RATES,
     START,
     STATE,
     Control,
@@ -116,7 +112,7 @@ class ESDIRK(Integrator):
     max_iterations: int = 20
 
     name: ClassVar[str] = "esdirk"
-    uses: ClassVar[tuple[int, ...]] = (MATRIX, CORRECTION, DISPLACE, RATES)
+    uses: ClassVar[tuple[str, ...]] = ("matrix", "correction", "displace", "rates")
     needs: ClassVar[str] = "residual"
     projects_last: ClassVar[bool] = True
     control: ClassVar[Control] = Control(0.2, 0.2, 4.0, steady=True)

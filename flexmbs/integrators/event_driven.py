@@ -64,17 +64,12 @@ from flexmbs.integrators.integrator import (
 from flexmbs.integrators.missed_contacts import evaluate_contacts
 from flexmbs.integrators.run_context import (
     AT,
-    CONTACTS,
-    CONTEXT,
-    DERIVATIVE,
     DONE,
     DRIVES,
     INDEFINITE,
     LOSS,
-    MEMORY,
     NOT_FINITE,
     OPEN,
-    ROWS,
     SLIPPING,
     SLIPS,
     STATE,
@@ -128,7 +123,7 @@ class EventDriven(Integrator):
     has_reactions: ClassVar[bool] = False
     control: ClassVar[Control] = Control(0.2)
     evaluated: ClassVar[bool] = True
-    uses: ClassVar[tuple[int, ...]] = (DERIVATIVE, CONTACTS, ROWS)
+    uses: ClassVar[tuple[str, ...]] = ("derivative", "contacts", "rows")
     needs: ClassVar[str] = "accelerations"
     stabilizations: ClassVar[tuple[str, ...]] = ("none", "baumgarte", "projection")
     contacts: ClassVar[bool] = True
@@ -171,8 +166,8 @@ class EventDriven(Integrator):
 
     def begin(self, memory: "Memory", context: RunContext) -> None:
         own, at, works = (
-            int(context.records[MEMORY]),
-            int(context.records[CONTEXT]),
+            int(context.records.memory),
+            int(context.records.context),
             context.state.w.copy(),
         )
         invoke(finish_at.address(memory, context, context), own, at, at, 0.0, 1.0)

@@ -45,12 +45,7 @@ from flexmbs.integrators.integrator import (
 )  # fmt: skip
 from flexmbs.integrators.run_context import (
     AT,
-    CONTEXT,
-    CORRECTION,
-    DISPLACE,
     DONE,
-    MATRIX,
-    MEMORY,
     NO_CONVERGENCE,
     NOT_FINITE,
     START,
@@ -129,7 +124,7 @@ class GeneralizedAlpha(Integrator):
     max_iterations: int = 40
 
     name: ClassVar[str] = "generalized-alpha"
-    uses: ClassVar[tuple[int, ...]] = (MATRIX, CORRECTION, DISPLACE)
+    uses: ClassVar[tuple[str, ...]] = ("matrix", "correction", "displace")
     needs: ClassVar[str] = "residual"
     # a new step costs a new factorization
     control: ClassVar[Control] = Control(1.0 / 3.0, 0.25, 3.0, 0.95, 1.6)
@@ -187,7 +182,7 @@ class GeneralizedAlpha(Integrator):
         memory.kappa[:] = memory.last[:] = memory.factor[:] = 0.0
         if memory.jerk.any():
             memory.last[CONSTANT] = 1.0
-            own, at = int(context.records[MEMORY]), int(context.records[CONTEXT])
+            own, at = int(context.records.memory), int(context.records.context)
             invoke(
                 begin_at.address(memory, context, context), own, at, at, float(context.clock.next)
             )

@@ -72,7 +72,7 @@ class Integrator(abc.ABC):
     projects_last: the end of a step is projected on the constraints after its ṡ and λ are known.
     begins_with_jerk: it finds s̈ of constrained motions in ``context.local`` when it begins.
     explicit: steps beyond a limit are unstable. finest: smallest rtol of controlled steps. uses:
-    indices into `RunContext.calls` of the equations it calls.
+    names in `Calls` of the equations it calls.
     """
 
     name: ClassVar[str]
@@ -84,7 +84,7 @@ class Integrator(abc.ABC):
     contacts: ClassVar[bool] = False
     sees_contacts: ClassVar[bool] = False
     control: ClassVar[Control] = Control(0.5)
-    uses: ClassVar[tuple[int, ...]]
+    uses: ClassVar[tuple[str, ...]]
     evaluated: ClassVar[bool] = False
     projects_last: ClassVar[bool] = False
     begins_with_jerk: ClassVar[bool] = False

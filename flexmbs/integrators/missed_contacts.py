@@ -24,18 +24,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from flexmbs._jit import called, part
-from flexmbs._jit.address import call
 from flexmbs.integrators.run_context import (
     AT,
-    BETWEEN,
-    COMMON,
-    CONTACTS,
-    CONTEXT,
     DONE,
-    MEMORY,
-    NORMALIZE,
     STATE,
     ContactData,
+    call_common,
+    call_method,
+    normalize,
 )
 
 # columns of ContactData.recent; OUT: 1 outside of the bounds of the contact
@@ -65,15 +61,7 @@ MOST = 64  # evaluations of gaps within a step
 @part
 def evaluate_contacts(context, point, t):
     """Gaps and velocities of all contacts at a point. Returns a status."""
-    return call(
-        context.calls[CONTACTS],
-        context.records[COMMON],
-        context.records[point],
-        context.records[point],
-        t,
-        0.0,
-        0.0,
-    )
+    return call_common(context, context.calls.contacts, point, t, 0.0)
 
 
 @part
@@ -81,9 +69,8 @@ def gaps_at(context, t):
     """Gaps and velocities of all contacts at a time of the last step, in ``at``. True where they
     are finite.
     """
-    records = context.records
-    call(context.calls[BETWEEN], records[MEMORY], records[CONTEXT], records[CONTEXT], t, 0.0, 0.0)
-    call(context.calls[NORMALIZE], records[COMMON], records[AT], records[AT], t, 0.0, 0.0)
+    call_method(context, context.calls.between, t)
+    normalize(context, AT)
     return evaluate_contacts(context, AT, t) == DONE
 
 

@@ -27,7 +27,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from flexmbs._jit import part
-from flexmbs._jit.address import call, entry
+from flexmbs._jit.address import entry
 from flexmbs.algebra.small import largest
 from flexmbs.errors import InputError
 from flexmbs.integrators.contact_calls import (
@@ -71,24 +71,18 @@ from flexmbs.integrators.integrator import (
 from flexmbs.integrators.missed_contacts import RECENT, evaluate_contacts
 from flexmbs.integrators.run_context import (
     AT,
-    COMMON,
-    CONTACTS,
-    CORRECTION,
-    DISPLACE,
     DONE,
     DRIVES,
     LOSS,
-    MATRIX,
     NO_CONVERGENCE,
     NOT_FINITE,
     OPEN,
-    PROJECT,
-    ROWS,
     SLIPS,
     START,
     STATE,
     STICKS,
     UNSOLVED,
+    call_common,
     copy,
     correction,
     displace,
@@ -149,7 +143,14 @@ class MoreauJean(Integrator):
     atol: None = field(default=None, init=False)
     name: ClassVar[str] = "moreau-jean"
     has_reactions: ClassVar[bool] = False
-    uses: ClassVar[tuple[int, ...]] = (MATRIX, CORRECTION, DISPLACE, CONTACTS, ROWS, PROJECT)
+    uses: ClassVar[tuple[str, ...]] = (
+        "matrix",
+        "correction",
+        "displace",
+        "contacts",
+        "rows",
+        "project",
+    )
     needs: ClassVar[str] = "residual"
     contacts: ClassVar[bool] = True
 
@@ -389,15 +390,7 @@ def end_of_step(memory, context, h):
     if state.lam.shape[0] > 0:
         # constraints hold on acceleration level in the step: what they drift by is taken out at its
         # end
-        call(
-            context.calls[PROJECT],
-            context.records[COMMON],
-            context.records[STATE],
-            context.records[STATE],
-            t0 + h,
-            0.0,
-            0.0,
-        )
+        call_common(context, context.calls.project, STATE, t0 + h, 0.0)
     for a in range(state.s.shape[0]):
         state.sd[a] = (state.s[a] - start.s[a]) / h
     local_error(memory, context, h)

@@ -40,16 +40,11 @@ from flexmbs.integrators.integrator import (
 )
 from flexmbs.integrators.run_context import (
     AT,
-    COMMON,
-    CORRECTION,
-    DISPLACE,
     DONE,
-    MATRIX,
     NO_CONVERGENCE,
     NOT_FINITE,
     START,
     STATE,
-    VARIATION,
     copy,
     correction,
     displace,
@@ -104,7 +99,7 @@ class Rattle(Integrator):
     # its variation of the kinetic energy holds for scleronomic coordinates
     takes_time: ClassVar[bool] = False
     explicit: ClassVar[bool] = True
-    uses: ClassVar[tuple[int, ...]] = (MATRIX, CORRECTION, DISPLACE, VARIATION)
+    uses: ClassVar[tuple[str, ...]] = ("matrix", "correction", "displace", "variation")
     needs: ClassVar[str] = "residual"
     keeps_velocity_rows: ClassVar[bool] = False
 
@@ -148,12 +143,11 @@ def variation(context, h, memory):
     """e₀, e₁ of the step from ``start`` to ``state`` with Δ in
     ``state.s``, and the gap at its end.
     """
-    records = context.records
     call(
-        context.calls[VARIATION],
-        records[COMMON],
-        records[STATE],
-        records[START],
+        context.calls.variation,
+        context.records.common,
+        context.points[STATE],
+        context.points[START],
         context.clock.time + h,
         h,
         1.0 * memory.constant,
@@ -164,10 +158,10 @@ def variation(context, h, memory):
 def start_gap(context):
     """exchange.g: the gap at the end of the step, in the closed directions at its start."""
     call(
-        context.calls[VARIATION],
-        context.records[COMMON],
-        context.records[STATE],
-        context.records[START],
+        context.calls.variation,
+        context.records.common,
+        context.points[STATE],
+        context.points[START],
         0.0,
         0.0,
         -1.0,

@@ -19,26 +19,7 @@ from flexmbs.algebra.small import split_solution
 
 # how a step, or a batch of outputs, ends
 DONE, NO_CONVERGENCE, NOT_FINITE, INDEFINITE, STEP_TOO_SMALL, STEPPED, UNSOLVED = range(7)
-# indices into RunContext.calls, −1 where there is none
-DERIVATIVE, ACCEPTED, KEEP, MATRIX, CORRECTION = range(5)  # of the formalism: (model, point, …)
-(
-    RESIDUAL,
-    DISPLACE,
-    NORMALIZE,
-    CONSTRAINTS,
-    COMMIT,
-    EVENTS,
-    VARIATION,
-    CONTACTS,
-    ROWS,
-    PROJECT,
-    RATES,
-    SAMPLES,
-) = range(5, 17)  # of all: (common, point, …)
-STEP, FINISH, BETWEEN, JUMP, CALLS = range(17, 22)  # of the method: (memory, context, context)
-ALWAYS = (RESIDUAL, NORMALIZE, CONSTRAINTS, COMMIT)
-# indices into RunContext.records: addresses of records
-MODEL, COMMON, MEMORY, CONTEXT, START, STATE, AT, RECORDS = range(8)
+START, STATE, AT = range(3)  # indices into RunContext.points
 OPEN, STICKS, SLIPS = range(3)  # modes of rigid contacts
 SLIPPING = 1e-7  # m/s or rad/s, above which a contact slips
 # indices into Point.w and Point.power: of forces, lost, of drives
@@ -46,6 +27,44 @@ FORCES, LOSS, DRIVES = range(3)
 # indices into Exchange.gauge: smallest pivot of a constraint row over its largest so far; |g| that
 # is left
 INDEPENDENT, LEFT, GAUGES = range(3)
+
+
+class Calls(Scalars):
+    """Addresses of the kernels that the loop and methods call, −1 where there is none."""
+
+    # of the formalism: `call_formalism`
+    derivative: int
+    accepted: int  # correction of an accepted state
+    keep: int
+    matrix: int
+    correction: int
+    # of all: `call_common`
+    residual: int
+    displace: int
+    normalize: int
+    constraints: int
+    commit: int
+    events: int
+    variation: int
+    contacts: int
+    rows: int
+    project: int
+    rates: int
+    samples: int
+    # of the method: `call_method`
+    step: int
+    finish: int
+    between: int
+    jump: int
+
+
+class Records(Scalars):
+    """Addresses of the records that kernels are called with."""
+
+    model: int  # `FormalismRecords`
+    common: int  # `SharedRecords`
+    memory: int  # of the method
+    context: int
 
 
 class Clock(Scalars):
@@ -233,8 +252,9 @@ class Samples(NamedTuple):
 class RunContext(NamedTuple):
     """One run: states, addresses, time and outputs."""
 
-    calls: np.ndarray  # (CALLS,) int64
-    records: np.ndarray  # (RECORDS,) int64 addresses
+    calls: Calls
+    records: Records
+    points: np.ndarray  # (3,) int64 addresses of start, state and at
     clock: Clock
     control: Control
     counts: Counts
@@ -262,6 +282,27 @@ def make_point(nq: int, ns: int, nz: int, nc: int) -> Point:
         each[a:b] for each in (y, yd) for a, b in itertools.pairwise(ends)
     )
     return Point(y, yd, q, s, z, w, qd, sd, zd, power, np.zeros(nc), np.zeros(ns))
+
+
+@part
+def call_formalism(context, kernel, point, a, b):
+    """A kernel of the formalism at a point; what it returns."""
+    here = context.points[point]
+    return call(kernel, context.records.model, here, here, a, b, 0.0)
+
+
+@part
+def call_common(context, kernel, point, a, b):
+    """A kernel of all formalisms at a point; what it returns."""
+    here = context.points[point]
+    return call(kernel, context.records.common, here, here, a, b, 0.0)
+
+
+@part
+def call_method(context, kernel, t):
+    """A kernel of the method; what it returns."""
+    same = context.records.context
+    return call(kernel, context.records.memory, same, same, t, 0.0, 0.0)
 
 
 @part
@@ -312,15 +353,7 @@ def derivative(context, point, t):
     """
     context.counts.evaluations += 1
     context.counts.factorizations += 1
-    return call(
-        context.calls[DERIVATIVE],
-        context.records[MODEL],
-        context.records[point],
-        context.records[point],
-        t,
-        0.0,
-        0.0,
-    )
+    return call_formalism(context, context.calls.derivative, point, t, 0.0)
 
 
 @part
@@ -329,15 +362,7 @@ def residual(context, point, t, slopes):
     force states, its powers.
     """
     context.counts.evaluations += 1
-    call(
-        context.calls[RESIDUAL],
-        context.records[COMMON],
-        context.records[point],
-        context.records[point],
-        t,
-        1.0 if slopes else 0.0,
-        0.0,
-    )
+    call_common(context, context.calls.residual, point, t, 1.0 if slopes else 0.0)
 
 
 @part
@@ -348,15 +373,7 @@ def iteration_matrix(context, point, c_mass, c_damping):
     Theory, section 26.
     """
     context.counts.factorizations += 1
-    status = call(
-        context.calls[MATRIX],
-        context.records[MODEL],
-        context.records[point],
-        context.records[point],
-        c_mass,
-        c_damping,
-        0.0,
-    )
+    status = call_formalism(context, context.calls.matrix, point, c_mass, c_damping)
     if status < 0:
         context.exchange.status[0] = -1 - status
         return INDEFINITE
@@ -367,25 +384,17 @@ def iteration_matrix(context, point, c_mass, c_damping):
 @part
 def correction(context, point):
     """exchange.x (ns + nc,) ← K_b⁻¹ exchange.x with that factor."""
-    call(
-        context.calls[CORRECTION],
-        context.records[MODEL],
-        context.records[point],
-        context.records[point],
-        0.0,
-        0.0,
-        0.0,
-    )
+    call_formalism(context, context.calls.correction, point, 0.0, 0.0)
 
 
 @part
 def displace(context, point, base):
     """q = q_base ⊕ d of a point (theory, section 2)."""
     call(
-        context.calls[DISPLACE],
-        context.records[COMMON],
-        context.records[point],
-        context.records[base],
+        context.calls.displace,
+        context.records.common,
+        context.points[point],
+        context.points[base],
         0.0,
         0.0,
         0.0,
@@ -396,10 +405,10 @@ def displace(context, point, base):
 def displace_by_midpoint(context, point, base):
     """q = q_base ⊕ d of a point by the midpoint rule of free motions, d in place."""
     call(
-        context.calls[DISPLACE],
-        context.records[COMMON],
-        context.records[point],
-        context.records[base],
+        context.calls.displace,
+        context.records.common,
+        context.points[point],
+        context.points[base],
         1.0,
         0.0,
         0.0,
@@ -409,43 +418,19 @@ def displace_by_midpoint(context, point, base):
 @part
 def position_rates(context, point):
     """q̇ = H(q) s of a point."""
-    call(
-        context.calls[RATES],
-        context.records[COMMON],
-        context.records[point],
-        context.records[point],
-        0.0,
-        0.0,
-        0.0,
-    )
+    call_common(context, context.calls.rates, point, 0.0, 0.0)
 
 
 @part
 def normalize(context, point):
     """Unit Euler parameters of a point."""
-    call(
-        context.calls[NORMALIZE],
-        context.records[COMMON],
-        context.records[point],
-        context.records[point],
-        0.0,
-        0.0,
-        0.0,
-    )
+    call_common(context, context.calls.normalize, point, 0.0, 0.0)
 
 
 @part
 def evaluate_constraints(context, point, t):
     """exchange.gs and exchange.beta of a point."""
-    call(
-        context.calls[CONSTRAINTS],
-        context.records[COMMON],
-        context.records[point],
-        context.records[point],
-        t,
-        0.0,
-        0.0,
-    )
+    call_common(context, context.calls.constraints, point, t, 0.0)
 
 
 @part

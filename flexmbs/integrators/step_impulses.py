@@ -10,16 +10,14 @@ dynamics; Kane and Levinson (1985), Dynamics: Theory and Applications, for impac
 """
 
 from flexmbs._jit import part
-from flexmbs._jit.address import call
 from flexmbs.integrators.contact_calls import IMPACT, solve
 from flexmbs.integrators.contact_problem import NO_SOLUTION
 from flexmbs.integrators.impacts import FRICTIONLESS, REDUCED, SWEEPS, rough
 from flexmbs.integrators.run_context import (
     AT,
-    COMMON,
     DONE,
-    ROWS,
     UNSOLVED,
+    call_common,
     correction,
     friction_limit,
 )
@@ -64,8 +62,7 @@ def rows_of_contacts(context, point, t, m, rows, moving):
     """rows (3m, ns) ← W of the contacts that take part, at a point; moving (3m,) ← w of their
     velocities W v + w.
     """
-    records = context.records
-    call(context.calls[ROWS], records[COMMON], records[point], records[point], t, 1.0 * m, 0.0)
+    call_common(context, context.calls.rows, point, t, 1.0 * m)
     for j in range(3 * m):
         for a in range(rows.shape[1]):
             rows[j, a] = context.contact.rows[j, a]

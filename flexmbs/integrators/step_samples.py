@@ -9,17 +9,14 @@ change within the step, which the method does not see, differ there. Theory: doc
 """
 
 from flexmbs._jit import called, part
-from flexmbs._jit.address import call
 from flexmbs.algebra.small import largest
 from flexmbs.integrators.run_context import (
     AT,
-    BETWEEN,
-    CONTEXT,
     DONE,
     FORCES,
     LOSS,
-    MEMORY,
     OPEN,
+    call_method,
     copy,
     normalize,
     residual,
@@ -74,18 +71,7 @@ def work_within(context, k):
     begun, h = clock.begun, clock.time - clock.begun
     for x in GAUSS:
         t = begun + x * h
-        if (
-            call(
-                context.calls[BETWEEN],
-                context.records[MEMORY],
-                context.records[CONTEXT],
-                context.records[CONTEXT],
-                t,
-                0.0,
-                0.0,
-            )
-            != DONE
-        ):
+        if call_method(context, context.calls.between, t) != DONE:
             return 0
         normalize(context, AT)
         residual(context, AT, t, False)

@@ -15,36 +15,24 @@ Equations I (1993), section II.4 (step size control); Gustafsson (1991), ACM Tra
 import math
 
 from flexmbs._jit import called, part
-from flexmbs._jit.address import call, entry
+from flexmbs._jit.address import entry
 from flexmbs.algebra.small import largest
 from flexmbs.integrators.missed_contacts import SHORTEST_PART, length_by_contacts, strikes_near
 from flexmbs.integrators.run_context import (
-    ACCEPTED,
     AT,
-    BETWEEN,
-    COMMIT,
-    COMMON,
-    CONTEXT,
-    DERIVATIVE,
     DONE,
-    EVENTS,
-    FINISH,
-    JUMP,
-    KEEP,
     LEFT,
-    MEMORY,
-    MODEL,
     NO_CONVERGENCE,
-    NORMALIZE,
     NOT_FINITE,
-    SAMPLES,
-    START,
     STATE,
-    STEP,
     STEP_TOO_SMALL,
     STEPPED,
+    call_common,
+    call_formalism,
+    call_method,
     copy,
     evaluate_constraints,
+    normalize,
     take,
 )  # fmt: skip
 from flexmbs.integrators.step_samples import sample
@@ -132,20 +120,6 @@ def propose(clock, control, h, error, most):
 
 
 @part
-def method(context, which, t):
-    """A call of the method: (memory, context, context, t)."""
-    return call(
-        context.calls[which],
-        context.records[MEMORY],
-        context.records[CONTEXT],
-        context.records[CONTEXT],
-        t,
-        0.0,
-        0.0,
-    )
-
-
-@part
 def accept(context, h):
     """The accepted step: its end becomes the state, path variables and the method's memory are
     written.
@@ -158,26 +132,10 @@ def accept(context, h):
     context.counts.steps += 1
     for a in range(context.local.shape[0]):
         context.spent[a] += abs(context.local[a])
-    if context.calls[KEEP] >= 0:
-        call(
-            context.calls[KEEP],
-            context.records[MODEL],
-            context.records[STATE],
-            context.records[START],
-            clock.time,
-            0.0,
-            0.0,
-        )
-    call(
-        context.calls[COMMIT],
-        context.records[COMMON],
-        context.records[STATE],
-        context.records[START],
-        h,
-        0.0,
-        0.0,
-    )
-    return method(context, FINISH, h)
+    if context.calls.keep >= 0:
+        call_formalism(context, context.calls.keep, STATE, clock.time, 0.0)
+    call_common(context, context.calls.commit, STATE, h, 0.0)
+    return call_method(context, context.calls.finish, h)
 
 
 @part
@@ -228,7 +186,7 @@ def step(context):
         h = part_of(clock, whole) if fixed else whole
         clock.taken = h
         clock.error = 0.0
-        status = method(context, STEP, h)
+        status = call_method(context, context.calls.step, h)
         h = clock.taken
         error = clock.error
         if status == DONE and not error < 1e30:
@@ -236,16 +194,8 @@ def step(context):
         divided = False
         if status == DONE and (fixed or error <= 1.0):
             context.exchange.gauge[LEFT] = 0.0
-            if context.calls[ACCEPTED] >= 0:
-                call(
-                    context.calls[ACCEPTED],
-                    context.records[MODEL],
-                    context.records[STATE],
-                    context.records[START],
-                    clock.time + h,
-                    0.0,
-                    0.0,
-                )
+            if context.calls.accepted >= 0:
+                call_formalism(context, context.calls.accepted, STATE, clock.time + h, 0.0)
             left = context.exchange.gauge[LEFT]
             longest = length_by_contacts(context, h) if left <= ACCEPTED_GAP else h
             if left > ACCEPTED_GAP:
@@ -287,20 +237,12 @@ def meet_samples(context):
     """Execute the discrete controllers that are due at the time reached. Returns a status of
     `RunContext`.
     """
-    clock, records = context.clock, context.records
+    clock = context.clock
     near = tolerance(clock, clock.time)
     if context.due[0] > clock.time + near:
         return DONE
-    call(
-        context.calls[SAMPLES],
-        records[COMMON],
-        records[STATE],
-        records[STATE],
-        clock.time,
-        near,
-        0.0,
-    )
-    return method(context, JUMP, clock.time)
+    call_common(context, context.calls.samples, STATE, clock.time, near)
+    return call_method(context, context.calls.jump, clock.time)
 
 
 @part
@@ -316,15 +258,14 @@ def record(context, i, t):
         meet_samples(context) if t >= context.clock.time - tolerance(context.clock, t) else DONE
     )
     if status == DONE:
-        status = method(context, BETWEEN, t)
+        status = call_method(context, context.calls.between, t)
     if status != DONE:
         return status
-    records = context.records
     if context.counts.evaluated == 1:
-        call(context.calls[NORMALIZE], records[COMMON], records[AT], records[AT], t, 0.0, 0.0)
-        if context.calls[ACCEPTED] >= 0:
-            call(context.calls[ACCEPTED], records[MODEL], records[AT], records[AT], t, 0.0, 0.0)
-        call(context.calls[DERIVATIVE], records[MODEL], records[AT], records[AT], t, 0.0, 0.0)
+        normalize(context, AT)
+        if context.calls.accepted >= 0:
+            call_formalism(context, context.calls.accepted, AT, t, 0.0)
+        call_formalism(context, context.calls.derivative, AT, t, 0.0)
     else:
         evaluate_constraints(context, AT, t)
     out.t[i] = reported
@@ -362,16 +303,7 @@ def advance_to(context, t):
         sample(context)
         crossed = 0
         if context.counts.watched == 1:
-            records = context.records
-            crossed = call(
-                context.calls[EVENTS],
-                records[COMMON],
-                records[STATE],
-                records[STATE],
-                context.clock.time,
-                1.0,
-                0.0,
-            )
+            crossed = call_common(context, context.calls.events, STATE, context.clock.time, 1.0)
             if crossed == NOT_FINITE:
                 return NOT_FINITE
         spent = 0 < counts.limit <= counts.evaluations
@@ -401,14 +333,6 @@ def integrate(context, /, first, last, until):
 @entry
 def state_at(context, /, t):
     """The state at a time of the last step, into ``at``."""
-    method(context, BETWEEN, t)
-    call(
-        context.calls[NORMALIZE],
-        context.records[COMMON],
-        context.records[AT],
-        context.records[AT],
-        t,
-        0.0,
-        0.0,
-    )
+    call_method(context, context.calls.between, t)
+    normalize(context, AT)
     return DONE

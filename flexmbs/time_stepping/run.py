@@ -23,37 +23,22 @@ from flexmbs.formalisms.formalism import Formalism
 from flexmbs.initial.assembly import displaced, holonomic_rows
 from flexmbs.initial.initial_state import InitialState, settle
 from flexmbs.initial.massless_bodies import body_without_inertia
-from flexmbs.integrators import run_context
 from flexmbs.integrators.generalized_alpha import JERK_STEPS, SMOOTH_JERK
-from flexmbs.integrators.integrator import Integrator
+from flexmbs.integrators.integrator import Integrator, MethodCalls
 from flexmbs.integrators.missed_contacts import DIVIDES, REJECTS, first_evaluation
 from flexmbs.integrators.run_context import (
-    ACCEPTED,
-    AT,
-    CALLS,
-    COMMON,
-    CONTACTS,
-    CONTEXT,
     DONE,
     DRIVES,
-    EVENTS,
     GAUGES,
-    JUMP,
-    KEEP,
-    MEMORY,
-    MODEL,
     NOT_FINITE,
-    RECORDS,
-    RESIDUAL,
-    SAMPLES,
-    START,
-    STATE,
     STEP_TOO_SMALL,
     STEPPED,
     STICKS,
+    Calls,
     Clock,
     Counts,
     Exchange,
+    Records,
     RunContext,
     make_point,
 )  # fmt: skip
@@ -81,13 +66,9 @@ from flexmbs.time_stepping.records import (
 
 Progress = Callable[[float, str], None]
 Keep = Callable[[int], None]
+ALWAYS = ("residual", "normalize", "constraints", "commit")  # called in every run
 # to compile
-LONG_KERNELS = (
-    run_context.DERIVATIVE,
-    run_context.MATRIX,
-    run_context.CORRECTION,
-    run_context.ROWS,
-)
+LONG_KERNELS = ("derivative", "matrix", "correction", "rows")
 BATCH_SECONDS = 0.25  # between two calls of the progress function
 # a controlled step is at most this part of the run, so that it passes over no short event
 SHARE_OF_RUN = 0.02
@@ -107,6 +88,18 @@ class Pace(NamedTuple):
     steps: int
     t: float
     crept: int
+
+
+class PackedRecords(NamedTuple):
+    """Records in memory: those of `Records`, then the points."""
+
+    model: Packed
+    common: Packed
+    memory: Packed
+    context: Packed
+    start: Packed
+    state: Packed
+    at: Packed
 
 
 class Run:
@@ -200,9 +193,12 @@ class Run:
         counts = Counts(watched=int(bool(self.declared)), evaluated=int(method.evaluated))
         if f.contacts and not method.sees_contacts:
             counts.unseen = DIVIDES if method.step else REJECTS
+        calls = Calls()
+        calls.values.fill(-1)
         return RunContext(
-            np.full(CALLS, -1, np.int64),
-            z(RECORDS, np.int64),
+            calls,
+            Records(),
+            z(3, np.int64),
             clock,
             method.control,
             counts,
@@ -233,53 +229,48 @@ class Run:
             self.sampled,
         )
         self.model = equations.FormalismRecords(system, work, self.workspace, c.exchange)
-        self.packed = {
-            MODEL: Packed(self.model),
-            COMMON: Packed(self.common),
-            MEMORY: Packed(self.memory),
-            CONTEXT: Packed(c),
-            START: Packed(c.start),
-            STATE: Packed(c.state),
-            AT: Packed(c.at),
-        }
-        for index, packed in self.packed.items():
-            c.records[index] = packed.address
+        self.packed = p = PackedRecords(
+            *map(Packed, (self.model, self.common, self.memory, c, c.start, c.state, c.at))
+        )
+        c.records.values[:] = [each.address for each in p[:-3]]
+        c.points[:] = [each.address for each in p[-3:]]
         self.kernels = self.method.calls
-        frozen((c.records, self.events.info, self.events.level, self.events.direction))
+        events = self.events
+        frozen((c.records.values, c.points, events.info, events.level, events.direction))
 
-    def calls(self) -> list[tuple[int, Any, tuple[Any, Any, Any]]]:
-        """Kernels called by the loop: index among the calls, kernel, its records.
+    def calls(self) -> list[tuple[str, Any, tuple[Any, Any, Any]]]:
+        """Kernels called by the loop: name among the calls, kernel, its records.
 
         Long ones first and last: two processes that compile them from both ends meet at short ones.
         """
         return sorted(
             self._calls(),
-            key=lambda each: (each[0] >= run_context.STEP, each[0] not in LONG_KERNELS),
+            key=lambda each: (each[0] in MethodCalls._fields, each[0] not in LONG_KERNELS),
         )
 
-    def _calls(self) -> Iterator[tuple[int, Any, tuple[Any, Any, Any]]]:
-        c, used = self.context, set(self.method.uses)
-        for index, kernel in enumerate(equations.of_formalism(type(self.form))):
-            if index == KEEP:
-                needed = self.form.has_path(self.compiled)
-            else:
-                needed = index in used or (index == ACCEPTED and self.method.evaluated)
-            if kernel is not None and needed:
-                yield index, kernel, (self.model, c.state, c.state)
-        for index, kernel in enumerate(equations.SHARED, RESIDUAL):
-            watched = (index == EVENTS and self.declared) or (index == CONTACTS and c.counts.unseen)
-            watched = watched or (index == SAMPLES and len(self.sampled.first))
-            if index in used or index in run_context.ALWAYS or watched:
-                yield index, kernel, (self.common, c.state, c.state)
-        for index, method_kernel in zip(range(run_context.STEP, CALLS), self.kernels):
-            if index != JUMP or len(self.sampled.first):
-                yield index, method_kernel, (self.memory, c, c)
+    def _calls(self) -> Iterator[tuple[str, Any, tuple[Any, Any, Any]]]:
+        c = self.context
+        needed = {*ALWAYS, *self.method.uses, "step", "finish", "between"}
+        needed |= {"accepted"} if self.method.evaluated else set()
+        needed |= {"keep"} if self.form.has_path(self.compiled) else set()
+        needed |= {"events"} if self.declared else set()
+        needed |= {"contacts"} if c.counts.unseen else set()
+        needed |= {"samples", "jump"} if len(self.sampled.first) else set()
+        for name, kernel in equations.of_formalism(type(self.form))._asdict().items():
+            if kernel is not None and name in needed:
+                yield name, kernel, (self.model, c.state, c.state)
+        for name, kernel in equations.SHARED.items():
+            if name in needed:
+                yield name, kernel, (self.common, c.state, c.state)
+        for name, kernel in self.kernels._asdict().items():
+            if name in needed:
+                yield name, kernel, (self.memory, c, c)
 
     def connect(self) -> None:
         """The addresses of all kernels into the context; what is not on the disk is compiled."""
-        for index, kernel, records in self.calls():
-            self.context.calls[index] = kernel.address(*records)
-        frozen(self.context.calls)
+        for name, kernel, records in self.calls():
+            setattr(self.context.calls, name, kernel.address(*records))
+        frozen(self.context.calls.values)
 
     def begin(self, start: InitialState) -> None:
         """Consistent accelerations and multipliers, path variables, the method's memory, signs of
@@ -302,10 +293,10 @@ class Run:
             self._check_overlaps()
         self._restart(0.0)
         if c.counts.unseen:
-            equations.evaluate_contacts(p[COMMON], p[STATE], p[STATE])
+            equations.evaluate_contacts(p.common, p.state, p.state)
             first_evaluation(c.contact)
         if self.declared:
-            equations.watch(p[COMMON], p[STATE], p[STATE], 0.0, 0.0)
+            equations.watch(p.common, p.state, p.state, 0.0, 0.0)
             self.compiled.callbacks.raise_error()
             self.events.before[:] = self.events.value
 
@@ -331,10 +322,10 @@ class Run:
             )
         self.form.begin(self.compiled, self.work, state.q, state.s)
         state.sd[:], state.lam[:] = settled.sd, settled.lam
-        equations.residual(p[COMMON], p[STATE], p[STATE], t)
-        if c.calls[KEEP] >= 0:
-            equations.of_formalism(type(self.form))[KEEP](p[MODEL], p[STATE], p[STATE], t)  # type: ignore[misc]
-        equations.commit(p[COMMON], p[STATE], p[STATE])
+        equations.residual(p.common, p.state, p.state, t)
+        if c.calls.keep >= 0:
+            equations.of_formalism(type(self.form)).keep(p.model, p.state, p.state, t)  # type: ignore[misc]
+        equations.commit(p.common, p.state, p.state)
 
     def _restart(self, t: float) -> None:
         """The method's memory at the state."""
@@ -405,8 +396,8 @@ class Run:
             return
 
         def evaluate(k: int) -> object:
-            here = p[(STATE, AT)[k]]
-            return equations.evaluate_contacts(p[COMMON], here, here)
+            here = (p.state, p.at)[k]
+            return equations.evaluate_contacts(p.common, here, here)
 
         if self.method.contacts:
             evaluate(0)
@@ -462,7 +453,7 @@ class Run:
 
     def _batch(self, first: int, last: int, progress: Progress | None) -> tuple[int, int]:
         """Outputs first … last−1, through the events on the way, or to a terminal one."""
-        c, context, reported = self.context, self.packed[CONTEXT], time.perf_counter()
+        c, context, reported = self.context, self.packed.context, time.perf_counter()
         while True:
             jump = self.jumps and self.jumps[0] < c.times[last - 1]
             stop = (
@@ -541,13 +532,13 @@ class Run:
                 return
 
     def _look_at(self, t: float) -> None:
-        context = self.packed[CONTEXT]
+        context = self.packed.context
         state_at(context, context, context, t)
 
     def _value(self, e: int, t: float) -> float:
         """State function e at a time within the last step."""
         self._look_at(t)
-        equations.watch(self.packed[COMMON], self.packed[AT], self.packed[AT], t, 0.0)
+        equations.watch(self.packed.common, self.packed.at, self.packed.at, t, 0.0)
         return float(self.events.value[e])
 
     def state_functions(self, declared: Sequence[Event]) -> tuple[np.ndarray, Callable[[], None]]:
@@ -557,7 +548,7 @@ class Run:
         records = event_records(self.compiled, declared)
         common, state, clock = (
             Packed(self.common._replace(events=records)),
-            self.packed[STATE],
+            self.packed.state,
             self.context.clock,
         )
         watch = equations.watch.bound(common, state, state)

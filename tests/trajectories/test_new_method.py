@@ -13,8 +13,6 @@ from flexmbs.integrators import INTEGRATORS, Integrator
 from flexmbs.integrators.dense_output import between_ends, nothing_kept
 from flexmbs.integrators.integrator import Facts, MethodCalls, check_step
 from flexmbs.integrators.run_context import (
-    DERIVATIVE,
-    DISPLACE,
     DONE,
     INDEFINITE,
     STATE,
@@ -68,7 +66,7 @@ class RungeKutta(Integrator):
     name: ClassVar[str] = "rk4"
     needs: ClassVar[str] = "accelerations"
     evaluated: ClassVar[bool] = True
-    uses: ClassVar[tuple[int, ...]] = (DERIVATIVE, DISPLACE)
+    uses: ClassVar[tuple[str, ...]] = ("derivative", "displace")
 
     def __post_init__(self) -> None:
         check_step("step", self.step)

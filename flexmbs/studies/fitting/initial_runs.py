@@ -12,13 +12,7 @@ from flexmbs.formalisms import calls as equations
 from flexmbs.integrators import GeneralizedAlpha
 from flexmbs.integrators.generalized_alpha import CONSTANT
 from flexmbs.integrators.run_context import (
-    COMMON,
-    CONTEXT,
-    CORRECTION,
     DONE,
-    MATRIX,
-    MODEL,
-    STATE,
     STEPPED,
 )  # fmt: skip
 from flexmbs.integrators.stepper import integrate
@@ -149,13 +143,13 @@ def _shift(run: Run, rates: FloatArray, factors: tuple[float, float]) -> FloatAr
         run.context.exchange,
         equations.of_formalism(type(run.form)),
     )
-    of_form = packed[MODEL], packed[STATE], packed[STATE]
-    equations.residual(packed[COMMON], packed[STATE], packed[STATE], 0.0, 1.0)
-    form[MATRIX](*of_form, *factors)  # type: ignore[misc]
+    of_form = packed.model, packed.state, packed.state
+    equations.residual(packed.common, packed.state, packed.state, 0.0, 1.0)
+    form.matrix(*of_form, *factors)  # type: ignore[misc]
     ns = len(run.state.s)
     exchange.x[:ns] = 0.0
     exchange.x[ns:] = np.where(exchange.nonholonomic == 1, 0.0, rates)
-    form[CORRECTION](*of_form)  # type: ignore[misc]
+    form.correction(*of_form)  # type: ignore[misc]
     return np.array(exchange.x[:ns])
 
 
@@ -163,7 +157,7 @@ def step_of(run: Run) -> bool:
     """One step of a run; whether it was not at its end. Raises `SolverError` and exceptions of user
     functions.
     """
-    clock, context = run.context.clock, run.packed[CONTEXT]
+    clock, context = run.context.clock, run.packed.context
     if not clock.time < clock.end:
         return False
     run.context.counts.paused = 1

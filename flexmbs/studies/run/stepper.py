@@ -24,9 +24,7 @@ from flexmbs.initial.assembly import Assemble
 from flexmbs.integrators import Integrator
 from flexmbs.integrators.integrator import is_number
 from flexmbs.integrators.run_context import (
-    CONTEXT,
     DONE,
-    MEMORY,
     NOT_FINITE,
     STEPPED,
 )  # fmt: skip
@@ -154,7 +152,7 @@ class Stepper:
         self._alone = threading.RLock()  # threads that share the stepper go one after the other
         self._clock, self._counts = run.context.clock, run.context.counts
         self._y, self._finite = run.state.y, np.empty(len(run.state.y), bool)
-        memory, context = run.packed[MEMORY], run.packed[CONTEXT]
+        memory, context = run.packed.memory, run.packed.context
         self._integrate = integrate.bound(context, context, context)
         self._forces_jump = run.kernels.jump.bound(memory, context, context) if held else None
         self._whole, self._model = RunState(run), _identity(run.compiled)
