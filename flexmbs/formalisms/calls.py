@@ -28,8 +28,6 @@ from flexmbs.dynamics.variation import variation as variation_of
 from flexmbs.formalisms.formalism import Formalism, unchanged
 from flexmbs.formalisms.multiplier import accelerations, correction, iteration_matrix
 from flexmbs.integrators.run_context import (
-    INDEPENDENT,
-    LEFT,
     NOT_FINITE,
     STEPPED,
     ContactData,
@@ -82,17 +80,17 @@ def derivative(model, here, /, t):
         here.zd[i] = work.force_rate[i]
     for i in range(3):
         here.power[i] = work.power[i]
-    model.exchange.gauge[INDEPENDENT] = independence(work, here.s.shape[0])
+    model.exchange.gauge.independent = independence(work, here.s.shape[0])
     return status
 
 
 def put_right(model, here, /, t):
     """The formalism's correction of an accepted state; largest |g| left into exchange.gauge."""
     normalize_positions(model.system.tree, model.system.joints, here.q)
-    model.exchange.gauge[LEFT] = accepted(
+    model.exchange.gauge.left = accepted(
         model.system, model.work, model.workspace, t, here.q, here.s
     )
-    model.exchange.gauge[INDEPENDENT] = independence(model.work, here.s.shape[0])
+    model.exchange.gauge.independent = independence(model.work, here.s.shape[0])
     return 0
 
 
@@ -114,7 +112,7 @@ def matrix(model, here, /, c_mass, c_damping):
     if c_mass > 0.0:
         for a in range(here.s.shape[0], work.stiffness.shape[0]):
             work.stiffness[a] *= c_mass
-    model.exchange.gauge[INDEPENDENT] = independence(work, here.s.shape[0])
+    model.exchange.gauge.independent = independence(work, here.s.shape[0])
     return status
 
 
@@ -270,7 +268,7 @@ def rows_of_contacts(common, here, /, t, m):
 @entry
 def close(common, here, /, t):
     """Positions and velocities of a point onto g = 0 and G s + γ̄ = 0 (theory, section 32)."""
-    common.exchange.gauge[LEFT] = project(
+    common.exchange.gauge.left = project(
         common.system, common.work, t, here.q, here.s, CLOSED, PROJECTIONS
     )
     return 0

@@ -26,7 +26,7 @@ from flexmbs.integrators.contact_calls import (
     solver_of,
 )
 from flexmbs.integrators.contact_problem import NO_SOLUTION
-from flexmbs.integrators.impacts import FRICTIONLESS, REDUCED, rough
+from flexmbs.integrators.impacts import rough
 from flexmbs.integrators.missed_contacts import evaluate_contacts
 from flexmbs.integrators.run_context import (
     AT,
@@ -308,8 +308,8 @@ def solve_impact(context, closed, counts, t, m, settling):
     gain, size = gain_of_impact(closed, m)
     if gain <= GAINED * size:
         return DONE
-    counts[REDUCED] += 1
-    counts[FRICTIONLESS] += 0 if rough(contact, m) else 1
+    counts.reduced += 1
+    counts.frictionless += 0 if rough(contact, m) else 1
     low = 0.0
     high = 1.0
     for _ in range(HALVINGS):

@@ -31,7 +31,6 @@ from flexmbs.integrators.integrator import (
 from flexmbs.integrators.run_context import (
     DONE,
     INDEFINITE,
-    INDEPENDENT,
     NOT_FINITE,
     STATE,
     Control,
@@ -235,7 +234,7 @@ def step_at(memory, context, /, h):
         found = derivative(context, STATE, clock.time + memory.nodes[j] * h)
         status = min(status, found)
         copy(state.yd, memory.k[j])
-        independent = min(independent, context.exchange.gauge[INDEPENDENT])
+        independent = min(independent, context.exchange.gauge.independent)
     # near a singular position noise of the state enters ṡ divided by the square of the distance:
     # steps must not follow it
     atol = memory.control[1] + NOISE / independent
@@ -253,7 +252,7 @@ def step_at(memory, context, /, h):
 @entry
 def finish_at(memory, context, /, h):
     """Distance from a singular position after the accepted step, and its rate."""
-    distance = math.sqrt(context.exchange.gauge[INDEPENDENT])
+    distance = math.sqrt(context.exchange.gauge.independent)
     memory.singular[1] = (distance - memory.singular[0]) / h if memory.singular[0] > 0.0 else 0.0
     memory.singular[0] = distance
     return 0

@@ -15,7 +15,6 @@ from flexmbs._jit import called, part
 from flexmbs.algebra.small import largest
 from flexmbs.integrators.run_context import (
     DONE,
-    INDEPENDENT,
     NO_CONVERGENCE,
     NOT_FINITE,
     STATE,
@@ -126,7 +125,7 @@ def renewed(memory, context, h, hg):
     if status == DONE:
         memory.last[1] = h
         memory.last[2] = SLOW
-        memory.singular[0] = context.exchange.gauge[INDEPENDENT]
+        memory.singular[0] = context.exchange.gauge.independent
     return status
 
 

@@ -40,11 +40,10 @@ from flexmbs.integrators.contact_events import UNDEFINED, first_event, state_in_
 from flexmbs.integrators.contact_problem import NO_SOLUTION
 from flexmbs.integrators.dense_output import part_of_step
 from flexmbs.integrators.impacts import (
-    COUNTS,
     LOG_WIDTH,
-    LOGGED,
     MOST_LOGGED,
     TOO_MANY,
+    ImpactCounts,
     ImpactRow,
     Undecided,
     check_multiple,
@@ -160,7 +159,7 @@ class EventDriven(Integrator):
             z(1),
             make_closed(n, facts.ns, facts.nc, ny, self.multiple_impacts),
             z((MOST_LOGGED, LOG_WIDTH)),
-            z(COUNTS, np.int64),
+            ImpactCounts(),
             z(2),
         )
 
@@ -212,7 +211,7 @@ class Memory(NamedTuple):
     whole: np.ndarray  # (1,) length of the step before an event cut it short
     closed: Closed
     log: np.ndarray
-    counts: np.ndarray
+    counts: ImpactCounts
     undecided: np.ndarray  # (2,) of `note_undecided`
 
 
@@ -509,7 +508,7 @@ def strike(memory, context, t):
             state.w[DRIVES] += (
                 closed.problem.x[j] * closed.reaction[j, a] * context.exchange.drive_rate[a]
             )
-    if memory.counts[LOGGED] + memory.mode.shape[0] > memory.log.shape[0]:
+    if memory.counts.logged + memory.mode.shape[0] > memory.log.shape[0]:
         context.counts.paused = 1
     if not hard:  # an event all the same
         note_event(memory, t)

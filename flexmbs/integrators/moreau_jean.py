@@ -45,12 +45,10 @@ from flexmbs.integrators.fast_contacts import (
     first_closing,
 )  # fmt: skip
 from flexmbs.integrators.impacts import (
-    COUNTS,
-    LIFTED,
     LOG_WIDTH,
-    LOGGED,
     MOST_LOGGED,
     TOO_MANY,
+    ImpactCounts,
     Undecided,
     check_multiple,
     log_impact,
@@ -184,7 +182,7 @@ class MoreauJean(Integrator):
         return undecided_impacts(memory.counts, memory.undecided, self.multiple_impacts)
 
     def lifted(self, memory: "Memory") -> tuple[int, float]:
-        return int(memory.counts[LIFTED]), float(memory.lifted[0])
+        return memory.counts.lifted, float(memory.lifted[0])
 
     def notes(self, memory: "Memory") -> list[str]:
         return reduction_notes(memory.counts, "steps")
@@ -227,7 +225,7 @@ class Memory(NamedTuple):
     total: np.ndarray  # (n, 3) impulses since the last whole step
     span: np.ndarray  # (1,) time (s) since then
     log: np.ndarray  # (MOST_LOGGED, 6)
-    counts: np.ndarray  # (COUNTS,) int64
+    counts: ImpactCounts
     undecided: np.ndarray  # (2,) of `note_undecided`
     lifted: np.ndarray  # (1,) time of the first contact that `lifts_off`
 
@@ -268,7 +266,7 @@ def make_memory(method: MoreauJean, facts: Facts) -> Memory:
         total=z((n, 3)),
         span=z(1),
         log=z((MOST_LOGGED, LOG_WIDTH)),
-        counts=z(COUNTS, np.int64),
+        counts=ImpactCounts(),
         undecided=z(2),
         lifted=z(1),
     )
@@ -649,8 +647,8 @@ def log_impacts(memory, context, t0, h):
         note_undecided(memory.counts, memory.undecided, t0, memory.problem.spread[0], hard)
     for b in range(memory.taking[0]):
         if lifts_off(memory, contact, b):
-            memory.lifted[0] = t0 if memory.counts[LIFTED] == 0 else memory.lifted[0]
-            memory.counts[LIFTED] += 1
+            memory.lifted[0] = t0 if memory.counts.lifted == 0 else memory.lifted[0]
+            memory.counts.lifted += 1
     if hard == 0.0 and memory.taking[0] > 0 and jolts(memory, context):
         for b in range(memory.taking[0]):
             if memory.problem.x[3 * b] > 0.0 and memory.problem.held[b] == 0.0:
@@ -682,6 +680,6 @@ def finish_at(memory, context, /, h):
         for c in range(3):
             memory.total[k, c] = contact.impulse[k, c] + (0.0 if fresh else memory.total[k, c])
             contact.output[k, c] = memory.total[k, c] / memory.span[0]
-    if memory.counts[LOGGED] + contact.gap.shape[0] > memory.log.shape[0]:
+    if memory.counts.logged + contact.gap.shape[0] > memory.log.shape[0]:
         context.counts.paused = 1
     return 0

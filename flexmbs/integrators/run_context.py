@@ -24,9 +24,6 @@ OPEN, STICKS, SLIPS = range(3)  # modes of rigid contacts
 SLIPPING = 1e-7  # m/s or rad/s, above which a contact slips
 # indices into Point.w and Point.power: of forces, lost, of drives
 FORCES, LOSS, DRIVES = range(3)
-# indices into Exchange.gauge: smallest pivot of a constraint row over its largest so far; |g| that
-# is left
-INDEPENDENT, LEFT, GAUGES = range(3)
 
 
 class Calls(Scalars):
@@ -139,6 +136,13 @@ class Point(NamedTuple):
     d: np.ndarray  # (ns,) displacement from another point
 
 
+class Gauge(Scalars):
+    """Quality of the constraints."""
+
+    independent: float  # smallest pivot of a row over its largest so far
+    left: float  # |g| after a correction
+
+
 class Exchange(NamedTuple):
     """Vectors that the equations and a method write in turn; shared with the workspace of the
     equations.
@@ -151,7 +155,7 @@ class Exchange(NamedTuple):
     gdd: np.ndarray  # (nc,) G ṡ − γ
     beta: np.ndarray  # coordinates of the cut joints
     status: np.ndarray  # (4,) int64 what failed
-    gauge: np.ndarray  # (2,)
+    gauge: Gauge
     drive_rate: np.ndarray  # (nc,) ḟ of driven rows
     e0: np.ndarray  # (ns,) terms of a variational step, at its start and at its end
     e1: np.ndarray

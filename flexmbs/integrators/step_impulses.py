@@ -12,7 +12,7 @@ dynamics; Kane and Levinson (1985), Dynamics: Theory and Applications, for impac
 from flexmbs._jit import part
 from flexmbs.integrators.contact_calls import IMPACT, solve
 from flexmbs.integrators.contact_problem import NO_SOLUTION
-from flexmbs.integrators.impacts import FRICTIONLESS, REDUCED, SWEEPS, rough
+from flexmbs.integrators.impacts import rough
 from flexmbs.integrators.run_context import (
     AT,
     DONE,
@@ -163,7 +163,7 @@ def solve_contacts(memory, context, m, h, share):
     used, worst = solve(
         memory.solver[0], memory.problem, IMPACT, m, memory.impulse_tolerance, memory.sweeps
     )
-    memory.counts[SWEEPS] = max(memory.counts[SWEEPS], used)
+    memory.counts.sweeps = max(memory.counts.sweeps, used)
     if used == NO_SOLUTION or used >= memory.sweeps:
         context.exchange.status[0] = contact.row[worst]
         context.exchange.status[1] = used
@@ -213,8 +213,8 @@ def impulses_of_step(memory, context, m, h):
             high = share
         else:
             low = share
-    memory.counts[REDUCED] += 1
-    memory.counts[FRICTIONLESS] += 0 if rough(context.contact, m) else 1
+    memory.counts.reduced += 1
+    memory.counts.frictionless += 0 if rough(context.contact, m) else 1
     status, gain, size = solve_contacts(memory, context, m, h, low)
     return status
 

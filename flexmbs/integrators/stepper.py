@@ -21,7 +21,6 @@ from flexmbs.integrators.missed_contacts import SHORTEST_PART, length_by_contact
 from flexmbs.integrators.run_context import (
     AT,
     DONE,
-    LEFT,
     NO_CONVERGENCE,
     NOT_FINITE,
     STATE,
@@ -193,10 +192,10 @@ def step(context):
             status = NOT_FINITE
         divided = False
         if status == DONE and (fixed or error <= 1.0):
-            context.exchange.gauge[LEFT] = 0.0
+            context.exchange.gauge.left = 0.0
             if context.calls.accepted >= 0:
                 call_formalism(context, context.calls.accepted, STATE, clock.time + h, 0.0)
-            left = context.exchange.gauge[LEFT]
+            left = context.exchange.gauge.left
             longest = length_by_contacts(context, h) if left <= ACCEPTED_GAP else h
             if left > ACCEPTED_GAP:
                 status = NO_CONVERGENCE  # the constraints cannot be met there

@@ -9,7 +9,7 @@ from flexmbs.dynamics.work import make_work
 from flexmbs.errors import SolverError
 from flexmbs.formalisms.calls import FormalismRecords, of_formalism
 from flexmbs.formalisms.formalism import Formalism
-from flexmbs.integrators.run_context import GAUGES, Exchange, make_point
+from flexmbs.integrators.run_context import Exchange, Gauge, make_point
 from flexmbs.system.compile import Compiled
 
 
@@ -57,7 +57,7 @@ class Evaluator:
             *work.gs,
             work.beta,
             work.status,
-            z(GAUGES),
+            Gauge(),
             work.drive_rate,
             z(ns),
             z(ns),
