@@ -156,6 +156,13 @@ class _Own(NamedTuple):
     place: int
 
 
+class _Numbers(NamedTuple):
+    """Plan of `Scalars` that each copy has for itself."""
+
+    kind: type
+    values: _Own
+
+
 class _Items(NamedTuple):
     """Plan of a record that each copy has for itself."""
 
@@ -193,11 +200,13 @@ class Mould(Generic[R]):
                 self._size + -(-max(value.nbytes, 1) // ALIGNED) * ALIGNED,
             )
             return _Own(value.shape, value.dtype, place)
+        if isinstance(value, Scalars):
+            return _Numbers(type(value), self._planned(value.values))
         if isinstance(value, tuple):
             items = list(map(self._planned, value))
             return (
                 _Items(type(value), items)
-                if any(isinstance(each, (_Own, _Items)) for each in items)
+                if any(isinstance(each, (_Own, _Numbers, _Items)) for each in items)
                 else value
             )
         return value
@@ -217,6 +226,8 @@ def _address(block: np.ndarray) -> int:
 def _built(part: Any, block: np.ndarray) -> Any:
     if type(part) is _Own:
         return np.ndarray(part.shape, part.dtype, block, part.place)
+    if type(part) is _Numbers:
+        return part.kind(_built(part.values, block))
     if type(part) is _Items:
         return tuple.__new__(part.kind, [_built(each, block) for each in part.items])
     return part
@@ -227,6 +238,8 @@ def _copy_values(source: Any, target: Any) -> None:
     if isinstance(source, np.ndarray):
         if source is not target:
             target[...] = source
+    elif isinstance(source, Scalars):
+        _copy_values(source.values, target.values)
     elif isinstance(source, tuple):
         for one, other in zip(source, target):
             _copy_values(one, other)

@@ -37,9 +37,6 @@ from flexmbs.system.records import (
     OF_COORDINATES,
     OF_FRICTION,
     OF_POSE,
-    POWER_DRIVES,
-    POWER_FORCES,
-    POWER_LOSS,
 )
 
 
@@ -251,16 +248,16 @@ def law_forces(system, work, slopes):
     contacts = system.contacts
     for k in range(contacts.a.shape[0]):
         if contacts.law_kernel[k] >= 0:
-            forces, loss = work.power[POWER_FORCES], work.power[POWER_LOSS]
+            forces, loss = work.power.forces, work.power.loss
             law_force(system.contacts, work.contact, work.laws, work.power, k)
             if contacts.geometry_kernel[k] == OF_BOUND:
                 # the joint force of a stop adds its own power, in `flexmbs.dynamics.joint_forces`
-                work.power[POWER_FORCES] = forces
-                work.power[POWER_LOSS] = loss
+                work.power.forces = forces
+                work.power.loss = loss
                 continue
             # what the moving bound of a user function puts in: N γ_N is done on the bodies less N w
             for c in range(3):
-                work.power[POWER_DRIVES] -= work.contact.force[k, c] * work.contact.moving[k, c]
+                work.power.drives -= work.contact.force[k, c] * work.contact.moving[k, c]
             if slopes:
                 law_slopes(system.contacts, work.contact, work.laws, work.slopes, k)
 

@@ -17,6 +17,7 @@ flexible body.
 
 import math
 
+from flexmbs.algebra.works import clear_works
 from flexmbs._jit import called, part
 from flexmbs._jit.address import entry
 from flexmbs.algebra.se3 import wrench_to_child, wrench_to_parent
@@ -42,8 +43,6 @@ from flexmbs.dynamics.shared_calls import call_shared
 from flexmbs.system.records import (
     KINEMATICS,
     LOADINGS,
-    POWER_DRIVES,
-    POWER_LOSS,
     RESIDUAL,
     Evaluation,
 )
@@ -112,7 +111,7 @@ def balance(system, work, t, here, flags):
         rotor_loads(system, work, here)
         apply_rotors(system, work, q)
     if system.pieces_damping.size.shape[0] > 0:
-        work.power[POWER_LOSS] += damp_pieces(system, work, s)
+        work.power.loss += damp_pieces(system, work, s)
     if gathered:
         apply_constraint_forces(system, work, q, here.lam)
     for i in range(tree.parent.shape[0]):
@@ -126,10 +125,10 @@ def balance(system, work, t, here, flags):
         inward(tree, work.frames, motion, q, r)
         if with_reactions:
             apply_joint_forces(system, work, t, here, slopes, BY_PRIMARY)
-        work.power[POWER_DRIVES] += drive_power(work.drive_rate, here.lam)
+        work.power.drives += drive_power(work.drive_rate, here.lam)
         if system.prescribed.law.shape[0] > 0:
-            work.power[POWER_DRIVES] += prescribed_power(system, work, q)
-    work.power[POWER_LOSS] += modal_dissipation(tree, system.bodies, s)
+            work.power.drives += prescribed_power(system, work, q)
+    work.power.loss += modal_dissipation(tree, system.bodies, s)
 
 
 @part
@@ -186,7 +185,7 @@ def power_of_drives(system, work, t, here):
             system, work, t, Evaluation(here.q, here.s, here.sd, here.lam, here.z, work.r), False
         )
     else:
-        work.power[POWER_DRIVES] += drive_power(work.drive_rate, here.lam)
+        work.power.drives += drive_power(work.drive_rate, here.lam)
 
 
 @part
@@ -237,8 +236,7 @@ def clear_energies(system, work):
     for i in range(system.tree.parent.shape[0]):
         for a in range(6):
             work.motion.applied[i, a] = 0.0
-    for a in range(3):
-        work.power[a] = 0.0
+    clear_works(work.power)
 
 
 @called

@@ -19,7 +19,7 @@ from flexmbs.dynamics.frames import apply_pair
 from flexmbs.dynamics.joint_loads import loads_of_cut, loads_of_primary
 from flexmbs.dynamics.law_calls import call_law, given_values
 from flexmbs.dynamics.shared_calls import call_shared
-from flexmbs.system.records import JOINT_FORCES, POWER_FORCES, POWER_LOSS
+from flexmbs.system.records import JOINT_FORCES
 
 # joint forces: all by the loads that are there; those of cut joints by λ, without those loaded by
 # the reactions of primary joints; these alone
@@ -107,8 +107,8 @@ def joint_force(system, work, t, here, f, slopes):
     x, v = coordinate_at(system, work, at, here)
     given = (t, x, v)
     tau, loss = joint_force_value(system, work, f, given, here.z)
-    work.power[POWER_FORCES] += (tau - loss) * v
-    work.power[POWER_LOSS] -= loss * v
+    work.power.forces += (tau - loss) * v
+    work.power.loss -= loss * v
     apply_at(system, work, at, here, tau)
     if slopes:
         kx, kv = scalar_slopes(system, work, rows, f, given, -1.0)
@@ -178,8 +178,8 @@ def joints_forces(system, work, t, here, slopes):
     rows = system.forces.joints
     for f in range(rows.n.shape[0]):
         power, lost = joints_law(system, work, f, here, t)
-        work.power[POWER_FORCES] += power
-        work.power[POWER_LOSS] += lost
+        work.power.forces += power
+        work.power.loss += lost
         if slopes:
             joints_slopes(system, work, f, here, t)
         for a in range(rows.n[f]):

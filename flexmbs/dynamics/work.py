@@ -13,6 +13,7 @@ import math
 
 import numpy as np
 
+from flexmbs.algebra.works import Works
 from flexmbs._jit.address import Entry, all_linked
 from flexmbs._jit.record_layout import Layout, Mould, keep, layout, remember, word_count, words
 from flexmbs.algebra.blocks import SIZE
@@ -227,7 +228,7 @@ def unconnected(system: System, beta: np.ndarray | None = None) -> Work:
                 + most_constants(system),
             )
         ),
-        power=z(3),
+        power=Works(),
         status=z(4, np.int64),
         zero=zero,
         products=z((nb, own)),

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from flexmbs._jit import part
 from flexmbs._jit.address import Entry, bound_entry, entry
+from flexmbs.algebra.works import copy_works
 from flexmbs.dynamics.blocks import transmission
 from flexmbs.dynamics.contacts import contact_kinematics, contact_rows
 from flexmbs.dynamics.equations import balanced, kinematics
@@ -78,8 +79,7 @@ def derivative(model, here, /, t):
     rates(model.system.tree, model.system.joints, here.q, here.s, here.qd)
     for i in range(here.zd.shape[0]):
         here.zd[i] = work.force_rate[i]
-    for i in range(3):
-        here.power[i] = work.power[i]
+    copy_works(work.power, here.powers)
     model.exchange.gauge.independent = independence(work, here.s.shape[0])
     return status
 
@@ -132,8 +132,7 @@ def residual(common, here, /, t, slopes):
     residual_of(common.system, work, t, at, slopes != 0.0)
     for i in range(here.zd.shape[0]):
         here.zd[i] = work.force_rate[i]
-    for i in range(3):
-        here.power[i] = work.power[i]
+    copy_works(work.power, here.powers)
     return 0
 
 

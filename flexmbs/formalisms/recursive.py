@@ -74,7 +74,7 @@ from flexmbs.formalisms.stabilization import (
     stabilization_options,
 )
 from flexmbs.system.compile import Compiled, frozen
-from flexmbs.system.records import POWER_DRIVES, Equations, Evaluation
+from flexmbs.system.records import Equations, Evaluation
 
 FACTOR, SCHUR, SOLVE = range(3)  # places in Workspace.calls
 
@@ -265,9 +265,9 @@ def general_accelerations(system, work, workspace, t, here):
             art.body[i, LOAD + a] = -work.motion.wrench[i, a]
     solve(system, work, workspace, x)
     split_solution(x, sd, lam)
-    work.power[POWER_DRIVES] += drive_power(work.drive_rate, lam)
+    work.power.drives += drive_power(work.drive_rate, lam)
     if system.prescribed.law.shape[0] > 0:
-        work.power[POWER_DRIVES] += power_of_prescribed(system, work, art, here.q)
+        work.power.drives += power_of_prescribed(system, work, art, here.q)
     return status
 
 

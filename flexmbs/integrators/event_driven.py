@@ -64,9 +64,7 @@ from flexmbs.integrators.missed_contacts import evaluate_contacts
 from flexmbs.integrators.run_context import (
     AT,
     DONE,
-    DRIVES,
     INDEFINITE,
-    LOSS,
     NOT_FINITE,
     OPEN,
     SLIPPING,
@@ -242,8 +240,8 @@ def derivative_with_forces(memory, context, t, mode, slip):
     if derivative(context, STATE, t) < 0:
         return INDEFINITE
     # forces of contacts are no applied forces: their work counts as loss
-    state.power[LOSS] += lost
-    state.power[DRIVES] += driven
+    state.powers.loss += lost
+    state.powers.drives += driven
     return DONE
 
 
@@ -490,8 +488,8 @@ def strike(memory, context, t):
         k = contact.row[b]
         u = velocities_after(closed, m, b)
         for c in range(3):
-            state.w[DRIVES] -= closed.problem.x[3 * b + c] * contact.moving[k, c]
-        state.w[LOSS] += energy_lost(closed, b, u)
+            state.works.drives -= closed.problem.x[3 * b + c] * contact.moving[k, c]
+        state.works.loss += energy_lost(closed, b, u)
         strikes = closed.before[b, 0] < -settling or (without and jolts(closed, b, u, settling))
         if strikes and closed.problem.x[3 * b] > 0.0:
             hard = True
@@ -505,7 +503,7 @@ def strike(memory, context, t):
         for i in range(state.s.shape[0]):
             state.s[i] += closed.Y[j, i] * closed.problem.x[j]
         for a in range(state.lam.shape[0]):
-            state.w[DRIVES] += (
+            state.works.drives += (
                 closed.problem.x[j] * closed.reaction[j, a] * context.exchange.drive_rate[a]
             )
     if memory.counts.logged + memory.mode.shape[0] > memory.log.shape[0]:

@@ -70,8 +70,6 @@ from flexmbs.integrators.missed_contacts import RECENT, evaluate_contacts
 from flexmbs.integrators.run_context import (
     AT,
     DONE,
-    DRIVES,
-    LOSS,
     NO_CONVERGENCE,
     NOT_FINITE,
     OPEN,
@@ -378,9 +376,9 @@ def end_of_step(memory, context, h):
         state.z[a] = start.z[a] + h * at.zd[a]
     for a in range(3):
         state.w[a] = start.w[a] + h * at.power[a]
-    state.w[LOSS] += lost_energy(memory, context)
+    state.works.loss += lost_energy(memory, context)
     for j in range(3 * m):
-        state.w[DRIVES] -= memory.problem.x[j] * memory.moving_middle[j]
+        state.works.drives -= memory.problem.x[j] * memory.moving_middle[j]
     copy(at.zd, state.zd)
     copy(state.lam, at.lam)
     # the equations hold at t₀ + θh, in ``at``: the audit evaluates there
@@ -509,7 +507,7 @@ def within_at(memory, context, /, t):
     for j in range(3 * memory.taking[0]):
         for a in range(context.state.s.shape[0]):
             change = context.state.s[a] - context.start.s[a]
-            context.at.w[LOSS] += (
+            context.at.works.loss += (
                 0.5 * x * (1.0 - x) * memory.problem.x[j] * memory.F[j, a] * change
             )
     return 0

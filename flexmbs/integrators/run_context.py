@@ -16,14 +16,13 @@ from flexmbs._jit import called, part
 from flexmbs._jit.address import call
 from flexmbs._jit.scalars import Scalars
 from flexmbs.algebra.small import split_solution
+from flexmbs.algebra.works import Works
 
 # how a step, or a batch of outputs, ends
 DONE, NO_CONVERGENCE, NOT_FINITE, INDEFINITE, STEP_TOO_SMALL, STEPPED, UNSOLVED = range(7)
 START, STATE, AT = range(3)  # indices into RunContext.points
 OPEN, STICKS, SLIPS = range(3)  # modes of rigid contacts
 SLIPPING = 1e-7  # m/s or rad/s, above which a contact slips
-# indices into Point.w and Point.power: of forces, lost, of drives
-FORCES, LOSS, DRIVES = range(3)
 
 
 class Calls(Scalars):
@@ -134,6 +133,8 @@ class Point(NamedTuple):
     power: np.ndarray
     lam: np.ndarray  # (nc,) multipliers
     d: np.ndarray  # (ns,) displacement from another point
+    works: Works  # those of w
+    powers: Works  # those of power
 
 
 class Gauge(Scalars):
@@ -285,7 +286,9 @@ def make_point(nq: int, ns: int, nz: int, nc: int) -> Point:
     q, s, z, w, qd, sd, zd, power = (
         each[a:b] for each in (y, yd) for a, b in itertools.pairwise(ends)
     )
-    return Point(y, yd, q, s, z, w, qd, sd, zd, power, np.zeros(nc), np.zeros(ns))
+    return Point(
+        y, yd, q, s, z, w, qd, sd, zd, power, np.zeros(nc), np.zeros(ns), Works(w), Works(power)
+    )
 
 
 @part
@@ -492,5 +495,5 @@ def settle_accelerations(context, point, here, t, factored):
         residual(context, point, t, False)
         return DONE
     for a in range(here.lam.shape[0]):
-        here.power[2] += here.lam[a] * context.exchange.drive_rate[a]
+        here.powers.drives += here.lam[a] * context.exchange.drive_rate[a]
     return DONE

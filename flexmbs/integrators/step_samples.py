@@ -13,8 +13,6 @@ from flexmbs.algebra.small import largest
 from flexmbs.integrators.run_context import (
     AT,
     DONE,
-    FORCES,
-    LOSS,
     OPEN,
     call_method,
     copy,
@@ -75,10 +73,10 @@ def work_within(context, k):
             return 0
         normalize(context, AT)
         residual(context, AT, t, False)
-        row[BY_GAUSS] += 0.5 * h * at.power[FORCES]
-        row[BY_GAUSS + 1] += 0.5 * h * at.power[LOSS]
-    row[BY_METHOD] = state.w[FORCES] - start.w[FORCES]
-    row[BY_METHOD + 1] = state.w[LOSS] - start.w[LOSS]
+        row[BY_GAUSS] += 0.5 * h * at.powers.forces
+        row[BY_GAUSS + 1] += 0.5 * h * at.powers.loss
+    row[BY_METHOD] = state.works.forces - start.works.forces
+    row[BY_METHOD + 1] = state.works.loss - start.works.loss
     row[SAMPLED_T], row[SAMPLED_H] = clock.time, h
     return 0
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from flexmbs.algebra.blocks import Elimination
+from flexmbs.algebra.works import Works
 
 R = TypeVar("R", bound=tuple[np.ndarray, ...])
 
@@ -47,8 +48,6 @@ SPARE = 8  # scratch behind Work.beta
     FORCE_BLOCKS,
     N_CALLS,
 ) = range(10)
-# indices in Work.power
-POWER_FORCES, POWER_LOSS, POWER_DRIVES = range(3)
 # iterations at most for the loads of forces that depend on reactions; last change per turn,
 # relative; size beyond all bounds
 LOADINGS, SETTLED, UNBOUNDED = 200, 1e-13, 1e60
@@ -649,7 +648,7 @@ class Work(NamedTuple):
     x: np.ndarray  # (ns + nc,)
     io: np.ndarray  # (2, …) arguments and results of user functions
     laws: LawWorkspace
-    power: np.ndarray  # (3,) of forces, dissipation, drives
+    power: Works
     status: np.ndarray  # (4,)
     zero: np.ndarray  # (ns,) zeros
     products: np.ndarray  # (nb, …) the same of all bodies

@@ -28,7 +28,6 @@ from flexmbs.integrators.integrator import Integrator, MethodCalls
 from flexmbs.integrators.missed_contacts import DIVIDES, REJECTS, first_evaluation
 from flexmbs.integrators.run_context import (
     DONE,
-    DRIVES,
     NOT_FINITE,
     STEP_TOO_SMALL,
     STEPPED,
@@ -352,7 +351,7 @@ class Run:
             state.s,
             state.z,
         ).M
-        state.w[DRIVES] += 0.5 * float((state.s - before) @ M @ (state.s + before))
+        state.works.drives += 0.5 * float((state.s - before) @ M @ (state.s + before))
 
     def _find_jerk(self, t: float) -> None:
         """s̈ at the start, by the difference of accelerations a little later, into context.local;
