@@ -200,7 +200,7 @@ class Mould(Generic[R]):
                 self._size + -(-max(value.nbytes, 1) // ALIGNED) * ALIGNED,
             )
             return _Own(value.shape, value.dtype, place)
-        if isinstance(value, Scalars):
+        if isinstance(value, Scalars) and value.values.flags.writeable:
             return _Numbers(type(value), self._planned(value.values))
         if isinstance(value, tuple):
             items = list(map(self._planned, value))

@@ -32,7 +32,6 @@ from flexmbs.dynamics.law_calls import call_law
 from flexmbs.dynamics.shared_calls import call_shared
 from flexmbs.dynamics.user_rows import call_with_pose
 from flexmbs.system.records import (
-    CONTACT_FORCES,
     OF_BOUND,
     OF_COORDINATES,
     OF_FRICTION,
@@ -294,8 +293,8 @@ def contact_forces_at(model, here, /, t, slopes):
 @part
 def apply_contact_forces(system, work, t, here, slopes):
     """`contact_forces_at`, where there are contacts."""
-    if work.calls[CONTACT_FORCES] >= 0:
-        call_shared(system, work, CONTACT_FORCES, here, t, 1.0 if slopes else 0.0, 0.0)
+    if work.calls.contact_forces >= 0:
+        call_shared(system, work, work.calls.contact_forces, here, t, 1.0 if slopes else 0.0, 0.0)
 
 
 @part

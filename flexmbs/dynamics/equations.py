@@ -41,9 +41,7 @@ from flexmbs.dynamics.piece_damping import damp_pieces
 from flexmbs.dynamics.rotors import apply_rotors, rotor_loads
 from flexmbs.dynamics.shared_calls import call_shared
 from flexmbs.system.records import (
-    KINEMATICS,
     LOADINGS,
-    RESIDUAL,
     Evaluation,
 )
 
@@ -139,7 +137,13 @@ def kinematics(system, work, t, q, s, sd):
     Theory, section 13.
     """
     call_shared(
-        system, work, KINEMATICS, Evaluation(q, s, sd, work.zero, work.zero, work.zero), t, 0.0, 0.0
+        system,
+        work,
+        work.calls.kinematics,
+        Evaluation(q, s, sd, work.zero, work.zero, work.zero),
+        t,
+        0.0,
+        0.0,
     )
 
 
@@ -158,7 +162,7 @@ def motion_of_bodies(system, work, t, state, weightless):
     call_shared(
         system,
         work,
-        KINEMATICS,
+        work.calls.kinematics,
         Evaluation(q, s, sd, work.zero, work.zero, work.zero),
         t,
         1.0,
@@ -173,7 +177,7 @@ def residual(system, work, t, here, slopes):
 
     Theory, sections 19 and 23; recursive Newton-Euler algorithm, Featherstone 2008, section 5.3.
     """
-    call_shared(system, work, RESIDUAL, here, t, 1.0 if slopes else 0.0, 1.0)
+    call_shared(system, work, work.calls.residual, here, t, 1.0 if slopes else 0.0, 1.0)
 
 
 @part
@@ -191,7 +195,7 @@ def power_of_drives(system, work, t, here):
 @part
 def residual_with_reactions(system, work, t, here, slopes):
     """`residual` with the joint forces that the reactions of ṡ and λ load (theory, section 39)."""
-    call_shared(system, work, RESIDUAL, here, t, 1.0 if slopes else 0.0, REACTIONS)
+    call_shared(system, work, work.calls.residual, here, t, 1.0 if slopes else 0.0, REACTIONS)
 
 
 @part
@@ -224,7 +228,13 @@ def body_forces(system, work, t, q, s, z):
     velocity forces.
     """
     call_shared(
-        system, work, RESIDUAL, Evaluation(q, s, work.zero, work.zero, z, work.r), t, 0.0, 0.0
+        system,
+        work,
+        work.calls.residual,
+        Evaluation(q, s, work.zero, work.zero, z, work.r),
+        t,
+        0.0,
+        0.0,
     )
 
 

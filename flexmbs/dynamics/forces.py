@@ -37,7 +37,6 @@ from flexmbs.dynamics.joints import relative_pose, relative_twist
 from flexmbs.dynamics.law_calls import call_law, given_values
 from flexmbs.dynamics.shared_calls import call_shared
 from flexmbs.system.callbacks import FRAME_ARGUMENTS
-from flexmbs.system.records import FRAME_FORCES
 
 
 @called
@@ -238,5 +237,5 @@ def apply_forces(system, work, t, here, slopes, which):
                 for b in range(6):
                     work.slopes[k, a, b] = 0.0
     apply_joint_forces(system, work, t, here, slopes, which)
-    if work.calls[FRAME_FORCES] >= 0:
-        call_shared(system, work, FRAME_FORCES, here, t, 1.0 if slopes else 0.0, 0.0)
+    if work.calls.frame_forces >= 0:
+        call_shared(system, work, work.calls.frame_forces, here, t, 1.0 if slopes else 0.0, 0.0)

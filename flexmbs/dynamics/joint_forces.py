@@ -19,7 +19,6 @@ from flexmbs.dynamics.frames import apply_pair
 from flexmbs.dynamics.joint_loads import loads_of_cut, loads_of_primary
 from flexmbs.dynamics.law_calls import call_law, given_values
 from flexmbs.dynamics.shared_calls import call_shared
-from flexmbs.system.records import JOINT_FORCES
 
 # joint forces: all by the loads that are there; those of cut joints by λ, without those loaded by
 # the reactions of primary joints; these alone
@@ -268,5 +267,5 @@ def joint_forces_at(model, here, /, t, slopes, which):
 @part
 def apply_joint_forces(system, work, t, here, slopes, which):
     """`joint_forces_at`, where there are any."""
-    if work.calls[JOINT_FORCES] >= 0:
-        call_shared(system, work, JOINT_FORCES, here, t, 1.0 if slopes else 0.0, which)
+    if work.calls.joint_forces >= 0:
+        call_shared(system, work, work.calls.joint_forces, here, t, 1.0 if slopes else 0.0, which)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from flexmbs._jit.scalars import Scalars
 from flexmbs.algebra.blocks import Elimination
 from flexmbs.algebra.works import Works
 
@@ -35,19 +36,6 @@ USER_PARENT, USER_POSITION, USER_VELOCITY, USER_CONSTANTS = range(4)
 USER_ALONG = USER_CONSTANTS
 ROWS_ALONG, VALUES_ALONG = -1, -2  # a rate is that of the rows, or by differences of the values
 SPARE = 8  # scratch behind Work.beta
-# indices in Work.calls; the last ones of what few models have, which are not compiled for others
-(
-    KINEMATICS,
-    RESIDUAL,
-    KKT,
-    JOINT_FORCES,
-    FRAME_FORCES,
-    CONTACT_FORCES,
-    JOINT_ROWS,
-    CUT_ROWS,
-    FORCE_BLOCKS,
-    N_CALLS,
-) = range(10)
 # iterations at most for the loads of forces that depend on reactions; last change per turn,
 # relative; size beyond all bounds
 LOADINGS, SETTLED, UNBOUNDED = 200, 1e-13, 1e60
@@ -620,6 +608,21 @@ class ConstraintValues(NamedTuple):
     acceleration: np.ndarray
 
 
+class SharedCalls(Scalars):
+    """Addresses of the kernels that all others share, −1 where a model does not need one."""
+
+    kinematics: int
+    residual: int
+    kkt: int
+    # of what few models have
+    joint_forces: int
+    frame_forces: int
+    contact_forces: int
+    joint_rows: int
+    cut_rows: int
+    force_blocks: int
+
+
 class Work(NamedTuple):
     """Scratch of one evaluation, allocated once: nothing in it matters to the next one, but
     ``path``, which it reads.
@@ -628,7 +631,7 @@ class Work(NamedTuple):
     path: Path
     frames: CurrentFrames
     joints: Joints  # with the prescribed motions of the last kinematics
-    calls: np.ndarray  # (3,) int64 addresses of the kernels that all others share
+    calls: SharedCalls
     memory: np.ndarray  # words of (system, work): how those are given the records
     motion: BodyMotion
     force: np.ndarray  # (ns,) applied generalized forces
