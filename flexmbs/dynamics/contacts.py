@@ -21,7 +21,7 @@ import math
 
 from flexmbs._jit import call_address, called, part
 from flexmbs._jit.address import entry
-from flexmbs.algebra.blocks import SIZE, add_block
+from flexmbs.algebra.blocks import add_block
 from flexmbs.algebra.small import ZERO3, add, cross, dot, load3_at, scale, store3_at, tmul
 from flexmbs.dynamics.blocks import ON_B, add_terms, relative_rows
 from flexmbs.dynamics.constraints import coupler_covector, six_apply
@@ -350,7 +350,7 @@ def function_blocks(system, work, q, damping):
             j = paths[h]
             for l in range(contacts.path[k], h + 1):
                 i = paths[l]
-                for a in range(e.node[i, SIZE]):
-                    for c in range(e.node[j, SIZE]):
+                for a in range(e.size[i]):
+                    for c in range(e.size[j]):
                         block[a, c] = slope * rows[0, tree.s_at[i] + a] * rows[0, tree.s_at[j] + c]
                 add_block(e, work.values, i, j, block, 1.0)

@@ -16,7 +16,6 @@ import numpy as np
 from flexmbs.algebra.works import Works
 from flexmbs._jit.address import Entry, all_linked
 from flexmbs._jit.record_layout import Layout, Mould, keep, layout, remember, word_count, words
-from flexmbs.algebra.blocks import SIZE
 from flexmbs.dynamics.contacts import contact_forces_at
 from flexmbs.dynamics.couplers import joint_rows_at
 from flexmbs.dynamics.cut_rows import cut_rows_at
@@ -175,7 +174,7 @@ def unconnected(system: System, beta: np.ndarray | None = None) -> Work:
     F = system.bodies.m_ff.shape[2]
     n = 6 + F
     z, own = np.zeros, scratch_width(system.bodies)
-    width = max(n, int(system.elimination.node[:, SIZE].max()))
+    width = max(n, int(system.elimination.size.max(initial=0)))
     path = make_path(system, beta)
     cuts, couplings, contacts = system.cuts, system.couplings, system.contacts
     n_cuts, n_couplings, n_contacts = (len(each) for each in (cuts.row, couplings.a, contacts.a))

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from flexmbs.algebra.blocks import SIZE
 from flexmbs.diagnosis.rank import NEARLY, Pivots, Singular, lost_on_the_way, pivots
 from flexmbs.diagnosis.singular_positions import ahead_of, is_beside
 from flexmbs.dynamics.dense import terms
@@ -235,7 +234,7 @@ def _numbers(status: int, compiled: Compiled, context: RunContext, h: float) -> 
 
 def fastest_body(compiled: Compiled, context: RunContext) -> str:
     """The body whose velocities change fastest."""
-    sizes = compiled.system.elimination.node[: len(compiled.bodies), SIZE]
+    sizes = compiled.system.elimination.size[: len(compiled.bodies)]
     rates = np.nan_to_num(np.abs(context.state.sd), nan=np.inf)
     ends = np.cumsum(sizes)
     largest = [rates[end - size : end].max(initial=0.0) for size, end in zip(sizes, ends)]
