@@ -79,7 +79,6 @@ def call(address: int, one: Any, two: Any, three: Any, t: float, a: float, b: fl
         _functions[address](
             _record(one), _record(two), _record(three), float(t), float(a), float(b)
         )
-        or 0
     )
 
 
@@ -165,28 +164,34 @@ def all_linked() -> bool:
 class Entry:
     """Kernel ``int64 f(record, record, record, t, a, b)``, called by address.
 
-    It is compiled once for the types of its records.
+    It is compiled once for the types of its records. Its function may have fewer parameters, the
+    first records and the first numbers, with a slash between them: ``f(record, /, t)``.
     """
 
     def __init__(self, function: Callable[..., Any], name: str, *, lightly: bool = False) -> None:
         self.function, self.name, self.lightly = function, name, lightly
+        code = getattr(function, "py_func", function).__code__
+        self.records = code.co_posonlyargcount or 3
+        self.numbers = code.co_argcount - self.records
         self.compiled: dict[Any, Any] = {}
         if not COMPILED:
-            _functions.append(function)
+            _functions.append(self._interpreted)
             self.place = len(_functions) - 1
+
+    def _interpreted(self, one: Any, two: Any, three: Any, t: float, a: float, b: float) -> int:
+        return int(
+            self.function(*(one, two, three)[: self.records], *(t, a, b)[: self.numbers]) or 0
+        )
 
     def address(self, one: Any, two: Any, three: Any) -> int:
         """Address of the kernel for records like these."""
         if _asked is not None:
             _asked.append((self, (one, two, three)))
             return 0
-        return (
-            int(self._for(layout(one), layout(two), layout(three)).address)
-            if COMPILED
-            else self.place
-        )
+        return int(self._for(*map(layout, (one, two, three))).address) if COMPILED else self.place
 
-    def _for(self, *layouts: Any) -> Any:
+    def _for(self, *given: Any) -> Any:
+        layouts = given[: self.records]
         found = self.compiled.get(layouts)
         if found is None:
             found = _linked_code(
@@ -194,9 +199,7 @@ class Entry:
                 self.name,
                 f"entry {self.lightly}",
                 layouts,
-                lambda c, key: c.compiled_entry(
-                    self.name, self.function, layouts, self.lightly, key
-                ),
+                lambda c, key: c.compiled_entry(self, layouts, key),
             )
             # threads that compile at the same time all take the first code: other code, which
             # nothing refers to, is freed
@@ -219,7 +222,7 @@ class Entry:
     ) -> int:
         """Call the kernel from Python."""
         if not COMPILED:
-            return int(self.function(one.record, two.record, three.record, t, a, b) or 0)
+            return self._interpreted(one.record, two.record, three.record, t, a, b)
         return self.bound(one, two, three)(t, a, b)
 
     def bound(
@@ -235,7 +238,10 @@ class Entry:
 
 
 def entry(function: Callable[..., Any]) -> Entry:
-    """Decorate a kernel f(record, record, record, t, a, b) → int that is called by address."""
+    """Decorate a kernel f(record, record, record, t, a, b) → int that is called by address.
+
+    Parameters that are not used are left out, see `Entry`.
+    """
     return Entry(part(function), f"{function.__module__}.{function.__name__}".replace(".", "_"))
 
 

@@ -121,6 +121,8 @@ def _type_of(found: Any) -> Any:
         )
     if isinstance(found, tuple):
         return _array_type(*found)
+    if isinstance(found, np.dtype):
+        return numba.from_dtype(found)
     return types.float64 if found is float else types.int64
 
 
@@ -147,9 +149,28 @@ def _reader(kind: Any) -> Any:
     return record_at
 
 
+def _chosen(kinds: tuple[Any, ...], numbers: int) -> Any:
+    """Function of compiled code that gives those of its arguments, three addresses and three
+    numbers, that a kernel takes: records of these types and the first numbers."""
+    given = types.Tuple([*map(reference_type, kinds), *[types.float64] * numbers])
+
+    @intrinsic
+    def chosen(_context, one, two, three, t, a, b):  # type: ignore[no-untyped-def]
+        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            records = (
+                read(context, builder, kind, builder.inttoptr(address, WORD.as_pointer()))
+                for kind, address in zip(kinds, arguments)
+            )
+            return context.make_tuple(builder, given, [*records, *arguments[3 : 3 + numbers]])
+
+        return given(*_ENTRY.args), generate
+
+    return chosen
+
+
 def _by_address(one, two, three, t, a, b):  # type: ignore[no-untyped-def]
     # names that `rebound` binds
-    return target(first(one), second(two), third(three), t, a, b)  # type: ignore # noqa: F821
+    return target(*chosen(one, two, three, t, a, b))  # type: ignore[name-defined]  # noqa: F821
 
 
 def _with_arguments(words):  # type: ignore[no-untyped-def]
@@ -164,13 +185,11 @@ def _without_result(words):  # type: ignore[no-untyped-def]
 _ENTRY = types.int64(*[types.int64] * 3, *[types.float64] * 3)
 
 
-def compiled_entry(
-    name: str, function: Any, layouts: tuple[Any, ...], lightly: bool, key: str | None
-) -> CFunction:
-    """The C function of an entry for records of these layouts."""
-    readers = map(_reader, map(_type_of, layouts))
-    names = {"target": function} | dict(zip(("first", "second", "third"), readers))
-    return CFunction(_by_address, name, _ENTRY, lightly, names).compile(layouts, key)
+def compiled_entry(entry: Any, layouts: tuple[Any, ...], key: str | None) -> CFunction:
+    """The C function of an `Entry` for records of these layouts."""
+    chosen = _chosen(tuple(map(_type_of, layouts)), entry.numbers)
+    names = {"target": entry.function, "chosen": chosen}
+    return CFunction(_by_address, entry.name, _ENTRY, entry.lightly, names).compile(layouts, key)
 
 
 def compiled_packed(

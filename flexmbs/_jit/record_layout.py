@@ -1,7 +1,7 @@
 """Memory layout of records: nested tuples of arrays and numbers as Numba stores them.
 
 A word has 8 bytes; an array is its address, sizes and strides, in the order of Numba's
-``ArrayModel``. Layouts and words of records that are passed repeatedly, those of a model and its
+``ArrayModel``; `Scalars` are their address. Layouts and words of records that are passed repeatedly, those of a model and its
 scratch, are stored, and `Mould` makes copies of a record in one block of memory, in which only the
 addresses change.
 """
@@ -16,6 +16,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 
 from flexmbs._jit.fingerprints import fields_text
+from flexmbs._jit.scalars import Scalars
 
 R = TypeVar("R", bound=tuple[Any, ...])
 
@@ -64,9 +65,13 @@ def _recalled(record: Any) -> tuple[Any, Layout, bytes] | None:
 
 
 def layout(value: Any) -> Any:
-    """(type character, dimensions) of an array, the `Layout` of a record, float or int."""
+    """(type character, dimensions) of an array, the `Layout` of a record, the structure of
+    `Scalars`, float or int.
+    """
     if isinstance(value, np.ndarray):
         return value.dtype.char, value.ndim
+    if isinstance(value, Scalars):
+        return value.fields
     if isinstance(value, tuple):
         found = _recalled(value)
         if found is not None:
@@ -82,6 +87,8 @@ def layout_text(found: Any) -> str:
     """A layout as text, with the names of fields: compiled code knows these by their position."""
     if isinstance(found, Layout):
         return f"{fields_text(found.kind)}({','.join(map(layout_text, found.items))})"
+    if isinstance(found, np.dtype):
+        return str(found.descr)
     return found.__name__ if isinstance(found, type) else "".join(map(str, found))
 
 
@@ -108,6 +115,8 @@ def words_of(value: Any, out: "array[int]") -> None:
             return
         for each in value:
             words_of(each, out)
+    elif isinstance(value, Scalars):
+        out.append(_address(value.values))
     elif isinstance(value, float):
         out.frombytes(np.float64(value).tobytes())
     else:
@@ -147,6 +156,13 @@ class _Own(NamedTuple):
     place: int
 
 
+class _Numbers(NamedTuple):
+    """Plan of `Scalars` that each copy has for itself."""
+
+    kind: type
+    values: _Own
+
+
 class _Items(NamedTuple):
     """Plan of a record that each copy has for itself."""
 
@@ -184,11 +200,13 @@ class Mould(Generic[R]):
                 self._size + -(-max(value.nbytes, 1) // ALIGNED) * ALIGNED,
             )
             return _Own(value.shape, value.dtype, place)
+        if isinstance(value, Scalars) and value.values.flags.writeable:
+            return _Numbers(type(value), self._planned(value.values))
         if isinstance(value, tuple):
             items = list(map(self._planned, value))
             return (
                 _Items(type(value), items)
-                if any(isinstance(each, (_Own, _Items)) for each in items)
+                if any(isinstance(each, (_Own, _Numbers, _Items)) for each in items)
                 else value
             )
         return value
@@ -208,6 +226,8 @@ def _address(block: np.ndarray) -> int:
 def _built(part: Any, block: np.ndarray) -> Any:
     if type(part) is _Own:
         return np.ndarray(part.shape, part.dtype, block, part.place)
+    if type(part) is _Numbers:
+        return part.kind(_built(part.values, block))
     if type(part) is _Items:
         return tuple.__new__(part.kind, [_built(each, block) for each in part.items])
     return part
@@ -218,6 +238,8 @@ def _copy_values(source: Any, target: Any) -> None:
     if isinstance(source, np.ndarray):
         if source is not target:
             target[...] = source
+    elif isinstance(source, Scalars):
+        _copy_values(source.values, target.values)
     elif isinstance(source, tuple):
         for one, other in zip(source, target):
             _copy_values(one, other)

@@ -8,8 +8,8 @@ to zero, which omits the row (its multiplier increment is 0). Within a constrain
 small pivot is exchanged for the remaining row with the largest pivot relative to its stiffness: of
 two dependent rows, the one with the larger independent part is kept.
 
-Storage: the diagonal block of node k (upper triangle, row major) starts at DIAGONAL; the blocks to
-the right of it, one per later node i that is coupled to k, hold n_k × n_i numbers from PLACE. The
+Storage: the diagonal block of node k (upper triangle, row major) starts at ``diagonal``; the blocks to
+the right of it, one per later node i that is coupled to k, hold n_k × n_i numbers from ``place``. The
 interchanges of a constraint node are stored below its diagonal: row j with row j + (number at
 (j + 1, j)).
 
@@ -30,21 +30,19 @@ ROUND_OFF = 1e-13  # fraction of the stiffness of a row of ones; a row of round-
 LEFT_OUT = 1e200  # stiffness compared with which any pivot is small: the row counts as dependent
 
 
-# columns of Elimination.node
-ORDER, POSITION, SIZE, SIGN, OFFSET, DIAGONAL, COLUMN = range(7)
-# columns of Elimination.block
-NEIGHBOUR, PLACE = range(2)
-
-
 class Elimination(NamedTuple):
-    """Symbolic factorization: order, sizes and offsets of all blocks."""
+    """Symbolic factorization: order, sizes and offsets of all blocks; integers."""
 
-    # (nn+1, 7) k-th eliminated node; for each node: position, size, sign (+1 body, −1 constraint),
-    # offset in the vector, offset of the diagonal block, start of its range of blocks (which ends
-    # in the next row)
-    node: np.ndarray
-    # (nblocks, 2) later node and value offset of each block, in elimination order within a node
-    block: np.ndarray
+    order: np.ndarray  # (nn,) k-th eliminated node
+    position: np.ndarray  # (nn,) of a node in this order
+    size: np.ndarray  # (nn,)
+    sign: np.ndarray  # (nn,) +1 body, −1 constraint
+    offset: np.ndarray  # (nn,) in the vector
+    diagonal: np.ndarray  # (nn,) offset of the diagonal block
+    # (nn+1,) first of a node's blocks, which are in elimination order; they end at the next one's
+    column: np.ndarray
+    neighbour: np.ndarray  # (nblocks,) later node
+    place: np.ndarray  # (nblocks,) offset of a block
     n_values: np.ndarray  # (1,)
 
 
@@ -53,27 +51,27 @@ def block_place(e, i, j):
     """Offset of block (i, j) of two different coupled nodes, and True if it is stored transposed,
     as for a node j that is eliminated first.
     """
-    flip = e.node[j, POSITION] < e.node[i, POSITION]
+    flip = e.position[j] < e.position[i]
     a, b = (j, i) if flip else (i, j)
-    target = e.node[b, POSITION]
-    lo = e.node[a, COLUMN]
-    hi = e.node[a + 1, COLUMN]
+    target = e.position[b]
+    lo = e.column[a]
+    hi = e.column[a + 1]
     while lo < hi:
         mid = (lo + hi) // 2
-        if e.node[e.block[mid, NEIGHBOUR], POSITION] < target:
+        if e.position[e.neighbour[mid]] < target:
             lo = mid + 1
         else:
             hi = mid
-    return e.block[lo, PLACE], flip
+    return e.place[lo], flip
 
 
 @part
 def add_block(e, values, i, j, B, factor):
     """values[(i, j)] += factor B, B of shape (n_i, n_j) at least; for i = j the upper triangle."""
-    ni = e.node[i, SIZE]
-    nj = e.node[j, SIZE]
+    ni = e.size[i]
+    nj = e.size[j]
     if i == j:
-        at = e.node[i, DIAGONAL]
+        at = e.diagonal[i]
         for a in range(ni):
             for c in range(a, ni):
                 values[at + a * ni + c] += factor * B[a, c]
@@ -180,12 +178,12 @@ def interchange(values, at, n, j, r):
 @part
 def without_interchanges(e, values, step):
     """Set the interchanges of constraint nodes from ``step`` on to 0: they are not factored."""
-    for later in range(step, e.node.shape[0] - 1):
-        k = e.node[later, ORDER]
-        n = e.node[k, SIZE]
-        if e.node[k, SIGN] < 0:
+    for later in range(step, e.size.shape[0]):
+        k = e.order[later]
+        n = e.size[k]
+        if e.sign[k] < 0:
             for j in range(n - 1):
-                values[e.node[k, DIAGONAL] + (j + 1) * n + j] = 0.0
+                values[e.diagonal[k] + (j + 1) * n + j] = 0.0
 
 
 @part
@@ -246,61 +244,61 @@ def eliminate(e, values, stiffness):
     the stiffness of constraint rows (zero: none).
     """
     dropped = 0
-    for step in range(e.node.shape[0] - 1):
-        k = e.node[step, ORDER]
-        n = e.node[k, SIZE]
-        sign = e.node[k, SIGN]
-        at = e.node[k, DIAGONAL]
-        count = _cholesky(values, at, n, sign, stiffness, e.node[k, OFFSET])
+    for step in range(e.size.shape[0]):
+        k = e.order[step]
+        n = e.size[k]
+        sign = e.sign[k]
+        at = e.diagonal[k]
+        count = _cholesky(values, at, n, sign, stiffness, e.offset[k])
         if count < 0:
             without_interchanges(e, values, step)
             return -1 - k
         dropped += count
-        lo = e.node[k, COLUMN]
-        hi = e.node[k + 1, COLUMN]
+        lo = e.column[k]
+        hi = e.column[k + 1]
         for p in range(lo, hi):
-            i = e.block[p, NEIGHBOUR]
-            ni = e.node[i, SIZE]
-            bi = e.block[p, PLACE]
+            i = e.neighbour[p]
+            ni = e.size[i]
+            bi = e.place[p]
             _substitute(values, at, n, sign, bi, ni)
-            if sign > 0 and e.node[i, SIGN] < 0:
-                o = e.node[i, OFFSET]
+            if sign > 0 and e.sign[i] < 0:
+                o = e.offset[i]
                 for a in range(n):
                     least = ROUND_OFF * values[at + a * n + a] ** 2
                     for c in range(ni):
                         stiffness[o + c] += values[bi + a * ni + c] ** 2 + least
         for p in range(lo, hi):
-            i = e.block[p, NEIGHBOUR]
-            ni = e.node[i, SIZE]
-            bi = e.block[p, PLACE]
-            _schur_update(values, e.node[i, DIAGONAL], bi, ni, bi, ni, n, sign)
+            i = e.neighbour[p]
+            ni = e.size[i]
+            bi = e.place[p]
+            _schur_update(values, e.diagonal[i], bi, ni, bi, ni, n, sign)
             # the later nodes of this front are among those of node i, in the same order
-            w = e.node[i, COLUMN]
-            if ni == 1 and n == 1 and p + 1 < hi and hi - p - 1 == e.node[i + 1, COLUMN] - w:
+            w = e.column[i]
+            if ni == 1 and n == 1 and p + 1 < hi and hi - p - 1 == e.column[i + 1] - w:
                 # they are the same: one row of numbers
-                row = e.block[p + 1, PLACE]
-                width = e.block[hi - 1, PLACE] + e.node[e.block[hi - 1, NEIGHBOUR], SIZE] - row
-                _schur_update(values, e.block[w, PLACE], bi, 1, row, width, 1, sign)
+                row = e.place[p + 1]
+                width = e.place[hi - 1] + e.size[e.neighbour[hi - 1]] - row
+                _schur_update(values, e.place[w], bi, 1, row, width, 1, sign)
                 continue
             for r in range(p + 1, hi):
-                j = e.block[r, NEIGHBOUR]
-                while e.block[w, NEIGHBOUR] != j:
+                j = e.neighbour[r]
+                while e.neighbour[w] != j:
                     w += 1
-                to = e.block[w, PLACE]
-                _schur_update(values, to, bi, ni, e.block[r, PLACE], e.node[j, SIZE], n, sign)
+                to = e.place[w]
+                _schur_update(values, to, bi, ni, e.place[r], e.size[j], n, sign)
     return dropped
 
 
 @called
 def solve(e, values, x):
     """x ← K⁻¹ x by forward and backward substitution."""
-    nn = e.node.shape[0] - 1
+    nn = e.size.shape[0]
     for step in range(nn):
-        k = e.node[step, ORDER]
-        n = e.node[k, SIZE]
-        at = e.node[k, DIAGONAL]
-        o = e.node[k, OFFSET]
-        if e.node[k, SIGN] < 0:
+        k = e.order[step]
+        n = e.size[k]
+        at = e.diagonal[k]
+        o = e.offset[k]
+        if e.sign[k] < 0:
             for j in range(n - 1):
                 other = o + j + int(values[at + (j + 1) * n + j])
                 x[o + j], x[other] = x[other], x[o + j]
@@ -310,28 +308,28 @@ def solve(e, values, x):
             x[o + j] = f
             for c in range(j + 1, n):
                 x[o + c] -= values[row + c] * f
-        for p in range(e.node[k, COLUMN], e.node[k + 1, COLUMN]):
-            i = e.block[p, NEIGHBOUR]
-            ni = e.node[i, SIZE]
-            to = e.node[i, OFFSET]
-            b = e.block[p, PLACE]
+        for p in range(e.column[k], e.column[k + 1]):
+            i = e.neighbour[p]
+            ni = e.size[i]
+            to = e.offset[i]
+            b = e.place[p]
             for a in range(n):
                 f = x[o + a]
                 for c in range(ni):
                     x[to + c] -= values[b + a * ni + c] * f
     for step in range(nn - 1, -1, -1):
-        k = e.node[step, ORDER]
-        n = e.node[k, SIZE]
-        at = e.node[k, DIAGONAL]
-        o = e.node[k, OFFSET]
-        if e.node[k, SIGN] < 0:
+        k = e.order[step]
+        n = e.size[k]
+        at = e.diagonal[k]
+        o = e.offset[k]
+        if e.sign[k] < 0:
             for a in range(n):
                 x[o + a] = -x[o + a]
-        for p in range(e.node[k, COLUMN], e.node[k + 1, COLUMN]):
-            i = e.block[p, NEIGHBOUR]
-            ni = e.node[i, SIZE]
-            to = e.node[i, OFFSET]
-            b = e.block[p, PLACE]
+        for p in range(e.column[k], e.column[k + 1]):
+            i = e.neighbour[p]
+            ni = e.size[i]
+            to = e.offset[i]
+            b = e.place[p]
             for a in range(n):
                 f = 0.0
                 for c in range(ni):
@@ -343,7 +341,7 @@ def solve(e, values, x):
             for c in range(j + 1, n):
                 f -= values[row + c] * x[o + c]
             x[o + j] = f * values[row + j]
-        if e.node[k, SIGN] < 0:
+        if e.sign[k] < 0:
             for j in range(n - 2, -1, -1):
                 other = o + j + int(values[at + (j + 1) * n + j])
                 x[o + j], x[other] = x[other], x[o + j]

@@ -22,7 +22,6 @@ from flexmbs.dynamics.work import make_work, start_from
 from flexmbs.formalisms.multiplier import project_accelerations
 from flexmbs.initial.initial_state import InitialState, converted, settle
 from flexmbs.integrators.integrator import Integrator
-from flexmbs.integrators.run_context import FIXED, HOLDS
 from flexmbs.results.joints import declared_coordinates, joint_histories, start_coordinates
 from flexmbs.results.solution import SolutionData
 from flexmbs.results.state import joint_values
@@ -99,7 +98,7 @@ def second_opinion(solution: SolutionData, mine: SolutionData, run: Run) -> list
     )
     limits, fulfilled = WITHIN, mine
     violated = Difference(0.0, "", 0.0)
-    if not run.context.clock[HOLDS]:
+    if not run.context.clock.holds:
         fulfilled = _projected(solution, mine)
         violated = _accelerations(mine, fulfilled, bodies, sizes, rest)
         if violated.share <= LIMITS[0]:
@@ -108,7 +107,7 @@ def second_opinion(solution: SolutionData, mine: SolutionData, run: Run) -> list
     worst = _accelerations(fulfilled, theirs, projected, sizes, rest)
     reactions = _reactions(fulfilled, theirs, largest)
     status = graded(worst.share, limits)
-    remedy = f"{CONTROLLED if run.context.clock[FIXED] > 0.0 else SMALLER}; {REMEDY}"
+    remedy = f"{CONTROLLED if run.context.clock.fixed > 0.0 else SMALLER}; {REMEDY}"
     place = (
         f" at body {mine.compiled.whole_of(worst.item)}, t = {worst.t:.4g} s"
         if status != PASS

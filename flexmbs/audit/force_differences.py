@@ -11,7 +11,7 @@ import numpy as np
 from flexmbs.audit.audit_samples import greatest, sampled
 from flexmbs.dynamics.work import make_work
 from flexmbs.integrators.integrator import Integrator
-from flexmbs.integrators.run_context import DONE, LIMIT
+from flexmbs.integrators.run_context import DONE
 from flexmbs.results.solution import SolutionData
 from flexmbs.system.check import FAIL, PASS, WARN, Check, graded
 from flexmbs.system.compile import Compiled
@@ -250,7 +250,7 @@ def again(
     compiled = solution.compiled
     repeated = Run(compiled, method, run.form, times, make_work(compiled.system, run.begun.beta))
     repeated.connect()
-    repeated.context.counts[LIMIT] = most
+    repeated.context.counts.limit = most
     repeated.begin(dataclasses.replace(run.begun, s=run.begun.s + nudge))
     status, reached = repeated.integrate(None)
     compiled.callbacks.raise_error()

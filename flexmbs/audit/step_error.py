@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flexmbs.algebra.blocks import SIZE
 from flexmbs.model.check_topology import groups
 from flexmbs.model.frames import GROUND
 from flexmbs.results.solution import SolutionData
@@ -140,7 +139,7 @@ def _mechanisms(solution: SolutionData) -> list[np.ndarray]:
 
 def _body_of(solution: SolutionData) -> np.ndarray:
     """(ns,) index of the body of each velocity coordinate."""
-    sizes = solution.compiled.system.elimination.node[: len(solution.compiled.bodies), SIZE]
+    sizes = solution.compiled.system.elimination.size[: len(solution.compiled.bodies)]
     return np.repeat(np.arange(len(sizes)), sizes)
 
 

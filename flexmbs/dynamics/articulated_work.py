@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flexmbs.algebra.blocks import COLUMN, DIAGONAL, POSITION, Elimination
+from flexmbs.algebra.blocks import Elimination
 from flexmbs.system.compile import frozen
 from flexmbs.system.elimination import symbolic
 from flexmbs.system.records import Joints, System, Tree, rows_of
@@ -314,15 +314,15 @@ def make_schur(system: System, art: Articulated, coupled: bool) -> SchurCompleme
             bodies.append((i, used))
             used += int(rows[k] * size[i])
     products = [
-        (k, k, i, place[k, i], place[k, i], int(e.node[k, DIAGONAL]))
+        (k, k, i, place[k, i], place[k, i], int(e.diagonal[k]))
         for k in range(len(paths))
         for i in moving[k]
     ]
-    owner = np.repeat(np.arange(len(paths)), np.diff(e.node[:, COLUMN])).tolist()
-    target = {(a, b): at for a, (b, at) in zip(owner, e.block.tolist())}
+    owner = np.repeat(np.arange(len(paths)), np.diff(e.column)).tolist()
+    target = {(a, b): at for a, b, at in zip(owner, e.neighbour.tolist(), e.place.tolist())}
     for k, l in shared:
         # a block is stored with the node that is eliminated first
-        a, b = (k, l) if e.node[k, POSITION] < e.node[l, POSITION] else (l, k)
+        a, b = (k, l) if e.position[k] < e.position[l] else (l, k)
         products += [
             (a, b, i, place[a, i], place[b, i], target[a, b]) for i in moving[a] & moving[b]
         ]

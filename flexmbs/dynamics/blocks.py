@@ -16,7 +16,7 @@ Walker and Orin (1982), J. Dyn. Syst. Meas. Control 104, 205.
 """
 
 from flexmbs._jit import called, part
-from flexmbs.algebra.blocks import DIAGONAL, SIZE, add_block
+from flexmbs.algebra.blocks import add_block
 from flexmbs.algebra.se3 import twist_to_parent, wrench_to_parent
 from flexmbs.algebra.small import (
     ZERO3,
@@ -200,7 +200,7 @@ def mass_blocks(system, work, q, factor):
     for back in range(tree.parent.shape[0]):
         i = tree.parent.shape[0] - 1 - back
         nk = 6 + tree.nf[i]
-        n = e.node[i, SIZE]
+        n = e.size[i]
         p = tree.parent[i]
         # a body that hangs on the ground by a free joint at its origin: E = 1, no ancestors
         if tree.plain[i] == 1:
@@ -216,7 +216,7 @@ def mass_blocks(system, work, q, factor):
             if tree.plain[p] == 1:
                 add_block(e, values, p, i, B2, factor)
             else:
-                transposed_times(E[p], B2, e.node[p, SIZE], np_, n, B3)
+                transposed_times(E[p], B2, e.size[p], np_, n, B3)
                 add_block(e, values, p, i, B3, factor)
             for a in range(6):
                 for c in range(n):
@@ -266,7 +266,7 @@ def frame_rows(system, work, pair, k, end, q, rows):
                     if tree.plain[i] == 1:
                         rows[r, at + b] += f
                     else:
-                        for c in range(e.node[i, SIZE]):
+                        for c in range(e.size[i]):
                             rows[r, at + c] += f * E[i, b, c]
         # above the common ancestor of two frames their parts cancel: its own share is the last
         if i == pair.top[k]:
@@ -304,7 +304,7 @@ def clear_rows(system, rows, first, end):
     for h in range(first, end):
         i = system.paths[h]
         for r in range(rows.shape[0]):
-            for c in range(system.elimination.node[i, SIZE]):
+            for c in range(system.elimination.size[i]):
                 rows[r, system.tree.s_at[i] + c] = 0.0
 
 
@@ -361,7 +361,7 @@ def row_blocks(system, work, node, first, end, n):
     for h in range(first, end):
         i = system.paths[h]
         for r in range(n):
-            for c in range(e.node[i, SIZE]):
+            for c in range(e.size[i]):
                 B1[r, c] = work.rows[r, system.tree.s_at[i] + c]
         add_block(e, work.values, node, i, B1, 1.0)
 
@@ -387,7 +387,7 @@ def constraint_blocks(system, work, q):
     for d in range(drives.row.shape[0]):
         i = drives.body[d]
         if i >= 0:
-            for c in range(e.node[i, SIZE]):
+            for c in range(e.size[i]):
                 B1[0, c] = 0.0
             B1[0, drives.v[d]] = 1.0
             add_block(e, values, drives.node[d], i, B1, 1.0)
@@ -411,13 +411,13 @@ def stiffness_blocks(system, work, damping):
         slopes[0, a] = 0.0
     add_slopes(system, work, damping, 0, slopes)
     for i in range(tree.parent.shape[0]):
-        n = e.node[i, SIZE]
-        first = e.node[i, DIAGONAL] + tree.nv[i] * (n + 1)
+        n = e.size[i]
+        first = e.diagonal[i] + tree.nv[i] * (n + 1)
         for a in range(tree.nf[i]):
             for b in range(a, tree.nf[i]):
                 values[first + a * n + b] += bodies.k_ff[i, a, b] + damping * bodies.d_ff[i, a, b]
         for a in range(tree.nv[i]):
-            values[e.node[i, DIAGONAL] + a * (n + 1)] += slopes[0, tree.s_at[i] + a]
+            values[e.diagonal[i] + a * (n + 1)] += slopes[0, tree.s_at[i] + a]
 
 
 @part
@@ -466,7 +466,7 @@ def rank_six(system, work, i, j):
     """
     rows, KJ, P, out = work.rows, work.B[0], work.B[ON_B], work.B[1]
     at, to = system.tree.s_at[i], system.tree.s_at[j]
-    ni, nj = system.elimination.node[i, SIZE], system.elimination.node[j, SIZE]
+    ni, nj = system.elimination.size[i], system.elimination.size[j]
     for a in range(6):
         for c in range(nj):
             x = 0.0

@@ -21,7 +21,6 @@ import math
 from flexmbs._jit import part
 from flexmbs.dynamics.law_calls import call_law
 from flexmbs.model.forces.joint_friction import CHORD
-from flexmbs.system.records import POWER_FORCES, POWER_LOSS
 
 SLOW = 1e-4  # of ω_r: tanh is linear below
 
@@ -46,8 +45,8 @@ def law_force(contacts, contact, workspace, power, k):
     contact.force[k, 0] = normal
     contact.force[k, 1] = t
     contact.force[k, 2] = b
-    power[POWER_FORCES] += elastic * rate
-    power[POWER_LOSS] += (elastic - normal) * rate - t * u - b * v
+    power.forces += elastic * rate
+    power.loss += (elastic - normal) * rate - t * u - b * v
     if contacts.turn_rate[k] > 0.0:
         turn_moments(contacts, contact, power, k)
 
@@ -76,7 +75,7 @@ def turn_moments(contacts, contact, power, k):
     contact.moment[k, 1] = -across * a
     contact.moment[k, 2] = -across * b
     for c in range(3):
-        power[POWER_LOSS] -= contact.moment[k, c] * contact.turning[k, c]
+        power.loss -= contact.moment[k, c] * contact.turning[k, c]
 
 
 @part

@@ -21,7 +21,7 @@ import math
 
 from flexmbs._jit import call_address, called, part
 from flexmbs._jit.address import entry
-from flexmbs.algebra.blocks import SIZE, add_block
+from flexmbs.algebra.blocks import add_block
 from flexmbs.algebra.small import ZERO3, add, cross, dot, load3_at, scale, store3_at, tmul
 from flexmbs.dynamics.blocks import ON_B, add_terms, relative_rows
 from flexmbs.dynamics.constraints import coupler_covector, six_apply
@@ -32,14 +32,10 @@ from flexmbs.dynamics.law_calls import call_law
 from flexmbs.dynamics.shared_calls import call_shared
 from flexmbs.dynamics.user_rows import call_with_pose
 from flexmbs.system.records import (
-    CONTACT_FORCES,
     OF_BOUND,
     OF_COORDINATES,
     OF_FRICTION,
     OF_POSE,
-    POWER_DRIVES,
-    POWER_FORCES,
-    POWER_LOSS,
 )
 
 
@@ -251,16 +247,16 @@ def law_forces(system, work, slopes):
     contacts = system.contacts
     for k in range(contacts.a.shape[0]):
         if contacts.law_kernel[k] >= 0:
-            forces, loss = work.power[POWER_FORCES], work.power[POWER_LOSS]
+            forces, loss = work.power.forces, work.power.loss
             law_force(system.contacts, work.contact, work.laws, work.power, k)
             if contacts.geometry_kernel[k] == OF_BOUND:
                 # the joint force of a stop adds its own power, in `flexmbs.dynamics.joint_forces`
-                work.power[POWER_FORCES] = forces
-                work.power[POWER_LOSS] = loss
+                work.power.forces = forces
+                work.power.loss = loss
                 continue
             # what the moving bound of a user function puts in: N γ_N is done on the bodies less N w
             for c in range(3):
-                work.power[POWER_DRIVES] -= work.contact.force[k, c] * work.contact.moving[k, c]
+                work.power.drives -= work.contact.force[k, c] * work.contact.moving[k, c]
             if slopes:
                 law_slopes(system.contacts, work.contact, work.laws, work.slopes, k)
 
@@ -280,7 +276,7 @@ def given_contact_forces(system, work):
 
 
 @entry
-def contact_forces_at(model, here, none, t, slopes, _b):
+def contact_forces_at(model, here, /, t, slopes):
     """Forces (N, T₁, T₂) of the contacts into the applied forces: of rigid ones those given, of
     others by their laws.
     """
@@ -297,8 +293,8 @@ def contact_forces_at(model, here, none, t, slopes, _b):
 @part
 def apply_contact_forces(system, work, t, here, slopes):
     """`contact_forces_at`, where there are contacts."""
-    if work.calls[CONTACT_FORCES] >= 0:
-        call_shared(system, work, CONTACT_FORCES, here, t, 1.0 if slopes else 0.0, 0.0)
+    if work.calls.contact_forces >= 0:
+        call_shared(system, work, work.calls.contact_forces, here, t, 1.0 if slopes else 0.0, 0.0)
 
 
 @part
@@ -354,7 +350,7 @@ def function_blocks(system, work, q, damping):
             j = paths[h]
             for l in range(contacts.path[k], h + 1):
                 i = paths[l]
-                for a in range(e.node[i, SIZE]):
-                    for c in range(e.node[j, SIZE]):
+                for a in range(e.size[i]):
+                    for c in range(e.size[j]):
                         block[a, c] = slope * rows[0, tree.s_at[i] + a] * rows[0, tree.s_at[j] + c]
                 add_block(e, work.values, i, j, block, 1.0)

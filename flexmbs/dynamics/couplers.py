@@ -15,7 +15,6 @@ from flexmbs._jit.address import entry
 from flexmbs.dynamics.constraints import coordinate, drive_values
 from flexmbs.dynamics.laws import law_of_time
 from flexmbs.dynamics.shared_calls import call_shared
-from flexmbs.system.records import JOINT_ROWS
 
 ALONG = 1e-3  # of comparable changes by which the coordinates move for d/dτ
 
@@ -107,7 +106,7 @@ def coupler_values(system, work, t, here):
 
 
 @entry
-def joint_rows_at(model, here, none, t, _a, _b):
+def joint_rows_at(model, here, /, t):
     """Rows of drives and couplers, between joint coordinates."""
     drive_values(model.system, model.work, t, here)
     coupler_values(model.system, model.work, t, here)
@@ -119,5 +118,5 @@ def joint_rows(system, work, t, here):
     """`joint_rows_at`, where there are any; the rates of other rows are zero."""
     for r in range(work.drive_rate.shape[0]):
         work.drive_rate[r] = 0.0
-    if work.calls[JOINT_ROWS] >= 0:
-        call_shared(system, work, JOINT_ROWS, here, t, 0.0, 0.0)
+    if work.calls.joint_rows >= 0:
+        call_shared(system, work, work.calls.joint_rows, here, t, 0.0, 0.0)

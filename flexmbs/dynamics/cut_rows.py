@@ -10,11 +10,11 @@ from flexmbs.algebra.small import load3_at, store3_at
 from flexmbs.dynamics.relations import relation_rows
 from flexmbs.dynamics.shared_calls import call_shared
 from flexmbs.dynamics.user_rows import user_rows
-from flexmbs.system.records import CUT_ROWS, OF_FUNCTIONS
+from flexmbs.system.records import OF_FUNCTIONS
 
 
 @entry
-def cut_rows_at(model, here, none, t, k, _b):
+def cut_rows_at(model, /, t, k):
     """Rows of cut k from the relative twist of its frames and the rate of that in work.cut, child's
     axes.
     """
@@ -36,4 +36,4 @@ def cut_rows(system, work, k, t, here, twist, rate):
     store3_at(work.cut.twist, k, 3, twist[1])
     store3_at(work.cut.twist_rate, k, 0, rate[0])
     store3_at(work.cut.twist_rate, k, 3, rate[1])
-    call_shared(system, work, CUT_ROWS, here, t, float(k), 0.0)
+    call_shared(system, work, work.calls.cut_rows, here, t, float(k), 0.0)

@@ -13,7 +13,6 @@ import numpy as np
 
 from flexmbs._jit import called, part
 from flexmbs._jit.address import packed
-from flexmbs.algebra.blocks import COLUMN, DIAGONAL, NEIGHBOUR, OFFSET, PLACE, SIGN, SIZE
 from flexmbs.dynamics.equations import residual
 from flexmbs.dynamics.joint_loads import UNKNOWN
 from flexmbs.dynamics.kkt import kkt_blocks
@@ -27,16 +26,16 @@ def dense_constraints(e, values, G):
     for r in range(G.shape[0]):
         for c in range(ns):
             G[r, c] = 0.0
-    for i in range(e.node.shape[0] - 1):
-        n, o, sign = e.node[i, SIZE], e.node[i, OFFSET], e.node[i, SIGN]
-        for p in range(e.node[i, COLUMN], e.node[i + 1, COLUMN]):
-            j, at = e.block[p, NEIGHBOUR], e.block[p, PLACE]
-            m, to = e.node[j, SIZE], e.node[j, OFFSET]
-            if sign > 0 and e.node[j, SIGN] < 0:
+    for i in range(e.size.shape[0]):
+        n, o, sign = e.size[i], e.offset[i], e.sign[i]
+        for p in range(e.column[i], e.column[i + 1]):
+            j, at = e.neighbour[p], e.place[p]
+            m, to = e.size[j], e.offset[j]
+            if sign > 0 and e.sign[j] < 0:
                 for a in range(n):
                     for c in range(m):
                         G[to + c - ns, o + a] = values[at + a * m + c]
-            elif sign < 0 and e.node[j, SIGN] > 0:
+            elif sign < 0 and e.sign[j] > 0:
                 for a in range(n):
                     for c in range(m):
                         G[o + a - ns, to + c] = values[at + a * m + c]
@@ -48,18 +47,18 @@ def dense_mass(e, values, M):
     for a in range(M.shape[0]):
         for c in range(M.shape[1]):
             M[a, c] = 0.0
-    for i in range(e.node.shape[0] - 1):
-        if e.node[i, SIGN] < 0:
+    for i in range(e.size.shape[0]):
+        if e.sign[i] < 0:
             continue
-        n, o, at = e.node[i, SIZE], e.node[i, OFFSET], e.node[i, DIAGONAL]
+        n, o, at = e.size[i], e.offset[i], e.diagonal[i]
         for a in range(n):
             for c in range(a, n):
                 M[o + a, o + c] = values[at + a * n + c]
                 M[o + c, o + a] = values[at + a * n + c]
-        for p in range(e.node[i, COLUMN], e.node[i + 1, COLUMN]):
-            j, at = e.block[p, NEIGHBOUR], e.block[p, PLACE]
-            if e.node[j, SIGN] > 0:
-                m, to = e.node[j, SIZE], e.node[j, OFFSET]
+        for p in range(e.column[i], e.column[i + 1]):
+            j, at = e.neighbour[p], e.place[p]
+            if e.sign[j] > 0:
+                m, to = e.size[j], e.offset[j]
                 for a in range(n):
                     for c in range(m):
                         M[o + a, to + c] = values[at + a * m + c]

@@ -17,6 +17,7 @@ flexible body.
 
 import math
 
+from flexmbs.algebra.works import clear_works
 from flexmbs._jit import called, part
 from flexmbs._jit.address import entry
 from flexmbs.algebra.se3 import wrench_to_child, wrench_to_parent
@@ -40,11 +41,7 @@ from flexmbs.dynamics.piece_damping import damp_pieces
 from flexmbs.dynamics.rotors import apply_rotors, rotor_loads
 from flexmbs.dynamics.shared_calls import call_shared
 from flexmbs.system.records import (
-    KINEMATICS,
     LOADINGS,
-    POWER_DRIVES,
-    POWER_LOSS,
-    RESIDUAL,
     Evaluation,
 )
 
@@ -52,7 +49,7 @@ REACTIONS = 2.0  # `gathered`, and with forces loaded by reactions
 
 
 @entry
-def kinematics_at(model, here, none, t, bodies_alone, weightless):
+def kinematics_at(model, here, /, t, bodies_alone, weightless):
     """`kinematics` by address: poses, V and V̇ of all bodies, then g, G s + γ̄ and G ṡ − γ of all
     constraints.
 
@@ -74,7 +71,7 @@ def kinematics_at(model, here, none, t, bodies_alone, weightless):
 
 
 @entry
-def residual_at(model, here, none, t, slopes, gathered):
+def residual_at(model, here, /, t, slopes, gathered):
     """`residual` by address; not ``gathered``: without Gᵀ λ, wrenches and forces of the single
     bodies as they are; `REACTIONS`: forces that depend on reactions take those of ṡ and λ. r is NaN
     where none agree with the forces that they cause."""
@@ -112,7 +109,7 @@ def balance(system, work, t, here, flags):
         rotor_loads(system, work, here)
         apply_rotors(system, work, q)
     if system.pieces_damping.size.shape[0] > 0:
-        work.power[POWER_LOSS] += damp_pieces(system, work, s)
+        work.power.loss += damp_pieces(system, work, s)
     if gathered:
         apply_constraint_forces(system, work, q, here.lam)
     for i in range(tree.parent.shape[0]):
@@ -126,10 +123,10 @@ def balance(system, work, t, here, flags):
         inward(tree, work.frames, motion, q, r)
         if with_reactions:
             apply_joint_forces(system, work, t, here, slopes, BY_PRIMARY)
-        work.power[POWER_DRIVES] += drive_power(work.drive_rate, here.lam)
+        work.power.drives += drive_power(work.drive_rate, here.lam)
         if system.prescribed.law.shape[0] > 0:
-            work.power[POWER_DRIVES] += prescribed_power(system, work, q)
-    work.power[POWER_LOSS] += modal_dissipation(tree, system.bodies, s)
+            work.power.drives += prescribed_power(system, work, q)
+    work.power.loss += modal_dissipation(tree, system.bodies, s)
 
 
 @part
@@ -140,7 +137,13 @@ def kinematics(system, work, t, q, s, sd):
     Theory, section 13.
     """
     call_shared(
-        system, work, KINEMATICS, Evaluation(q, s, sd, work.zero, work.zero, work.zero), t, 0.0, 0.0
+        system,
+        work,
+        work.calls.kinematics,
+        Evaluation(q, s, sd, work.zero, work.zero, work.zero),
+        t,
+        0.0,
+        0.0,
     )
 
 
@@ -159,7 +162,7 @@ def motion_of_bodies(system, work, t, state, weightless):
     call_shared(
         system,
         work,
-        KINEMATICS,
+        work.calls.kinematics,
         Evaluation(q, s, sd, work.zero, work.zero, work.zero),
         t,
         1.0,
@@ -174,7 +177,7 @@ def residual(system, work, t, here, slopes):
 
     Theory, sections 19 and 23; recursive Newton-Euler algorithm, Featherstone 2008, section 5.3.
     """
-    call_shared(system, work, RESIDUAL, here, t, 1.0 if slopes else 0.0, 1.0)
+    call_shared(system, work, work.calls.residual, here, t, 1.0 if slopes else 0.0, 1.0)
 
 
 @part
@@ -186,13 +189,13 @@ def power_of_drives(system, work, t, here):
             system, work, t, Evaluation(here.q, here.s, here.sd, here.lam, here.z, work.r), False
         )
     else:
-        work.power[POWER_DRIVES] += drive_power(work.drive_rate, here.lam)
+        work.power.drives += drive_power(work.drive_rate, here.lam)
 
 
 @part
 def residual_with_reactions(system, work, t, here, slopes):
     """`residual` with the joint forces that the reactions of ṡ and λ load (theory, section 39)."""
-    call_shared(system, work, RESIDUAL, here, t, 1.0 if slopes else 0.0, REACTIONS)
+    call_shared(system, work, work.calls.residual, here, t, 1.0 if slopes else 0.0, REACTIONS)
 
 
 @part
@@ -225,7 +228,13 @@ def body_forces(system, work, t, q, s, z):
     velocity forces.
     """
     call_shared(
-        system, work, RESIDUAL, Evaluation(q, s, work.zero, work.zero, z, work.r), t, 0.0, 0.0
+        system,
+        work,
+        work.calls.residual,
+        Evaluation(q, s, work.zero, work.zero, z, work.r),
+        t,
+        0.0,
+        0.0,
     )
 
 
@@ -237,8 +246,7 @@ def clear_energies(system, work):
     for i in range(system.tree.parent.shape[0]):
         for a in range(6):
             work.motion.applied[i, a] = 0.0
-    for a in range(3):
-        work.power[a] = 0.0
+    clear_works(work.power)
 
 
 @called

@@ -10,11 +10,10 @@ from flexmbs.dynamics.blocks import coupling_blocks
 from flexmbs.dynamics.contacts import function_blocks
 from flexmbs.dynamics.piece_damping import pieces_blocks
 from flexmbs.dynamics.shared_calls import call_shared
-from flexmbs.system.records import FORCE_BLOCKS
 
 
 @entry
-def force_blocks_at(model, here, none, t, c_damping, _b):
+def force_blocks_at(model, here, /, c_damping):
     """Jᵀ (K + c_damping D) J of couplings, contacts by user functions and damped divided bodies
     into work.values.
     """
@@ -29,5 +28,5 @@ def force_blocks_at(model, here, none, t, c_damping, _b):
 @part
 def force_blocks(system, work, here, c_damping):
     """`force_blocks_at`, where there are any."""
-    if work.calls[FORCE_BLOCKS] >= 0:
-        call_shared(system, work, FORCE_BLOCKS, here, 0.0, c_damping, 0.0)
+    if work.calls.force_blocks >= 0:
+        call_shared(system, work, work.calls.force_blocks, here, c_damping, 0.0, 0.0)

@@ -37,7 +37,6 @@ from flexmbs.dynamics.joints import relative_pose, relative_twist
 from flexmbs.dynamics.law_calls import call_law, given_values
 from flexmbs.dynamics.shared_calls import call_shared
 from flexmbs.system.callbacks import FRAME_ARGUMENTS
-from flexmbs.system.records import FRAME_FORCES, POWER_FORCES, POWER_LOSS
 
 
 @called
@@ -69,7 +68,7 @@ def frame_forces(system, work, t, here):
         take_rates(rows.law, f, out, 6, work.force_rate)
         force = tmul(A, (out[0], out[1], out[2]))
         torque = tmul(A, (out[3], out[4], out[5]))
-        work.power[POWER_FORCES] += dot(force, v) + dot(torque, w)
+        work.power.forces += dot(force, v) + dot(torque, w)
         apply_wrench(work, m, (Rm, xm), here.q, force, torque)
 
 
@@ -100,8 +99,8 @@ def line_forces(system, work, t, here, slopes):
         give_states(rows.law, f, here.z, work.path.stage, work.laws.x, 3)
         tension, loss = scalar_law(system, work, rows, f, given)
         take_rates(rows.law, f, work.laws.out, 2, work.force_rate)
-        work.power[POWER_FORCES] -= (tension - loss) * rate
-        work.power[POWER_LOSS] += loss * rate
+        work.power.forces -= (tension - loss) * rate
+        work.power.loss += loss * rate
         apply_wrench(work, b, (Rb, xb), q, scale(-tension, u), ZERO3)
         apply_wrench(work, a, (Ra, xa), q, scale(tension, mul(Rr, u)), ZERO3)
         if slopes:
@@ -157,8 +156,8 @@ def pair_forces(system, work, t, here, slopes):
         en = mul(Rr, tangent_inverse_transposed(th, (out[3], out[4], out[5])))
         lf = (out[6], out[7], out[8])
         ln = (out[9], out[10], out[11])
-        power[POWER_FORCES] += dot(ef, v) + dot(en, w)
-        power[POWER_LOSS] -= dot(lf, v) + dot(ln, w)
+        power.forces += dot(ef, v) + dot(en, w)
+        power.loss -= dot(lf, v) + dot(ln, w)
         k = rows.coupling[f]
         keep_poses(work.coupling, k, (Ra, xa), (Rb, xb), (Rr, xr))
         apply_pair(work, work.coupling, k, here.q, tmul(Rr, add(ef, lf)), tmul(Rr, add(en, ln)))
@@ -211,7 +210,7 @@ def pair_differences(rows, f, workspace, columns):
 
 
 @entry
-def frame_forces_at(model, here, none, t, slopes, _b):
+def frame_forces_at(model, here, /, t, slopes):
     """Forces on frames, along lines between two, and of one frame relative to another (theory,
     section 39).
     """
@@ -238,5 +237,5 @@ def apply_forces(system, work, t, here, slopes, which):
                 for b in range(6):
                     work.slopes[k, a, b] = 0.0
     apply_joint_forces(system, work, t, here, slopes, which)
-    if work.calls[FRAME_FORCES] >= 0:
-        call_shared(system, work, FRAME_FORCES, here, t, 1.0 if slopes else 0.0, 0.0)
+    if work.calls.frame_forces >= 0:
+        call_shared(system, work, work.calls.frame_forces, here, t, 1.0 if slopes else 0.0, 0.0)

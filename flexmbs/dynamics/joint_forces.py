@@ -19,7 +19,6 @@ from flexmbs.dynamics.frames import apply_pair
 from flexmbs.dynamics.joint_loads import loads_of_cut, loads_of_primary
 from flexmbs.dynamics.law_calls import call_law, given_values
 from flexmbs.dynamics.shared_calls import call_shared
-from flexmbs.system.records import JOINT_FORCES, POWER_FORCES, POWER_LOSS
 
 # joint forces: all by the loads that are there; those of cut joints by λ, without those loaded by
 # the reactions of primary joints; these alone
@@ -107,8 +106,8 @@ def joint_force(system, work, t, here, f, slopes):
     x, v = coordinate_at(system, work, at, here)
     given = (t, x, v)
     tau, loss = joint_force_value(system, work, f, given, here.z)
-    work.power[POWER_FORCES] += (tau - loss) * v
-    work.power[POWER_LOSS] -= loss * v
+    work.power.forces += (tau - loss) * v
+    work.power.loss -= loss * v
     apply_at(system, work, at, here, tau)
     if slopes:
         kx, kv = scalar_slopes(system, work, rows, f, given, -1.0)
@@ -178,8 +177,8 @@ def joints_forces(system, work, t, here, slopes):
     rows = system.forces.joints
     for f in range(rows.n.shape[0]):
         power, lost = joints_law(system, work, f, here, t)
-        work.power[POWER_FORCES] += power
-        work.power[POWER_LOSS] += lost
+        work.power.forces += power
+        work.power.loss += lost
         if slopes:
             joints_slopes(system, work, f, here, t)
         for a in range(rows.n[f]):
@@ -241,7 +240,7 @@ def add_slopes(system, work, damping, row, diagonal):
 
 
 @entry
-def joint_forces_at(model, here, none, t, slopes, which):
+def joint_forces_at(model, here, /, t, slopes, which):
     """Generalized forces τ (N, N m) on joint coordinates; across a cut joint the wrench C⁺ᵀ τ
     (theory, section 39).
 
@@ -268,5 +267,5 @@ def joint_forces_at(model, here, none, t, slopes, which):
 @part
 def apply_joint_forces(system, work, t, here, slopes, which):
     """`joint_forces_at`, where there are any."""
-    if work.calls[JOINT_FORCES] >= 0:
-        call_shared(system, work, JOINT_FORCES, here, t, 1.0 if slopes else 0.0, which)
+    if work.calls.joint_forces >= 0:
+        call_shared(system, work, work.calls.joint_forces, here, t, 1.0 if slopes else 0.0, which)

@@ -22,11 +22,11 @@ from flexmbs.dynamics.force_blocks import force_blocks
 from flexmbs.dynamics.kinematics import displace
 from flexmbs.dynamics.rotors import rotor_blocks
 from flexmbs.dynamics.shared_calls import call_shared
-from flexmbs.system.records import KKT, Evaluation
+from flexmbs.system.records import Evaluation
 
 
 @entry
-def kkt_at(model, here, none, factored, c_mass, c_damping):
+def kkt_at(model, here, /, factored, c_mass, c_damping):
     """`kkt_matrix` by address, or `kkt_blocks` where not ``factored``."""
     system, work, q = model.system, model.work, here.q
     values = work.values
@@ -58,7 +58,7 @@ def kkt_matrix(system, work, q, c_mass, c_damping):
     return call_shared(
         system,
         work,
-        KKT,
+        work.calls.kkt,
         Evaluation(q, work.r, work.r, work.r, work.r, work.r),
         1.0,
         c_mass,
@@ -72,7 +72,13 @@ def kkt_blocks(system, work, q, c_mass):
     c_mass 0 G alone.
     """
     call_shared(
-        system, work, KKT, Evaluation(q, work.r, work.r, work.r, work.r, work.r), 0.0, c_mass, -1.0
+        system,
+        work,
+        work.calls.kkt,
+        Evaluation(q, work.r, work.r, work.r, work.r, work.r),
+        0.0,
+        c_mass,
+        -1.0,
     )
 
 

@@ -5,7 +5,7 @@ Theory: docs/theory.md, section 60.
 """
 
 from flexmbs._jit import called
-from flexmbs.algebra.blocks import SIZE, add_block
+from flexmbs.algebra.blocks import add_block
 
 
 @called
@@ -35,8 +35,8 @@ def pieces_blocks(system, work, damping):
             # bodies of a path are sorted, and the matrix is symmetric: one triangle
             for l in range(damped.path[k], h + 1):
                 i = system.paths[l]
-                for a in range(e.node[i, SIZE]):
-                    for c in range(e.node[j, SIZE]):
+                for a in range(e.size[i]):
+                    for c in range(e.size[j]):
                         own = a >= tree.nv[i] and c >= tree.nv[j]
                         out[a, c] = (
                             damped.D[k, row + a - tree.nv[i], column + c - tree.nv[j]]

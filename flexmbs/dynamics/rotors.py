@@ -14,7 +14,7 @@ section 7.1.1 (motors in the kinetic energy of a manipulator).
 """
 
 from flexmbs._jit import called, part
-from flexmbs.algebra.blocks import SIZE, add_block
+from flexmbs.algebra.blocks import add_block
 from flexmbs.algebra.small import ZERO3, add, cross, dot, load3_at, neg, scale, store3_at, store9_at
 from flexmbs.dynamics.blocks import ON_B, clear_rows, frame_rows, relative_rows
 from flexmbs.dynamics.frames import (
@@ -120,8 +120,8 @@ def rotor_blocks(system, work, q, factor):
                 if body >= 0 and i != body and j != body:
                     continue
                 at = system.tree.s_at[i]
-                for a in range(e.node[i, SIZE]):
-                    for d in range(e.node[j, SIZE]):
+                for a in range(e.size[i]):
+                    for d in range(e.size[j]):
                         x0, y0 = rows[0, at + a], rows[0, to + d]
                         out[a, d] = reflected * x0 * y0 + factor * (
                             x0 * rows[1, to + d] + rows[1, at + a] * y0

@@ -18,7 +18,7 @@ formulation, closed loops).
 import math
 
 from flexmbs._jit import called, part
-from flexmbs.algebra.blocks import DIAGONAL, LEFT_OUT, ROUND_OFF, SIZE, eliminate, solve
+from flexmbs.algebra.blocks import LEFT_OUT, ROUND_OFF, eliminate, solve
 from flexmbs.algebra.se3 import wrench_to_parent
 from flexmbs.algebra.small import ZERO3, increase3_at, load3_at, neg, scale, store3_at, sub
 from flexmbs.dynamics.articulated_sweeps import inward_body
@@ -277,7 +277,7 @@ def schur_complement(art, schur, left_out):
                         product += half[x + b] * half[y + b]
                 values[to + c] -= product
     for k in range(schur.node.shape[0]):
-        n = e.node[k, SIZE]
+        n = e.size[k]
         # a row that is round-off altogether has no pivot to compare with: that of a row of ones
         # replaces it
         least = 0.0  # of the stiffness that rows of ones would have
@@ -289,7 +289,7 @@ def schur_complement(art, schur, left_out):
             for b in range(6, 6 + link[i, L_NF]):
                 least += ROUND_OFF * art.A[i, b, b] ** 2
         for r in range(n):
-            at = e.node[k, DIAGONAL] + r * (n + 1)
+            at = e.diagonal[k] + r * (n + 1)
             values[at] -= schur.node[k, COMPLIANCE]
             row = schur.node[k, ROW] + r
             left = row < rows and left_out[ns + row] > 0.0

@@ -6,11 +6,9 @@ from flexmbs.system.records import Equations, Evaluation
 
 
 @part
-def call_shared(system, work, which, here, t, a, b):
-    """The kernel ``which`` of `Work.calls` for the state ``here``, a record with q, s, ṡ, λ, z and
+def call_shared(system, work, kernel, here, t, a, b):
+    """A kernel of `Work.calls` for the state ``here``, a record with q, s, ṡ, λ, z and
     r; what it returns.
     """
     given = address_of(Evaluation(here.q, here.s, here.sd, here.lam, here.z, here.r))
-    return call(
-        work.calls[which], memory_of(work.memory, Equations(system, work)), given, given, t, a, b
-    )
+    return call(kernel, memory_of(work.memory, Equations(system, work)), given, given, t, a, b)

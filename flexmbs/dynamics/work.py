@@ -13,9 +13,9 @@ import math
 
 import numpy as np
 
+from flexmbs.algebra.works import Works
 from flexmbs._jit.address import Entry, all_linked
 from flexmbs._jit.record_layout import Layout, Mould, keep, layout, remember, word_count, words
-from flexmbs.algebra.blocks import SIZE
 from flexmbs.dynamics.contacts import contact_forces_at
 from flexmbs.dynamics.couplers import joint_rows_at
 from flexmbs.dynamics.cut_rows import cut_rows_at
@@ -35,17 +35,8 @@ from flexmbs.dynamics.law_calls import (
 from flexmbs.dynamics.second_order import scratch_width
 from flexmbs.law_kernel import KEPT
 from flexmbs.system.records import (
-    CONTACT_FORCES,
-    CUT_ROWS,
-    FORCE_BLOCKS,
-    FRAME_FORCES,
-    JOINT_FORCES,
-    JOINT_ROWS,
-    KINEMATICS,
-    KKT,
-    N_CALLS,
+    SharedCalls,
     OF_CHAIN,
-    RESIDUAL,
     SPARE,
     BodyMotion,
     ConstraintValues,
@@ -153,7 +144,7 @@ def make_work(system: System, beta: np.ndarray | None = None) -> Work:
     moulded = _moulded(remember(system), len(start))
     work = moulded.mould.copy()
     work.path.beta[:] = work.beta[: len(start)] = start
-    for constant in (work.calls, work.memory, work.laws.calls, work.laws.words):
+    for constant in (work.calls.values, work.memory, work.laws.calls, work.laws.words):
         constant.flags.writeable = False
     keep(work, moulded.layout, work.memory[moulded.n_words :].tobytes())
     return work
@@ -183,7 +174,7 @@ def unconnected(system: System, beta: np.ndarray | None = None) -> Work:
     F = system.bodies.m_ff.shape[2]
     n = 6 + F
     z, own = np.zeros, scratch_width(system.bodies)
-    width = max(n, int(system.elimination.node[:, SIZE].max()))
+    width = max(n, int(system.elimination.size.max(initial=0)))
     path = make_path(system, beta)
     cuts, couplings, contacts = system.cuts, system.couplings, system.contacts
     n_cuts, n_couplings, n_contacts = (len(each) for each in (cuts.row, couplings.a, contacts.a))
@@ -193,11 +184,13 @@ def unconnected(system: System, beta: np.ndarray | None = None) -> Work:
     zero = z(max(ns, nc, 3))
     # it is the ṡ = 0 and λ = 0 of all evaluations
     zero.flags.writeable = False
+    calls = SharedCalls()
+    calls.values.fill(-1)
     work = Work(
         path=path,
         frames=_current_frames(system.frames),
         joints=_current_joints(system),
-        calls=np.full(N_CALLS, -1),
+        calls=calls,
         memory=z(0, np.int64),
         motion=BodyMotion(**_zeros(nb, BODY)),
         force=z(ns),
@@ -227,7 +220,7 @@ def unconnected(system: System, beta: np.ndarray | None = None) -> Work:
                 + most_constants(system),
             )
         ),
-        power=z(3),
+        power=Works(),
         status=z(4, np.int64),
         zero=zero,
         products=z((nb, own)),
@@ -299,27 +292,30 @@ def _connect(system: System, work: Work) -> None:
     connect_laws(system, work.laws)
     work.memory[:] = words(equations := Equations(system, work))
     one = Evaluation(work.r, work.r, work.r, work.r, work.r, work.r)
-    for place, kernel in _used(system).items():
-        work.calls[place] = kernel.address(equations, one, one)
+    for name, kernel in _used(system).items():
+        setattr(work.calls, name, kernel.address(equations, one, one))
 
 
-def _used(system: System) -> dict[int, Entry]:
+def _used(system: System) -> dict[str, Entry]:
     """The shared kernels that evaluations of a system call, those of what few models have only
     where it has any.
     """
-    forces, used = system.forces, {KINEMATICS: kinematics_at, RESIDUAL: residual_at, KKT: kkt_at}
+    forces, used = (
+        system.forces,
+        {"kinematics": kinematics_at, "residual": residual_at, "kkt": kkt_at},
+    )
     if len(forces.joint.body) or len(forces.joints.n):
-        used[JOINT_FORCES] = joint_forces_at
+        used["joint_forces"] = joint_forces_at
     if len(forces.frame.coupling) or len(forces.line.coupling) or len(forces.pair.coupling):
-        used[FRAME_FORCES] = frame_forces_at
+        used["frame_forces"] = frame_forces_at
     if len(system.contacts.a):
-        used[CONTACT_FORCES] = contact_forces_at
+        used["contact_forces"] = contact_forces_at
     if len(system.drives.row) or len(system.couplers.row):
-        used[JOINT_ROWS] = joint_rows_at
+        used["joint_rows"] = joint_rows_at
     if (system.cuts.kernel != OF_CHAIN).any():
-        used[CUT_ROWS] = cut_rows_at
+        used["cut_rows"] = cut_rows_at
     if len(system.couplings.a) or len(system.contacts.a) or len(system.pieces_damping.size):
-        used[FORCE_BLOCKS] = force_blocks_at
+        used["force_blocks"] = force_blocks_at
     return used
 
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from flexmbs._jit import part
 from flexmbs._jit.address import Entry, bound_entry, entry
+from flexmbs.algebra.works import copy_works
 from flexmbs.dynamics.blocks import transmission
 from flexmbs.dynamics.contacts import contact_kinematics, contact_rows
 from flexmbs.dynamics.equations import balanced, kinematics
@@ -28,8 +29,6 @@ from flexmbs.dynamics.variation import variation as variation_of
 from flexmbs.formalisms.formalism import Formalism, unchanged
 from flexmbs.formalisms.multiplier import accelerations, correction, iteration_matrix
 from flexmbs.integrators.run_context import (
-    INDEPENDENT,
-    LEFT,
     NOT_FINITE,
     STEPPED,
     ContactData,
@@ -63,7 +62,7 @@ class FormalismRecords(NamedTuple):
     exchange: Exchange
 
 
-def derivative(model, here, same, t, a, b):
+def derivative(model, here, /, t):
     """ẏ and λ of a point, works with their powers; the formalism may move q and s onto the
     constraints it keeps.
 
@@ -80,29 +79,28 @@ def derivative(model, here, same, t, a, b):
     rates(model.system.tree, model.system.joints, here.q, here.s, here.qd)
     for i in range(here.zd.shape[0]):
         here.zd[i] = work.force_rate[i]
-    for i in range(3):
-        here.power[i] = work.power[i]
-    model.exchange.gauge[INDEPENDENT] = independence(work, here.s.shape[0])
+    copy_works(work.power, here.powers)
+    model.exchange.gauge.independent = independence(work, here.s.shape[0])
     return status
 
 
-def put_right(model, here, same, t, a, b):
+def put_right(model, here, /, t):
     """The formalism's correction of an accepted state; largest |g| left into exchange.gauge."""
     normalize_positions(model.system.tree, model.system.joints, here.q)
-    model.exchange.gauge[LEFT] = accepted(
+    model.exchange.gauge.left = accepted(
         model.system, model.work, model.workspace, t, here.q, here.s
     )
-    model.exchange.gauge[INDEPENDENT] = independence(model.work, here.s.shape[0])
+    model.exchange.gauge.independent = independence(model.work, here.s.shape[0])
     return 0
 
 
-def kept(model, here, same, t, a, b):
+def kept(model, here, /, t):
     """The formalism's path variables after an accepted step."""
     keep(model.system, model.work, model.workspace, t, here.q, here.s)
     return 0
 
 
-def matrix(model, here, same, t, c_mass, c_damping):
+def matrix(model, here, /, c_mass, c_damping):
     """Factor K_b of the iteration matrix at a point whose residual is up to date.
 
     Pivots of constraint rows as if c_mass were 1.
@@ -114,18 +112,18 @@ def matrix(model, here, same, t, c_mass, c_damping):
     if c_mass > 0.0:
         for a in range(here.s.shape[0], work.stiffness.shape[0]):
             work.stiffness[a] *= c_mass
-    model.exchange.gauge[INDEPENDENT] = independence(work, here.s.shape[0])
+    model.exchange.gauge.independent = independence(work, here.s.shape[0])
     return status
 
 
-def corrected(model, here, same, t, a, b):
+def corrected(model, /):
     """exchange.x (ns + nc,) ← K_b⁻¹ exchange.x."""
-    correction(model.system, model.work, model.workspace, here.q, model.exchange.x)
+    correction(model.system, model.work, model.workspace, model.exchange.x)
     return 0
 
 
 @entry
-def residual(common, here, same, t, slopes, b):
+def residual(common, here, /, t, slopes):
     """exchange.r = M ṡ − k − Gᵀ λ and exchange.gs of a point, rates of its force states, its
     powers.
     """
@@ -134,13 +132,12 @@ def residual(common, here, same, t, slopes, b):
     residual_of(common.system, work, t, at, slopes != 0.0)
     for i in range(here.zd.shape[0]):
         here.zd[i] = work.force_rate[i]
-    for i in range(3):
-        here.power[i] = work.power[i]
+    copy_works(work.power, here.powers)
     return 0
 
 
 @entry
-def displace(common, here, base, t, by_midpoint, b):
+def displace(common, here, base, /, by_midpoint):
     """q = q_base ⊕ d; ``by_midpoint``: d of free motions is first replaced by that of the midpoint
     rule (theory, sections 2 and 42).
     """
@@ -151,21 +148,21 @@ def displace(common, here, base, t, by_midpoint, b):
 
 
 @entry
-def position_rates(common, here, same, t, a, b):
+def position_rates(common, here, /):
     """q̇ = H(q) s of a point."""
     rates(common.system.tree, common.system.joints, here.q, here.s, here.qd)
     return 0
 
 
 @entry
-def normalize(common, here, same, t, a, b):
+def normalize(common, here, /):
     """Unit Euler parameters of a point: pᵀp = 1."""
     normalize_positions(common.system.tree, common.system.joints, here.q)
     return 0
 
 
 @entry
-def evaluate_constraints(common, here, same, t, a, b):
+def evaluate_constraints(common, here, /, t):
     """exchange.gs and the coordinates of the cut joints at a point."""
     kinematics(common.system, common.work, t, here.q, here.s, common.work.zero)
     return 0
@@ -185,7 +182,7 @@ def keep_changes(system, work, path, h):
 
 
 @entry
-def commit(common, here, same, t, h, b):
+def commit(common, /, h):
     """Path variables of the step of length h whose end was evaluated last: it is accepted."""
     system, work, path = common.system, common.work, common.work.path
     for i in range(path.beta.shape[0]):
@@ -202,7 +199,7 @@ def commit(common, here, same, t, h, b):
 
 
 @entry
-def watch(common, here, same, t, judged, b):
+def watch(common, here, /, t, judged):
     """Values of the state functions of events at a point.
 
     ``judged``: `STEPPED` where one changed sign, `NOT_FINITE` where one is NaN.
@@ -231,7 +228,7 @@ def vary(common, here, base, t, h, kind):
 
 
 @entry
-def evaluate_contacts(common, here, same, t, a, b):
+def evaluate_contacts(common, here, /, t):
     """Gaps g and velocities (γ_N, γ_T1, γ_T2) of the contacts at a point (theory, section 40);
     `NOT_FINITE` where one is not.
     """
@@ -252,7 +249,7 @@ def evaluate_contacts(common, here, same, t, a, b):
 
 
 @entry
-def rows_of_contacts(common, here, same, t, m, b):
+def rows_of_contacts(common, here, /, t, m):
     """Rows W (3m, ns) of the velocities of the first m contacts that take part, at a point (theory,
     section 40).
     """
@@ -268,16 +265,16 @@ def rows_of_contacts(common, here, same, t, m, b):
 
 
 @entry
-def close(common, here, same, t, a, b):
+def close(common, here, /, t):
     """Positions and velocities of a point onto g = 0 and G s + γ̄ = 0 (theory, section 32)."""
-    common.exchange.gauge[LEFT] = project(
+    common.exchange.gauge.left = project(
         common.system, common.work, t, here.q, here.s, CLOSED, PROJECTIONS
     )
     return 0
 
 
 @entry
-def samples(common, here, same, t, near, b):
+def samples(common, here, /, t, near):
     """Outputs and memory of the discrete controllers that are due at a point, its force states
     (theory, section 39).
     """
@@ -285,30 +282,39 @@ def samples(common, here, same, t, near, b):
     return 0
 
 
-SHARED = (
-    residual,
-    displace,
-    normalize,
-    evaluate_constraints,
-    commit,
-    watch,
-    vary,
-    evaluate_contacts,
-    rows_of_contacts,
-    close,
-    position_rates,
-    samples,
-)
+# by their names in `Calls`
+SHARED = {
+    "residual": residual,
+    "displace": displace,
+    "normalize": normalize,
+    "constraints": evaluate_constraints,
+    "commit": commit,
+    "events": watch,
+    "variation": vary,
+    "contacts": evaluate_contacts,
+    "rows": rows_of_contacts,
+    "project": close,
+    "rates": position_rates,
+    "samples": samples,
+}
+
+
+class FormalismCalls(NamedTuple):
+    """Kernels of a formalism, None where it has none."""
+
+    derivative: Entry  # ẏ
+    accepted: Entry  # correction of accepted states
+    keep: Entry | None  # on the path
+    matrix: Entry | None
+    correction: Entry | None  # solution with the factor of the matrix
 
 
 @functools.cache
-def of_formalism(formalism: type[Formalism]) -> tuple[Entry | None, ...]:
-    """(ẏ, correction of accepted states, what is kept on the path, factor, solution) of a
-    formalism; None where it has none.
-    """
+def of_formalism(formalism: type[Formalism]) -> FormalismCalls:
+    """Kernels of a formalism."""
     name = formalism.__name__.lower()
     implicit = "residual" in formalism.provides
-    return (
+    return FormalismCalls(
         bound_entry(derivative, name, accelerations=formalism.accelerations),
         bound_entry(put_right, name, accepted=formalism.accepted),
         None

@@ -26,7 +26,7 @@ import numpy as np
 from flexmbs._jit import called, part
 from flexmbs._jit.address import address_of, call, memory_of, seldom_entry
 from flexmbs._jit.record_layout import with_own_words
-from flexmbs.algebra.blocks import DIAGONAL, LEFT_OUT, OFFSET, SIZE
+from flexmbs.algebra.blocks import LEFT_OUT
 from flexmbs.algebra.pivoting import (
     complete_pivots,
     lu,
@@ -254,10 +254,10 @@ def column_weights(system, work, q, weight):
     values = work.values
     kkt_blocks(system, work, q, 1.0)
     for i in range(system.tree.parent.shape[0]):
-        n = e.node[i, SIZE]
+        n = e.size[i]
         for a in range(n):
-            m = values[e.node[i, DIAGONAL] + a * (n + 1)]
-            weight[e.node[i, OFFSET] + a] = 1.0 / m**0.5 if m > 0.0 else 1.0
+            m = values[e.diagonal[i] + a * (n + 1)]
+            weight[e.offset[i] + a] = 1.0 / m**0.5 if m > 0.0 else 1.0
         for k in range(system.tree.nf[i]):
             # elastic coordinates are small and stiff: as dependent ones they would amplify errors
             # of the others
@@ -344,7 +344,7 @@ def factor_dependent(choice):
 
 
 @seldom_entry
-def choose_at(equations, choice, here, t, a, b):
+def choose_at(equations, choice, here, /):
     """`choose` by address: it is long and seldom called."""
     numbers = choice.numbers
     column_weights(equations.system, equations.work, here.q, choice.weight)

@@ -34,7 +34,7 @@ def no_matrix(system, work, workspace, q, c_mass, c_damping):
 
 
 @part
-def no_correction(system, work, workspace, q, x):
+def no_correction(system, work, workspace, x):
     """Placeholder of the correction of formalisms without "residual"."""
 
 
@@ -59,7 +59,7 @@ class Formalism(abc.ABC):
         except that of `iteration_matrix` by `correction`.
     iteration_matrix(system, work, workspace, q, c_mass, c_damping) → as above: factors
         K_b = [[c_mass M + K + c_damping D, Gᵀ], [G, 0]] (theory, section 26).
-    correction(system, work, workspace, q, x): x (ns + nc,) ← K_b⁻¹ x with that factor.
+    correction(system, work, workspace, x): x (ns + nc,) ← K_b⁻¹ x with that factor.
     """
 
     name: ClassVar[str]

@@ -103,7 +103,7 @@ def iteration_matrix(system, work, workspace, q, c_mass, c_damping):
 
 
 @part
-def correction(system, work, workspace, q, x):
+def correction(system, work, workspace, x):
     """x (ns + nc,) ← K_b⁻¹ x."""
     solve(system.elimination, work.values, x)
 

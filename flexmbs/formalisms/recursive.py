@@ -74,7 +74,7 @@ from flexmbs.formalisms.stabilization import (
     stabilization_options,
 )
 from flexmbs.system.compile import Compiled, frozen
-from flexmbs.system.records import POWER_DRIVES, Equations, Evaluation
+from flexmbs.system.records import Equations, Evaluation
 
 FACTOR, SCHUR, SOLVE = range(3)  # places in Workspace.calls
 
@@ -132,7 +132,7 @@ def factor_at(equations, factors, here, fresh, c_mass, c_damping):
 
 
 @entry
-def schur_at(equations, factors, here, t, c_mass, c_damping):
+def schur_at(equations, factors, here, /, c_mass, c_damping):
     """The Schur complement S = G M⁻¹ Gᵀ of the closed loops on the factor of the tree, and its
     factor (theory, section 25).
     """
@@ -156,7 +156,7 @@ def schur_at(equations, factors, here, t, c_mass, c_damping):
 
 
 @entry
-def solve_at(equations, factors, here, t, a, b):
+def solve_at(equations, factors, here, /):
     """`solve` by address: x is the residual of ``here``."""
     system, art, x = equations.system, factors.art, here.r
     schur = factors.coupled if factors.with_couplings[0] == 1 else factors.cuts
@@ -188,7 +188,7 @@ def factor(system, work, workspace, q, factors, fresh):
     schur = workspace.factors.coupled if c_damping >= 0.0 else workspace.factors.cuts
     # loads of the loop closure pass through the factor of the tree: it comes first
     if status >= 0 and schur.node.shape[0] > 0:
-        status = call(workspace.calls[SCHUR], equations, tree, here, 0.0, c_mass, c_damping)
+        status = call(workspace.calls[SCHUR], equations, tree, here, c_mass, c_damping, 0.0)
     return status
 
 
@@ -265,9 +265,9 @@ def general_accelerations(system, work, workspace, t, here):
             art.body[i, LOAD + a] = -work.motion.wrench[i, a]
     solve(system, work, workspace, x)
     split_solution(x, sd, lam)
-    work.power[POWER_DRIVES] += drive_power(work.drive_rate, lam)
+    work.power.drives += drive_power(work.drive_rate, lam)
     if system.prescribed.law.shape[0] > 0:
-        work.power[POWER_DRIVES] += power_of_prescribed(system, work, art, here.q)
+        work.power.drives += power_of_prescribed(system, work, art, here.q)
     return status
 
 
@@ -295,7 +295,7 @@ def iteration_matrix(system, work, workspace, q, c_mass, c_damping):
 
 
 @part
-def correction(system, work, workspace, q, x):
+def correction(system, work, workspace, x):
     """x (ns + nc,) ← K_b⁻¹ x with the last factor."""
     set_loads(workspace.factors.art, x)
     solve(system, work, workspace, x)
@@ -326,7 +326,7 @@ def projected(system, work, workspace, t, q, s):
         # as `flexmbs.dynamics.kkt.project`, with the factor of the recursion
         iteration_matrix(system, work, workspace, q, 1.0, -1.0)
         error_of_constraints(work, x, ns, velocities)
-        correction(system, work, workspace, q, x)
+        correction(system, work, workspace, x)
         correct(system, q, s, x, velocities)
     return left
 

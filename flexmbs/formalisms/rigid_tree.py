@@ -11,6 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from flexmbs.algebra.works import clear_works
 from flexmbs._jit import part
 from flexmbs.dynamics.articulated_rigid import rigid_accelerations
 from flexmbs.dynamics.articulated_work import RigidChild, make_rigid
@@ -33,8 +34,7 @@ def accelerations(system, work, workspace, t, here):
     """
     for a in range(here.s.shape[0]):
         work.force[a] = 0.0
-    for a in range(3):
-        work.power[a] = 0.0
+    clear_works(work.power)
     state = Evaluation(here.q, here.s, here.sd, here.lam, here.z, work.r)
     apply_joint_forces(system, work, t, state, False, ALL)
     return rigid_accelerations(system, workspace.rigid, here, work.force)

@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 
 from flexmbs._jit.address import packed
-from flexmbs.algebra.blocks import SIZE
 from flexmbs.algebra.so3 import rotation_matrix
 from flexmbs.dynamics.blocks import cut_rows
 from flexmbs.dynamics.dense import elastic_velocities
@@ -218,7 +217,7 @@ def covector_rows(system, work, q, rows):
         cut_rows(system, work, k, q)
         for h in range(cuts.path[k], cuts.path_end[k]):
             i = system.paths[h]
-            for c in range(tree.s_at[i], tree.s_at[i] + e.node[i, SIZE]):
+            for c in range(tree.s_at[i], tree.s_at[i] + e.size[i]):
                 for r in range(cuts.rows[k]):
                     rows[cuts.row[k] + r, c] = work.rows[r, c]
 

@@ -16,7 +16,6 @@ from typing import NamedTuple
 import numpy as np
 
 from flexmbs._jit import part
-from flexmbs._jit.address import call
 from flexmbs.algebra.small import largest
 from flexmbs.integrators.contact_calls import (
     FORCES,
@@ -27,20 +26,19 @@ from flexmbs.integrators.contact_calls import (
     solver_of,
 )
 from flexmbs.integrators.contact_problem import NO_SOLUTION
-from flexmbs.integrators.impacts import FRICTIONLESS, REDUCED, rough
+from flexmbs.integrators.impacts import rough
 from flexmbs.integrators.missed_contacts import evaluate_contacts
 from flexmbs.integrators.run_context import (
     AT,
-    COMMON,
     DONE,
     INDEFINITE,
-    NORMALIZE,
-    ROWS,
     SLIPS,
     STATE,
     UNSOLVED,
+    call_common,
     derivative,
     friction_limit,
+    normalize,
 )  # fmt: skip
 from flexmbs.integrators.step_impulses import held_apart
 
@@ -115,15 +113,7 @@ def operator(context, closed, t, m):
         closed.free[i] = state.yd[i]
     for a in range(state.lam.shape[0]):
         closed.lam[a] = state.lam[a]
-    call(
-        context.calls[ROWS],
-        context.records[COMMON],
-        context.records[STATE],
-        context.records[STATE],
-        t,
-        1.0 * m,
-        0.0,
-    )
+    call_common(context, context.calls.rows, STATE, t, 1.0 * m)
     first = state.q.shape[0]
     for b in range(m):
         k = contact.row[b]
@@ -180,15 +170,7 @@ def accelerations_of_contacts(context, closed, t, m):
         )
         for i in range(state.y.shape[0]):
             at.y[i] = state.y[i] + x * closed.free[i]
-        call(
-            context.calls[NORMALIZE],
-            context.records[COMMON],
-            context.records[AT],
-            context.records[AT],
-            t + x,
-            0.0,
-            0.0,
-        )
+        normalize(context, AT)
         evaluate_contacts(context, AT, t + x)
         for b in range(m):
             for c in range(3):
@@ -326,8 +308,8 @@ def solve_impact(context, closed, counts, t, m, settling):
     gain, size = gain_of_impact(closed, m)
     if gain <= GAINED * size:
         return DONE
-    counts[REDUCED] += 1
-    counts[FRICTIONLESS] += 0 if rough(contact, m) else 1
+    counts.reduced += 1
+    counts.frictionless += 0 if rough(contact, m) else 1
     low = 0.0
     high = 1.0
     for _ in range(HALVINGS):

@@ -68,7 +68,7 @@ def make_problem(n: int, multiple: str | None = None) -> ContactProblem:
 
 
 @entry
-def solved_at(problem, first, second, m, tolerance, sweeps):
+def solved_at(problem, /, m, tolerance, sweeps):
     """Impulses or forces of the first m contacts, or the `difference` of two laws of impact."""
     n, limits, kind = int(m), IterationLimits(tolerance, int(sweeps)), problem.kind[0]
     if kind == IMPACT:

@@ -13,10 +13,16 @@ Systems (2008), chapter 8 (event-driven schemes).
 import math
 
 from flexmbs._jit import called, part
-from flexmbs._jit.address import call
 from flexmbs.integrators import dormand_prince as dp
 from flexmbs.integrators.missed_contacts import GAP_NOW, evaluate_contacts, may_dip, note_gaps
-from flexmbs.integrators.run_context import AT, COMMON, DONE, NORMALIZE, OPEN, SLIPPING, SLIPS, TIME
+from flexmbs.integrators.run_context import (
+    AT,
+    DONE,
+    OPEN,
+    SLIPPING,
+    SLIPS,
+    normalize,
+)
 
 EVALUATIONS_OF_GAPS = 8  # times within a step at which gaps are evaluated
 NEAR = 1e-13  # of a step: two events at the same time
@@ -27,15 +33,7 @@ UNDEFINED = -1.0  # in place of a part of the step: a gap is not finite
 def state_in_step(memory, context, x, h):
     """``at``: the state at the part x of the step h, order 4."""
     dp.within(memory.dense, h, x, context.start.y, memory.k, context.at.y)
-    call(
-        context.calls[NORMALIZE],
-        context.records[COMMON],
-        context.records[AT],
-        context.records[AT],
-        0.0,
-        0.0,
-        0.0,
-    )
+    normalize(context, AT)
 
 
 @part
@@ -72,7 +70,7 @@ def values(memory, context, x, h, out):
     the rate left to slip; 1 elsewhere."""
     contact = context.contact
     state_in_step(memory, context, x, h)
-    finite = evaluate_contacts(context, AT, context.clock[TIME] + x * h) == DONE
+    finite = evaluate_contacts(context, AT, context.clock.time + x * h) == DONE
     for k in range(out.shape[0]):
         out[k] = 1.0 if finite else math.nan
         if not finite:

@@ -14,7 +14,7 @@ interpolation).
 from flexmbs._jit import part
 from flexmbs._jit.address import entry
 from flexmbs.algebra.hermite import cubic, cubic_integral
-from flexmbs.integrators.run_context import AT, BEGUN, START, TIME, displace, take
+from flexmbs.integrators.run_context import AT, START, displace, take
 
 NEAR = 1e-9  # of a step: as good as its end
 
@@ -22,14 +22,14 @@ NEAR = 1e-9  # of a step: as good as its end
 @part
 def part_of_step(context, t):
     """(θ, h) of a time within the last step; θ is 1 where the time is as good as its end."""
-    h = context.clock[TIME] - context.clock[BEGUN]
-    if t >= context.clock[TIME] - NEAR * h:
+    h = context.clock.time - context.clock.begun
+    if t >= context.clock.time - NEAR * h:
         return 1.0, h
-    return (t - context.clock[BEGUN]) / h, h
+    return (t - context.clock.begun) / h, h
 
 
 @entry
-def between_ends(memory, context, same, t, a, b):
+def between_ends(memory, context, /, t):
     """The state at time t of the last step, into ``at``, by Hermite interpolation of s; ``state.d``
     is hΔ.
 
@@ -84,6 +84,6 @@ def between_linear(context, t):
 
 
 @entry
-def nothing_kept(memory, context, same, h, a, b):
+def nothing_kept(memory, context, /):
     """A method without memory beyond the state."""
     return 0

@@ -22,7 +22,6 @@ from flexmbs.integrators.dense_output import part_of_step
 from flexmbs.integrators.integrator import (
     ATOL,
     RTOL,
-    Control,
     Facts,
     Integrator,
     MethodCalls,
@@ -30,16 +29,11 @@ from flexmbs.integrators.integrator import (
     check_tolerances,
 )
 from flexmbs.integrators.run_context import (
-    DERIVATIVE,
     DONE,
-    ERROR,
-    FIXED,
     INDEFINITE,
-    INDEPENDENT,
     NOT_FINITE,
     STATE,
-    TAKEN,
-    TIME,
+    Control,
     copy,
     derivative,
     take,
@@ -109,7 +103,7 @@ class DormandPrince(Integrator):
 
     name: ClassVar[str] = "dormand-prince"
     explicit: ClassVar[bool] = True
-    uses: ClassVar[tuple[int, ...]] = (DERIVATIVE,)
+    uses: ClassVar[tuple[str, ...]] = ("derivative",)
     needs: ClassVar[str] = "accelerations"
     stabilizations: ClassVar[tuple[str, ...]] = ("none", "baumgarte", "projection")
     control: ClassVar[Control] = Control(0.2)
@@ -225,22 +219,22 @@ def straddling(h, distance, rate):
 
 
 @entry
-def step_at(memory, context, same, h, a, b):
+def step_at(memory, context, /, h):
     """A step of length h, or a shorter one that straddles a singular position (theory, sections 31
     and 45).
     """
     state, start, clock = context.state, context.start, context.clock
-    if clock[FIXED] <= 0.0:
+    if clock.fixed <= 0.0:
         h = straddling(h, memory.singular[0], memory.singular[1])
-        clock[TAKEN] = h
+        clock.taken = h
     status = 0
     independent = 1.0
     for j in range(STAGES):
         stage(memory.tableau, j, h, start.y, memory.k, state.y)
-        found = derivative(context, STATE, clock[TIME] + memory.nodes[j] * h)
+        found = derivative(context, STATE, clock.time + memory.nodes[j] * h)
         status = min(status, found)
         copy(state.yd, memory.k[j])
-        independent = min(independent, context.exchange.gauge[INDEPENDENT])
+        independent = min(independent, context.exchange.gauge.independent)
     # near a singular position noise of the state enters ṡ divided by the square of the distance:
     # steps must not follow it
     atol = memory.control[1] + NOISE / independent
@@ -250,22 +244,22 @@ def step_at(memory, context, same, h, a, b):
     if status < 0:  # a stage may leave the region where M is definite: a shorter step may not
         context.exchange.status[0] = -1 - status
         return INDEFINITE
-    clock[ERROR] = error
+    clock.error = error
     local_error(memory.weights, h, memory.k, start.q.shape[0], context.local)
     return DONE
 
 
 @entry
-def finish_at(memory, context, same, h, a, b):
+def finish_at(memory, context, /, h):
     """Distance from a singular position after the accepted step, and its rate."""
-    distance = math.sqrt(context.exchange.gauge[INDEPENDENT])
+    distance = math.sqrt(context.exchange.gauge.independent)
     memory.singular[1] = (distance - memory.singular[0]) / h if memory.singular[0] > 0.0 else 0.0
     memory.singular[0] = distance
     return 0
 
 
 @entry
-def within_at(memory, context, same, t, a, b):
+def within_at(memory, context, /, t):
     """The state at time t of the last step by the continuous method of order 4."""
     x, h = part_of_step(context, t)
     if x == 1.0:

@@ -39,7 +39,6 @@ from flexmbs.integrators.esdirk_tableau import AHEAD, DENSE, GUESS, STAGES, WEIG
 from flexmbs.integrators.integrator import (
     ATOL,
     RTOL,
-    Control,
     Facts,
     Integrator,
     MethodCalls,
@@ -49,18 +48,11 @@ from flexmbs.integrators.integrator import (
 )  # fmt: skip
 from flexmbs.integrators.run_context import (
     AT,
-    CORRECTION,
-    DISPLACE,
     DONE,
-    ERROR,
-    FIXED,
-    MATRIX,
     NO_CONVERGENCE,
-    RATES,
     START,
     STATE,
-    TAKEN,
-    TIME,
+    Control,
     RunContext,
     copy,
     correction,
@@ -120,7 +112,7 @@ class ESDIRK(Integrator):
     max_iterations: int = 20
 
     name: ClassVar[str] = "esdirk"
-    uses: ClassVar[tuple[int, ...]] = (MATRIX, CORRECTION, DISPLACE, RATES)
+    uses: ClassVar[tuple[str, ...]] = ("matrix", "correction", "displace", "rates")
     needs: ClassVar[str] = "residual"
     projects_last: ClassVar[bool] = True
     control: ClassVar[Control] = Control(0.2, 0.2, 4.0, steady=True)
@@ -305,7 +297,7 @@ def error_of_step(memory, context, h):
     displace(context, AT, STATE)
     # at q ⊕ (−e_q) and ṡ + c e_s the residual is M c e_s − K e_q to first order: the filter needs
     # no product with K
-    residual(context, AT, context.clock[TIME] + h, False)
+    residual(context, AT, context.clock.time + h, False)
     for i in range(ns):
         x[i] = context.exchange.r[i]
     for a in range(state.lam.shape[0]):
@@ -356,15 +348,15 @@ def straddling(h, distance, rate):
 
 
 @entry
-def step_at(memory, context, same, h, a, b):
+def step_at(memory, context, /, h):
     """The end of a step of length h in ``state``, its error over the tolerance in the clock
     (theory, section 47).
     """
     state, start, clock = context.state, context.start, context.clock
-    t = clock[TIME]
-    if clock[FIXED] <= 0.0:
+    t = clock.time
+    if clock.fixed <= 0.0:
         h = straddling(h, memory.singular[1], memory.singular[2])
-        clock[TAKEN] = h
+        clock.taken = h
     if memory.singular[0] < NEAR:
         # near a singular position those of the last stage are off by what the projection moved,
         # over the distance from it
@@ -396,15 +388,15 @@ def step_at(memory, context, same, h, a, b):
         state.w[m] = memory.base[last + m] + memory.tableau[1, 1] * h * state.power[m]
     normalize(context, STATE)
     error = error_of_step(memory, context, h)
-    if clock[FIXED] <= 0.0:
-        clock[ERROR] = error / SHARE
+    if clock.fixed <= 0.0:
+        clock.error = error / SHARE
     if close(memory, context, STATE, state, t + h) > OPEN:
         return NO_CONVERGENCE
     return DONE
 
 
 @entry
-def finish_at(memory, context, same, h, a, b):
+def finish_at(memory, context, /, h):
     """The accepted step into the memory."""
     state = context.state
     memory.last[0] = h
@@ -420,7 +412,7 @@ def finish_at(memory, context, same, h, a, b):
 
 
 @entry
-def jump_at(memory, context, same, t, a, b):
+def jump_at(memory, context, /, t):
     """ṡ, λ, rates and powers of ``state`` behind a jump of forces; those before it are no guess of
     the next step.
     """
@@ -441,7 +433,7 @@ def polynomial(dense, j, x):
 
 
 @entry
-def within_at(memory, context, same, t, a, b):
+def within_at(memory, context, /, t):
     """The state at time t of the last step, y_n + h Σ_j b_j(θ) ẏ_j of order 4, on the constraints.
 
     ṡ and λ by the slopes of b_j.

@@ -15,8 +15,6 @@ from flexmbs._jit import called, part
 from flexmbs.algebra.small import largest
 from flexmbs.integrators.run_context import (
     DONE,
-    INDEPENDENT,
-    ITERATIONS,
     NO_CONVERGENCE,
     NOT_FINITE,
     STATE,
@@ -98,7 +96,7 @@ def take_rates(memory, context, hg):
 
 
 @part
-def stage_correction(memory, context, hg):
+def stage_correction(context, hg):
     """One Newton correction of ṡ and λ in ``state``, whose residual is up to date: δṡ = c² δ.
 
     The displacement δ stays in exchange.x.
@@ -114,7 +112,7 @@ def stage_correction(memory, context, hg):
         state.sd[a] += x[a] / (hg * hg)
     for a in range(state.lam.shape[0]):
         state.lam[a] -= x[ns + a]
-    context.counts[ITERATIONS] += 1
+    context.counts.iterations += 1
 
 
 @part
@@ -127,7 +125,7 @@ def renewed(memory, context, h, hg):
     if status == DONE:
         memory.last[1] = h
         memory.last[2] = SLOW
-        memory.singular[0] = context.exchange.gauge[INDEPENDENT]
+        memory.singular[0] = context.exchange.gauge.independent
     return status
 
 
@@ -216,7 +214,7 @@ def solve_stage(memory, context, i, h, t):
                 return status
             before = 0.0
             load_before = 0.0
-        stage_correction(memory, context, hg)
+        stage_correction(context, hg)
         moved = take_rates(memory, context, hg)
         size = math.sqrt((moved + size_of_velocities(memory, x, 1.0 / hg)) / max(unknowns, 1))
         size = max(size, share_of_states(memory, state, state.zd, memory.zd, hg))

@@ -40,11 +40,10 @@ from flexmbs.integrators.contact_events import UNDEFINED, first_event, state_in_
 from flexmbs.integrators.contact_problem import NO_SOLUTION
 from flexmbs.integrators.dense_output import part_of_step
 from flexmbs.integrators.impacts import (
-    COUNTS,
     LOG_WIDTH,
-    LOGGED,
     MOST_LOGGED,
     TOO_MANY,
+    ImpactCounts,
     ImpactRow,
     Undecided,
     check_multiple,
@@ -55,7 +54,6 @@ from flexmbs.integrators.impacts import (
     undecided_impacts,
 )  # fmt: skip
 from flexmbs.integrators.integrator import (
-    Control,
     Facts,
     Integrator,
     MethodCalls,
@@ -65,28 +63,16 @@ from flexmbs.integrators.integrator import (
 from flexmbs.integrators.missed_contacts import evaluate_contacts
 from flexmbs.integrators.run_context import (
     AT,
-    BEGUN,
-    CONTACTS,
-    CONTEXT,
-    DERIVATIVE,
     DONE,
-    DRIVES,
-    ERROR,
     INDEFINITE,
-    LOSS,
-    MEMORY,
-    NEXT,
     NOT_FINITE,
     OPEN,
-    PAUSED,
-    ROWS,
     SLIPPING,
     SLIPS,
     STATE,
     STICKS,
-    TAKEN,
-    TIME,
     UNSOLVED,
+    Control,
     RunContext,
     copy,
     derivative,
@@ -134,7 +120,7 @@ class EventDriven(Integrator):
     has_reactions: ClassVar[bool] = False
     control: ClassVar[Control] = Control(0.2)
     evaluated: ClassVar[bool] = True
-    uses: ClassVar[tuple[int, ...]] = (DERIVATIVE, CONTACTS, ROWS)
+    uses: ClassVar[tuple[str, ...]] = ("derivative", "contacts", "rows")
     needs: ClassVar[str] = "accelerations"
     stabilizations: ClassVar[tuple[str, ...]] = ("none", "baumgarte", "projection")
     contacts: ClassVar[bool] = True
@@ -171,17 +157,17 @@ class EventDriven(Integrator):
             z(1),
             make_closed(n, facts.ns, facts.nc, ny, self.multiple_impacts),
             z((MOST_LOGGED, LOG_WIDTH)),
-            z(COUNTS, np.int64),
+            ImpactCounts(),
             z(2),
         )
 
     def begin(self, memory: "Memory", context: RunContext) -> None:
         own, at, works = (
-            int(context.records[MEMORY]),
-            int(context.records[CONTEXT]),
+            int(context.records.memory),
+            int(context.records.context),
             context.state.w.copy(),
         )
-        invoke(finish_at.address(memory, context, context), own, at, at, 0.0, 0.0, 1.0)
+        invoke(finish_at.address(memory, context, context), own, at, at, 0.0, 1.0)
         context.state.w[:] = works  # works count from the state after an impact at the start
 
     @property
@@ -223,7 +209,7 @@ class Memory(NamedTuple):
     whole: np.ndarray  # (1,) length of the step before an event cut it short
     closed: Closed
     log: np.ndarray
-    counts: np.ndarray
+    counts: ImpactCounts
     undecided: np.ndarray  # (2,) of `note_undecided`
 
 
@@ -254,8 +240,8 @@ def derivative_with_forces(memory, context, t, mode, slip):
     if derivative(context, STATE, t) < 0:
         return INDEFINITE
     # forces of contacts are no applied forces: their work counts as loss
-    state.power[LOSS] += lost
-    state.power[DRIVES] += driven
+    state.powers.loss += lost
+    state.powers.drives += driven
     return DONE
 
 
@@ -271,8 +257,8 @@ def shorter_or_impact(memory, context, h):
     start, where the contact strikes without collision (theory, section 43). Returns a status.
     """
     clock, state = context.clock, context.state
-    if h > JAMMED * (1.0 + clock[TIME]):
-        clock[ERROR] = REJECTED_ERROR
+    if h > JAMMED * (1.0 + clock.time):
+        clock.error = REJECTED_ERROR
         return DONE
     copy(context.start.y, state.y)
     copy(context.start.yd, state.yd)
@@ -290,10 +276,10 @@ def shorter_or_impact(memory, context, h):
 
 
 @entry
-def step_at(memory, context, same, h, _a, _b):
+def step_at(memory, context, /, h):
     """A step to its end or to the first event in it (theory, sections 43 and 45)."""
     state, start, clock, contact = context.state, context.start, context.clock, context.contact
-    t = clock[TIME]
+    t = clock.time
     for k in range(memory.mode.shape[0]):
         memory.mode[k] = contact.mode[k]
         memory.slip[k, 0] = contact.slip[k, 0]
@@ -310,7 +296,7 @@ def step_at(memory, context, same, h, _a, _b):
         copy(state.yd, memory.k[j])
     dp.stage(memory.tableau, dp.STAGES - 1, h, start.y, memory.k, state.y)
     error = dp.error_norm(memory, context, h, memory.control[1])
-    clock[ERROR] = error
+    clock.error = error
     dp.local_error(memory.weights, h, memory.k, start.q.shape[0], context.local)
     if not error <= 1.0:
         return DONE
@@ -319,7 +305,7 @@ def step_at(memory, context, same, h, _a, _b):
     if until == UNDEFINED:
         return NOT_FINITE
     if until < 1.0:
-        clock[TAKEN] = until * h
+        clock.taken = until * h
         state_in_step(memory, context, until, h)
         copy(context.at.y, state.y)
         derivative_with_forces(memory, context, t + until * h, memory.mode, memory.slip)
@@ -444,7 +430,7 @@ def log_struck(memory, contact, t, m, settling):
 
 
 @part
-def compare_laws(memory, context, t, m):
+def compare_laws(memory, t, m):
     """Note an impact of several contacts at once whose velocities depend on the law for these."""
     closed = memory.closed
     speed = 0.0
@@ -502,8 +488,8 @@ def strike(memory, context, t):
         k = contact.row[b]
         u = velocities_after(closed, m, b)
         for c in range(3):
-            state.w[DRIVES] -= closed.problem.x[3 * b + c] * contact.moving[k, c]
-        state.w[LOSS] += energy_lost(closed, b, u)
+            state.works.drives -= closed.problem.x[3 * b + c] * contact.moving[k, c]
+        state.works.loss += energy_lost(closed, b, u)
         strikes = closed.before[b, 0] < -settling or (without and jolts(closed, b, u, settling))
         if strikes and closed.problem.x[3 * b] > 0.0:
             hard = True
@@ -512,16 +498,16 @@ def strike(memory, context, t):
     if hard:
         log_struck(memory, contact, t, m, settling)
     if hard and m > 1:
-        compare_laws(memory, context, t, m)
+        compare_laws(memory, t, m)
     for j in range(3 * m):
         for i in range(state.s.shape[0]):
             state.s[i] += closed.Y[j, i] * closed.problem.x[j]
         for a in range(state.lam.shape[0]):
-            state.w[DRIVES] += (
+            state.works.drives += (
                 closed.problem.x[j] * closed.reaction[j, a] * context.exchange.drive_rate[a]
             )
-    if memory.counts[LOGGED] + memory.mode.shape[0] > memory.log.shape[0]:
-        context.counts[PAUSED] = 1
+    if memory.counts.logged + memory.mode.shape[0] > memory.log.shape[0]:
+        context.counts.paused = 1
     if not hard:  # an event all the same
         note_event(memory, t)
     if crowded(memory, context, contact.row[0], t):
@@ -551,7 +537,7 @@ def shortened(memory, context, t):
             near = TOUCHING * contact.length[k] + LATER * (abs(u) + contact.length[k])
             if fall < 0.0 < u and contact.gap[k] <= near:
                 # 2 u/fall is the time of the flight
-                context.clock[NEXT] = min(context.clock[NEXT], -2.2 * u / fall)
+                context.clock.next = min(context.clock.next, -2.2 * u / fall)
     return DONE
 
 
@@ -587,7 +573,7 @@ def change_modes(memory, context, t):
 
 
 @part
-def change_dry_modes(memory, context, t):
+def change_dry_modes(context, t):
     """Modes of dry friction at a start, by its rates."""
     contact = context.contact
     evaluate_contacts(context, STATE, t)
@@ -597,17 +583,17 @@ def change_dry_modes(memory, context, t):
 
 
 @seldom_entry
-def finish_at(memory, context, same, h, _a, start):
+def finish_at(memory, context, /, h, start):
     """Impacts at the end of the accepted step, and the modes for the next one; at the ``start`` of
     the run, where it is not 0, contacts that touch strike or stay closed."""
-    t = context.clock[TIME]
+    t = context.clock.time
     if start != 0.0:
         for k in range(memory.struck.shape[0]):
             memory.struck[k] = 0
             memory.turned[k] = 0
         status = collide(memory, context, t)
         if status == DONE:
-            change_dry_modes(memory, context, t)
+            change_dry_modes(context, t)
         return status
     hit = False
     turned = -1
@@ -627,7 +613,7 @@ def finish_at(memory, context, same, h, _a, start):
 
 
 @entry
-def within_at(memory, context, same, t, _a, _b):
+def within_at(memory, context, /, t):
     """The state at time t of the last step with the forces of its closed contacts, for outputs."""
     contact, state, at = context.contact, context.state, context.at
     x, _ = part_of_step(context, t)
@@ -637,7 +623,7 @@ def within_at(memory, context, same, t, _a, _b):
         status = derivative_with_forces(memory, context, t, contact.mode, contact.slip)
     else:
         h = memory.whole[0]
-        state_in_step(memory, context, (t - context.clock[BEGUN]) / h, h)
+        state_in_step(memory, context, (t - context.clock.begun) / h, h)
         copy(at.y, state.y)
         status = derivative_with_forces(memory, context, t, memory.mode, memory.slip)
     copy(state.y, at.y)

@@ -34,12 +34,8 @@ from flexmbs.integrators.missed_contacts import (
 )  # fmt: skip
 from flexmbs.integrators.run_context import (
     AT,
-    BEGUN,
     DONE,
-    FIXED,
-    NEXT,
     START,
-    TIME,
     displace,
 )  # fmt: skip
 
@@ -56,7 +52,7 @@ HALVINGS = 60
 @part
 def impact_time(clock):
     """Length (s) of the step of an impact that was located."""
-    return max(IMPACT * clock[FIXED], SHORTEST * (1.0 + clock[TIME]))
+    return max(IMPACT * clock.fixed, SHORTEST * (1.0 + clock.time))
 
 
 @part
@@ -111,7 +107,7 @@ def fast_contacts(memory, context, h):
         at.d[a] = h * start.s[a]
         at.s[a] = start.s[a]
     displace(context, AT, START)
-    finite = evaluate_contacts(context, AT, context.clock[TIME] + h) == DONE
+    finite = evaluate_contacts(context, AT, context.clock.time + h) == DONE
     count = 0
     for k in range(contact.gap.shape[0]):
         if memory.fast[k] == 0:
@@ -127,12 +123,12 @@ def fast_contacts(memory, context, h):
         if turn <= TURN * speed and finite and not deep and not beside and memory.arrives[k] == 0:
             memory.fast[k] = 0
         count += memory.fast[k]
-    evaluate_contacts(context, START, context.clock[TIME])
+    evaluate_contacts(context, START, context.clock.time)
     return count
 
 
 @called
-def bracket(memory, context, k, low, high):
+def bracket(context, k, low, high):
     """A time between ``low`` and ``high`` at which contact k is closed, or ``high`` + 1 where it
     stays open: the gap is least where its rate changes sign.
     """
@@ -152,7 +148,7 @@ def bracket(memory, context, k, low, high):
 
 
 @called
-def crossing(memory, context, k, low, high):
+def crossing(context, k, low, high):
     """The last time between ``low``, where contact k is open, and ``high``, where it is closed, at
     which it is open.
     """
@@ -187,13 +183,13 @@ def first_closing(memory, context, h):
     The contacts are evaluated at its start. ``at`` is workspace. Theory, section 42.
     """
     clock, contact, seen = context.clock, context.contact, memory.seen
-    begun, before = clock[TIME], clock[BEGUN]
+    begun, before = clock.time, clock.begun
     count = evaluations(memory, context, h)
     note_gaps(seen, contact)
     for k in range(contact.gap.shape[0]):
         # 1: open
         memory.bounds[k] = 1.0 if contact.gap[k] > 0.0 or contact.outside[k] != 0.0 else 0.0
-    clock[BEGUN], clock[TIME] = begun, begun + h
+    clock.begun, clock.time = begun, begun + h
     first = begun + h
     low = begun
     for i in range(count):
@@ -212,16 +208,16 @@ def first_closing(memory, context, h):
             memory.bounds[k] = 0.0 if closed else 1.0
         for k in range(contact.gap.shape[0]):
             if memory.until[k] == 0.0:
-                memory.until[k] = bracket(memory, context, k, low, high)
+                memory.until[k] = bracket(context, k, low, high)
             if low < memory.until[k] <= high:
-                memory.until[k] = crossing(memory, context, k, low, memory.until[k])
+                memory.until[k] = crossing(context, k, low, memory.until[k])
                 first = min(first, memory.until[k])
             else:
                 memory.until[k] = begun + 2.0 * h
         if first < begun + h:
             break
         low = high
-    clock[BEGUN], clock[TIME] = before, begun
+    clock.begun, clock.time = before, begun
     for k in range(contact.gap.shape[0]):
         memory.arrives[k] = (
             1 if first < begun + h and memory.until[k] <= first + impact_time(clock) else 0
@@ -256,7 +252,7 @@ def count_strikes(memory, context):
     does.
     """
     contact = context.contact
-    fresh = context.clock[NEXT] >= context.clock[FIXED] * (1.0 - 1e-9)
+    fresh = context.clock.next >= context.clock.fixed * (1.0 - 1e-9)
     often = -1
     for k in range(contact.gap.shape[0]):
         memory.often[k] = memory.strikes[k] + (0 if fresh else memory.often[k])

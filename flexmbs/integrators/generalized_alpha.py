@@ -34,7 +34,6 @@ from flexmbs.integrators.dense_output import between_ends
 from flexmbs.integrators.integrator import (
     ATOL,
     RTOL,
-    Control,
     Facts,
     Integrator,
     MethodCalls,
@@ -46,21 +45,12 @@ from flexmbs.integrators.integrator import (
 )  # fmt: skip
 from flexmbs.integrators.run_context import (
     AT,
-    CONTEXT,
-    CORRECTION,
-    DISPLACE,
     DONE,
-    ERROR,
-    FIXED,
-    ITERATIONS,
-    MATRIX,
-    MEMORY,
-    NEXT,
     NO_CONVERGENCE,
     NOT_FINITE,
     START,
     STATE,
-    TIME,
+    Control,
     RunContext,
     copy,
     correction,
@@ -134,7 +124,7 @@ class GeneralizedAlpha(Integrator):
     max_iterations: int = 40
 
     name: ClassVar[str] = "generalized-alpha"
-    uses: ClassVar[tuple[int, ...]] = (MATRIX, CORRECTION, DISPLACE)
+    uses: ClassVar[tuple[str, ...]] = ("matrix", "correction", "displace")
     needs: ClassVar[str] = "residual"
     # a new step costs a new factorization
     control: ClassVar[Control] = Control(1.0 / 3.0, 0.25, 3.0, 0.95, 1.6)
@@ -192,9 +182,9 @@ class GeneralizedAlpha(Integrator):
         memory.kappa[:] = memory.last[:] = memory.factor[:] = 0.0
         if memory.jerk.any():
             memory.last[CONSTANT] = 1.0
-            own, at = int(context.records[MEMORY]), int(context.records[CONTEXT])
+            own, at = int(context.records.memory), int(context.records.context)
             invoke(
-                begin_at.address(memory, context, context), own, at, at, float(context.clock[NEXT])
+                begin_at.address(memory, context, context), own, at, at, float(context.clock.next)
             )
 
     @property
@@ -346,7 +336,7 @@ def suit(memory, context, h):
         return DONE
     # the shift of s needs [[…, Gᵀ], [G, 0]]⁻¹: any factor near the state serves, as κ is small
     if memory.factor[0] == 0.0:
-        residual(context, STATE, context.clock[TIME], True)
+        residual(context, STATE, context.clock.time, True)
         c_sd, c_s = factors(memory.p, h)
         status = iteration_matrix(context, STATE, c_sd, c_s)
         if status != DONE:
@@ -377,7 +367,7 @@ def evaluate_end(memory, context, h, c_sd, c_s, renew):
         memory.base[a] = start.z[a] + 0.5 * h * start.zd[a]
         state.z[a] = memory.base[a] + 0.5 * h * state.zd[a]
     implicit_states(context, 0.5 * h, memory.base, 0)
-    residual(context, STATE, context.clock[TIME] + h, renew)
+    residual(context, STATE, context.clock.time + h, renew)
     implicit_states(context, 0.0, memory.base, 0)
     if renew:
         memory.factor[0] = 0.0
@@ -404,7 +394,7 @@ def correct_end(memory, context, c_sd, c_s):
     for a in range(lam.shape[0]):
         lam[a] -= x[ns + a]
         change = max(change, abs(x[ns + a]))
-    context.counts[ITERATIONS] += 1
+    context.counts.iterations += 1
     return size, change
 
 
@@ -479,7 +469,7 @@ def solve_step(memory, context, h):
 
 
 @entry
-def step_at(memory, context, same, h, a, b):
+def step_at(memory, context, /, h):
     """The end of a step of length h in ``state``, its error over the tolerance in the clock
     (theory, section 46).
     """
@@ -495,8 +485,8 @@ def step_at(memory, context, same, h, a, b):
     for k in range(3):
         state.w[k] = start.w[k] + 0.5 * h * (start.power[k] + state.power[k])
     local_error(memory.p, h, memory.a1, memory.a0, context.local)
-    if context.clock[FIXED] <= 0.0:
-        context.clock[ERROR] = error_norm(
+    if context.clock.fixed <= 0.0:
+        context.clock.error = error_norm(
             context.local, memory.travel, memory.control[0], memory.control[1]
         )
     # after the norm: the step control uses the whole error, the audit leaves out vibrations that
@@ -519,14 +509,14 @@ def begin_kappa(memory, context, h):
         at.d[i] = h * (state.s[i] + h * ((0.5 - p[2]) * a0 + p[2] * (a0 + h * memory.jerk[i])))
         at.s[i] = state.s[i] + h * state.sd[i]
     displace(context, AT, STATE)
-    evaluate_constraints(context, AT, context.clock[TIME] + h)
+    evaluate_constraints(context, AT, context.clock.time + h)
     for k in range(memory.kappa.shape[0]):
         memory.kappa[k] = -context.exchange.g[k] / (h * h * h)
-    evaluate_constraints(context, STATE, context.clock[TIME])
+    evaluate_constraints(context, STATE, context.clock.time)
 
 
 @entry
-def begin_at(memory, context, same, h, a, b):
+def begin_at(memory, context, /, h):
     """κ at the start, with s̈ in memory.jerk"""
     begin_kappa(memory, context, h)
     return DONE
@@ -571,7 +561,7 @@ def find_jerk(memory, context, t, h):
 
 
 @entry
-def jump_at(memory, context, same, t, a, b):
+def jump_at(memory, context, /, t):
     """ṡ, λ, rates and powers of ``state`` behind a jump of forces, by which a_n jumps as ṡ does.
 
     Constrained motions begin anew: G s + γ̄ = 0, s̈ and κ as at the start of a run (theory, section
@@ -594,7 +584,7 @@ def jump_at(memory, context, same, t, a, b):
     for i in range(ns):
         state.s[i] += x[i]
     status = settle_accelerations(context, STATE, state, t, True)
-    h = context.clock[NEXT]
+    h = context.clock.next
     if status == DONE:
         status = find_jerk(memory, context, t, h)
     for i in range(ns):
@@ -607,7 +597,7 @@ def jump_at(memory, context, same, t, a, b):
 
 
 @entry
-def finish_at(memory, context, same, h, a, b):
+def finish_at(memory, context, /, h):
     """The accepted step into the memory."""
     memory.last[LENGTH] = h
     memory.last[CONSTANT] = 1.0

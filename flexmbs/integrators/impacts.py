@@ -7,13 +7,12 @@ from typing import NamedTuple
 import numpy as np
 
 from flexmbs._jit import part
+from flexmbs._jit.scalars import Scalars
 from flexmbs.errors import InputError
 
 MOST_LOGGED = 1000
-# columns of the log; indices into the counts
+# columns of the log
 LOG_CONTACT, LOG_TIME, LOG_IMPULSE, LOG_LOST, LOG_WIDTH = 0, 1, 2, 5, 6
-# FRICTIONLESS: of those reduced
-LOGGED, REDUCED, SWEEPS, FRICTIONLESS, UNDECIDED, LIFTED, COUNTS = range(7)
 TOO_MANY = -2  # impacts, in place of a number of sweeps
 
 SIMULTANEOUS, SEQUENTIAL = "simultaneous", "sequential"  # laws for several impacts at once
@@ -30,6 +29,17 @@ def check_multiple(value: str | None) -> None:
         )
 
 
+class ImpactCounts(Scalars):
+    """Numbers of impacts."""
+
+    logged: int
+    reduced: int  # with less restitution, which would have added energy
+    sweeps: int  # most of one
+    frictionless: int  # of those reduced
+    undecided: int  # whose velocities depend on the law for several at once
+    lifted: int  # steps in which a contact `lifts_off`
+
+
 @part
 def rough(contact, m):
     """True where one of the m contacts of an impact has friction."""
@@ -42,13 +52,13 @@ def rough(contact, m):
 @part
 def log_impact(log, counts, k, t, p, lost):
     """Impact of contact k at time t with the impulse p and the energy lost in it."""
-    at = counts[LOGGED]
+    at = counts.logged
     log[at, LOG_CONTACT] = k
     log[at, LOG_TIME] = t
     for c in range(3):
         log[at, LOG_IMPULSE + c] = p[c]
     log[at, LOG_LOST] = lost
-    counts[LOGGED] = at + 1
+    counts.logged = at + 1
 
 
 class Undecided(NamedTuple):
@@ -61,12 +71,14 @@ class Undecided(NamedTuple):
     chosen: bool  # by the user
 
 
-def undecided_impacts(counts: np.ndarray, record: np.ndarray, law: str | None) -> Undecided | None:
+def undecided_impacts(
+    counts: ImpactCounts, record: np.ndarray, law: str | None
+) -> Undecided | None:
     """Undecided impacts of a run, None without any; ``record``: (2,) of `note_undecided`."""
-    if not counts[UNDECIDED]:
+    if not counts.undecided:
         return None
     return Undecided(
-        int(counts[UNDECIDED]),
+        counts.undecided,
         float(record[0]),
         float(record[1]),
         law or SIMULTANEOUS,
@@ -80,17 +92,17 @@ def note_undecided(counts, record, t, spread, speed):
     between the laws (m/s).
     """
     if spread > DIFFERENT * speed:
-        if counts[UNDECIDED] == 0:
+        if counts.undecided == 0:
             record[0] = t
         record[1] = max(record[1], spread / speed)
-        counts[UNDECIDED] += 1
+        counts.undecided += 1
 
 
-def reduction_notes(counts: np.ndarray, times: str) -> list[str]:
+def reduction_notes(counts: ImpactCounts, times: str) -> list[str]:
     """Notes on how often restitution was reduced; ``times``:
     the steps or impacts that are counted.
     """
-    smooth, rough = int(counts[FRICTIONLESS]), int(counts[REDUCED] - counts[FRICTIONLESS])
+    smooth, rough = counts.frictionless, counts.reduced - counts.frictionless
     notes = []
     if rough:
         text = "restitution was reduced where it would have added energy, with friction"
@@ -107,10 +119,10 @@ def reduction_notes(counts: np.ndarray, times: str) -> list[str]:
     return notes
 
 
-def taken_impacts(log: np.ndarray, counts: np.ndarray) -> list[ImpactRow]:
+def taken_impacts(log: np.ndarray, counts: ImpactCounts) -> list[ImpactRow]:
     """(contact, time, impulse, energy lost) of the impacts in the log, which is empty then."""
-    rows = log[: int(counts[LOGGED])]
-    counts[LOGGED] = 0
+    rows = log[: counts.logged]
+    counts.logged = 0
     return [
         (
             int(row[LOG_CONTACT]),

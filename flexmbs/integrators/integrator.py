@@ -16,7 +16,7 @@ from flexmbs._jit.address import Entry
 from flexmbs.errors import InputError
 from flexmbs.integrators.dense_output import between_ends, nothing_kept
 from flexmbs.integrators.impacts import Undecided
-from flexmbs.integrators.run_context import RunContext
+from flexmbs.integrators.run_context import Control, RunContext
 
 RTOL, ATOL = 1e-6, 1e-8  # tolerances where none are given
 FINEST = 1e-14  # rtol: 45 units of round-off; smaller errors cannot be estimated
@@ -48,23 +48,6 @@ class Facts(NamedTuple):
         return 0.5 if self.loaded else 0.0
 
 
-class Control(NamedTuple):
-    """Step control: h_new = h · 0.9 e^(−k), e the error over its tolerance, k the exponent, within
-    shrink … grow.
-
-    Kept between keep_above and keep_below. steady: h_new = h · 0.96 e^(−0.7 k) e_before^(0.4 k)
-    with the error of the step before (theory, section 44; Gustafsson 1991, ACM Trans. Math. Softw.
-    17, 533; Hairer and Wanner 1996, section IV.2, PI step size control).
-    """
-
-    exponent: float
-    shrink: float = 0.2
-    grow: float = 5.0
-    keep_above: float = 1.0
-    keep_below: float = 1.0
-    steady: bool = False
-
-
 class MethodCalls(NamedTuple):
     """Kernels of a method, each called with (memory, context, context, t): the step of length t,
     the actions after its acceptance, the state at time t of the last step; what it does where
@@ -89,7 +72,7 @@ class Integrator(abc.ABC):
     projects_last: the end of a step is projected on the constraints after its ṡ and λ are known.
     begins_with_jerk: it finds s̈ of constrained motions in ``context.local`` when it begins.
     explicit: steps beyond a limit are unstable. finest: smallest rtol of controlled steps. uses:
-    indices into `RunContext.calls` of the equations it calls.
+    names in `Calls` of the equations it calls.
     """
 
     name: ClassVar[str]
@@ -101,7 +84,7 @@ class Integrator(abc.ABC):
     contacts: ClassVar[bool] = False
     sees_contacts: ClassVar[bool] = False
     control: ClassVar[Control] = Control(0.5)
-    uses: ClassVar[tuple[int, ...]]
+    uses: ClassVar[tuple[str, ...]]
     evaluated: ClassVar[bool] = False
     projects_last: ClassVar[bool] = False
     begins_with_jerk: ClassVar[bool] = False

@@ -24,24 +24,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from flexmbs._jit import called, part
-from flexmbs._jit.address import call
 from flexmbs.integrators.run_context import (
     AT,
-    BEGUN,
-    BETWEEN,
-    COMMON,
-    CONTACTS,
-    CONTEXT,
     DONE,
-    FIXED,
-    HOLDS,
-    MEMORY,
-    NORMALIZE,
     STATE,
-    TAKING,
-    TIME,
-    UNSEEN,
     ContactData,
+    call_common,
+    call_method,
+    normalize,
 )
 
 # columns of ContactData.recent; OUT: 1 outside of the bounds of the contact
@@ -53,7 +43,7 @@ FASTER = 1.25  # the velocity at a contact between two evaluations over that at 
 HALVINGS = 60
 CLOSED = 1e-9  # m or rad: a gap so much below zero was closed
 GRAZES = 1e-4  # of the size of a rigid contact: overlaps that steps without fast contacts leave
-# what an unseen contact does to a step: context.counts[UNSEEN]
+# what an unseen contact does to a step: context.counts.unseen
 NOTHING, REJECTS, DIVIDES = range(3)
 SHORTEST = 1e-10  # s
 # (h ω)²: about 45 steps over an impact, energy balanced to 1e-3 by methods of order 2
@@ -71,15 +61,7 @@ MOST = 64  # evaluations of gaps within a step
 @part
 def evaluate_contacts(context, point, t):
     """Gaps and velocities of all contacts at a point. Returns a status."""
-    return call(
-        context.calls[CONTACTS],
-        context.records[COMMON],
-        context.records[point],
-        context.records[point],
-        t,
-        0.0,
-        0.0,
-    )
+    return call_common(context, context.calls.contacts, point, t, 0.0)
 
 
 @part
@@ -87,9 +69,8 @@ def gaps_at(context, t):
     """Gaps and velocities of all contacts at a time of the last step, in ``at``. True where they
     are finite.
     """
-    records = context.records
-    call(context.calls[BETWEEN], records[MEMORY], records[CONTEXT], records[CONTEXT], t, 0.0, 0.0)
-    call(context.calls[NORMALIZE], records[COMMON], records[AT], records[AT], t, 0.0, 0.0)
+    call_method(context, context.calls.between, t)
+    normalize(context, AT)
     return evaluate_contacts(context, AT, t) == DONE
 
 
@@ -211,7 +192,7 @@ def closes_within(context, k, begun, h):
 def given_impulses(context, k):
     """True where the step has given contact k impulses."""
     found = False
-    for b in range(context.counts[TAKING]):
+    for b in range(context.counts.taking):
         found = found or context.contact.row[b] == k
     return found
 
@@ -232,7 +213,7 @@ def unseen(context, h, least):
     In steps longer than ``least`` also one with a law that should close by its velocities.
     """
     clock, contact = context.clock, context.contact
-    begun, before, found = clock[TIME], clock[BEGUN], -1
+    begun, before, found = clock.time, clock.begun, -1
     evaluate_contacts(context, STATE, begun + h)
     note_gaps(contact.recent, contact)
     for k in range(contact.recent.shape[0]):
@@ -249,14 +230,14 @@ def unseen(context, h, least):
             ):
                 found = k
                 continue
-            clock[HOLDS] = -abs(clock[HOLDS])
+            clock.holds = -abs(clock.holds)
             # most contacts are far apart: an evaluation of all of them for each would cost the square
             if contact.recent[k, GAP_BEFORE] > reach(contact, k, h):
                 continue
-            clock[BEGUN], clock[TIME] = begun, begun + h
+            clock.begun, clock.time = begun, begun + h
             if closes_within(context, k, begun, h):
                 found = k
-            clock[BEGUN], clock[TIME] = before, begun
+            clock.begun, clock.time = before, begun
             # what is committed is of the end of the step
             evaluate_contacts(context, STATE, begun + h)
     return found
@@ -284,22 +265,22 @@ def note_depths(context, h):
     its ends, or that where the equations hold within the step; −1 where a contact has closed since.
     ``at`` is workspace."""
     clock, contact = context.clock, context.contact
-    recent, n, begun, before = contact.recent, contact.recent.shape[0], clock[TIME], clock[BEGUN]
+    recent, n, begun, before = contact.recent, contact.recent.shape[0], clock.time, clock.begun
     touched = False
     for k in range(n):
         contact.depth[k] = max(
             depth_at(recent, k, GAP_BEFORE, OUT_BEFORE), depth_at(recent, k, GAP_NOW, OUT_NOW)
         )
         touched = touched or (contact.rigid[k] == 0 and contact.depth[k] > 0.0)
-    if clock[HOLDS] == 0.0 or not touched:
+    if clock.holds == 0.0 or not touched:
         return
-    clock[HOLDS] = -abs(clock[HOLDS])
-    clock[BEGUN], clock[TIME] = begun, begun + h
-    gaps_at(context, begun - clock[HOLDS] * h)
+    clock.holds = -abs(clock.holds)
+    clock.begun, clock.time = begun, begun + h
+    gaps_at(context, begun - clock.holds * h)
     for k in range(n):
         closes = is_open(recent, k, GAP_BEFORE, OUT_BEFORE) and contact.depth[k] > 0.0
         contact.depth[k] = -contact.gap[k] if is_closed(contact, k) else -1.0 if closes else 0.0
-    clock[BEGUN], clock[TIME] = before, begun
+    clock.begun, clock.time = before, begun
     evaluate_contacts(context, STATE, begun + h)  # what is committed is of the end of the step
 
 
@@ -348,14 +329,14 @@ def strikes_near(context, h):
     for k in range(contact.recent.shape[0]):
         near = contact.recent[k, GAP_NOW] <= FASTER * h * contact.recent[k, SPEED_NOW]
         found = found or (contact.rigid[k] == 0 and near)
-    return found and context.counts[UNSEEN] == DIVIDES
+    return found and context.counts.unseen == DIVIDES
 
 
 @part
 def mark_unseen(context, k):
     """The time of the first step in which contact k was not seen."""
     if context.contact.unseen[k] < 0.0:
-        context.contact.unseen[k] = context.clock[TIME]
+        context.contact.unseen[k] = context.clock.time
 
 
 @part
@@ -363,13 +344,13 @@ def length_by_contacts(context, h):
     """Length of steps by the contacts of one of length h: below h if it has to be repeated, else of
     the next one.
     """
-    what, contact = context.counts[UNSEEN], context.contact
+    what, contact = context.counts.unseen, context.contact
     longer = LONGER * h
     if what == NOTHING:
         return longer
-    shortest = SHORTEST * (1.0 + context.clock[TIME])
+    shortest = SHORTEST * (1.0 + context.clock.time)
     if what == DIVIDES:
-        shortest = max(shortest, SHORTEST_PART * context.clock[FIXED])
+        shortest = max(shortest, SHORTEST_PART * context.clock.fixed)
     k = unseen(context, h, shortest if what == DIVIDES else h)
     if k >= 0:
         # impulses of rigid contacts are not found by shorter steps

@@ -27,7 +27,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from flexmbs._jit import part
-from flexmbs._jit.address import call, entry, invoke, seldom_entry
+from flexmbs._jit.address import entry, invoke, seldom_entry
 from flexmbs.algebra.small import largest
 from flexmbs.errors import InputError
 from flexmbs.integrators.contact_calls import (
@@ -45,12 +45,10 @@ from flexmbs.integrators.fast_contacts import (
     first_closing,
 )  # fmt: skip
 from flexmbs.integrators.impacts import (
-    COUNTS,
-    LIFTED,
     LOG_WIDTH,
-    LOGGED,
     MOST_LOGGED,
     TOO_MANY,
+    ImpactCounts,
     Undecided,
     check_multiple,
     log_impact,
@@ -71,36 +69,17 @@ from flexmbs.integrators.integrator import (
 from flexmbs.integrators.missed_contacts import RECENT, evaluate_contacts
 from flexmbs.integrators.run_context import (
     AT,
-    BEGUN,
-    COMMON,
-    CONTACTS,
-    CONTEXT,
-    CORRECTION,
-    DISPLACE,
     DONE,
-    DRIVES,
-    FIXED,
-    HOLDS,
-    ITERATIONS,
-    LOSS,
-    MATRIX,
-    MEMORY,
-    NEXT,
     NO_CONVERGENCE,
     NOT_FINITE,
     OPEN,
-    PAUSED,
-    PROJECT,
-    ROWS,
     SLIPS,
     START,
     STATE,
     STICKS,
-    TAKEN,
-    TAKING,
-    TIME,
     UNSOLVED,
     RunContext,
+    call_common,
     copy,
     correction,
     displace,
@@ -161,7 +140,14 @@ class MoreauJean(Integrator):
     atol: None = field(default=None, init=False)
     name: ClassVar[str] = "moreau-jean"
     has_reactions: ClassVar[bool] = False
-    uses: ClassVar[tuple[int, ...]] = (MATRIX, CORRECTION, DISPLACE, CONTACTS, ROWS, PROJECT)
+    uses: ClassVar[tuple[str, ...]] = (
+        "matrix",
+        "correction",
+        "displace",
+        "contacts",
+        "rows",
+        "project",
+    )
     needs: ClassVar[str] = "residual"
     contacts: ClassVar[bool] = True
 
@@ -183,9 +169,9 @@ class MoreauJean(Integrator):
         return make_memory(self, facts)
 
     def begin(self, memory: "Memory", context: RunContext) -> None:
-        own, at = int(context.records[MEMORY]), int(context.records[CONTEXT])
-        h = float(context.clock[NEXT])
-        invoke(begin_at.address(memory, context, context), own, at, at, h, 0.0, 0.0)
+        own, at = int(context.records.memory), int(context.records.context)
+        h = float(context.clock.next)
+        invoke(begin_at.address(memory, context, context), own, at, at, h)
 
     @property
     def calls(self) -> MethodCalls:
@@ -200,7 +186,7 @@ class MoreauJean(Integrator):
         return undecided_impacts(memory.counts, memory.undecided, self.multiple_impacts)
 
     def lifted(self, memory: "Memory") -> tuple[int, float]:
-        return int(memory.counts[LIFTED]), float(memory.lifted[0])
+        return memory.counts.lifted, float(memory.lifted[0])
 
     def notes(self, memory: "Memory") -> list[str]:
         return reduction_notes(memory.counts, "steps")
@@ -243,7 +229,7 @@ class Memory(NamedTuple):
     total: np.ndarray  # (n, 3) impulses since the last whole step
     span: np.ndarray  # (1,) time (s) since then
     log: np.ndarray  # (MOST_LOGGED, 6)
-    counts: np.ndarray  # (COUNTS,) int64
+    counts: ImpactCounts
     undecided: np.ndarray  # (2,) of `note_undecided`
     lifted: np.ndarray  # (1,) time of the first contact that `lifts_off`
 
@@ -284,7 +270,7 @@ def make_memory(method: MoreauJean, facts: Facts) -> Memory:
         total=z((n, 3)),
         span=z(1),
         log=z((MOST_LOGGED, LOG_WIDTH)),
-        counts=z(COUNTS, np.int64),
+        counts=ImpactCounts(),
         undecided=z(2),
         lifted=z(1),
     )
@@ -321,7 +307,7 @@ def solve_step(memory, context, h, m):
     """
     state, x = context.state, context.exchange.x
     ns, nc = state.s.shape[0], state.lam.shape[0]
-    t0 = context.clock[TIME]
+    t0 = context.clock.time
     c_mass = 1.0 / (memory.theta * memory.theta * h * h)
     copy(context.start.zd, context.at.zd)
     before = 0.0
@@ -335,7 +321,7 @@ def solve_step(memory, context, h, m):
         implicit_states(context, memory.theta * h, context.start.z, 0)
         residual(context, AT, t0 + memory.theta * h, renew)
         implicit_states(context, 0.0, context.start.z, 0)
-        context.counts[ITERATIONS] += 1
+        context.counts.iterations += 1
         if renew:
             status = iteration_matrix(context, AT, c_mass, 1.0 / (memory.theta * h))
             if status != DONE:
@@ -379,10 +365,10 @@ def end_of_step(memory, context, h):
     (theory, section 42).
     """
     state, start, at, contact = context.state, context.start, context.at, context.contact
-    t0 = context.clock[TIME]
-    m = foreseen(memory, contact, h, context.clock[FIXED])
+    t0 = context.clock.time
+    m = foreseen(memory, contact, h, context.clock.fixed)
     memory.taking[0] = m
-    context.counts[TAKING] = m
+    context.counts.taking = m
     status = solve_step(memory, context, h, m)
     if status != DONE:
         return status
@@ -396,25 +382,17 @@ def end_of_step(memory, context, h):
         state.z[a] = start.z[a] + h * at.zd[a]
     for a in range(3):
         state.w[a] = start.w[a] + h * at.power[a]
-    state.w[LOSS] += lost_energy(memory, context)
+    state.works.loss += lost_energy(memory, context)
     for j in range(3 * m):
-        state.w[DRIVES] -= memory.problem.x[j] * memory.moving_middle[j]
+        state.works.drives -= memory.problem.x[j] * memory.moving_middle[j]
     copy(at.zd, state.zd)
     copy(state.lam, at.lam)
     # the equations hold at t₀ + θh, in ``at``: the audit evaluates there
-    context.clock[HOLDS] = memory.theta
+    context.clock.holds = memory.theta
     if state.lam.shape[0] > 0:
         # constraints hold on acceleration level in the step: what they drift by is taken out at its
         # end
-        call(
-            context.calls[PROJECT],
-            context.records[COMMON],
-            context.records[STATE],
-            context.records[STATE],
-            t0 + h,
-            0.0,
-            0.0,
-        )
+        call_common(context, context.calls.project, STATE, t0 + h, 0.0)
     for a in range(state.s.shape[0]):
         state.sd[a] = (state.s[a] - start.s[a]) / h
     local_error(memory, context, h)
@@ -427,7 +405,7 @@ def keep_start(memory, context):
     status.
     """
     contact = context.contact
-    status = evaluate_contacts(context, START, context.clock[TIME])
+    status = evaluate_contacts(context, START, context.clock.time)
     for k in range(contact.gap.shape[0]):
         memory.gap[k] = contact.gap[k]
         for c in range(3):
@@ -436,7 +414,7 @@ def keep_start(memory, context):
 
 
 @part
-def after_impact(memory, context):
+def after_impact(context):
     """The multipliers and accelerations of an impact that was located are not those of the steps
     beside it.
     """
@@ -448,7 +426,7 @@ def after_impact(memory, context):
 
 
 @entry
-def step_at(memory, context, same, h, _a, _b):
+def step_at(memory, context, /, h):
     """One step through its impacts, or its part up to the first fast contact, or the impact there
     (theory, section 42).
     """
@@ -465,17 +443,17 @@ def step_at(memory, context, same, h, _a, _b):
     if status != DONE or fast == 0:
         return status
     if length < h:
-        after_impact(memory, context)
+        after_impact(context)
     else:
-        evaluate_contacts(context, START, context.clock[TIME])
+        evaluate_contacts(context, START, context.clock.time)
         length = first_closing(memory, context, h)
-        context.clock[HOLDS] = -memory.theta  # ``at`` was workspace
+        context.clock.holds = -memory.theta  # ``at`` was workspace
         if length < h:
             copy(context.start.y, context.state.y)
             copy(context.start.lam, context.state.lam)
-            evaluate_contacts(context, START, context.clock[TIME])
+            evaluate_contacts(context, START, context.clock.time)
             status = end_of_step(memory, context, length)
-    context.clock[TAKEN] = length
+    context.clock.taken = length
     return status
 
 
@@ -490,7 +468,7 @@ def struck(memory, context):
 
 
 @seldom_entry
-def begin_at(memory, context, same, h, _a, _b):
+def begin_at(memory, context, /, h):
     """Forces of contacts, multipliers and accelerations of the initial state: those of its first
     step, of length h, which is solved and taken back. After an impact in it they stay without the
     forces of contacts, which close later.
@@ -501,8 +479,8 @@ def begin_at(memory, context, same, h, _a, _b):
     status = keep_start(memory, context)
     for k in range(memory.fast.shape[0]):
         memory.fast[k] = memory.strikes[k] = 0
-    memory.taking[0] = m = foreseen(memory, contact, h, context.clock[FIXED])
-    context.counts[TAKING] = m
+    memory.taking[0] = m = foreseen(memory, contact, h, context.clock.fixed)
+    context.counts.taking = m
     if status != DONE or m == 0:
         return status
     solved = solve_step(memory, context, h, m) == DONE and not struck(memory, context)
@@ -536,7 +514,7 @@ def local_error(memory, context, h):
     state, start = context.state, context.start
     strikes = unilateral(memory, context.contact) > 0 or memory.taken[0] > 0
     share = WITHIN if strikes else SMOOTH_ERROR
-    before = context.clock[TIME] - context.clock[BEGUN]
+    before = context.clock.time - context.clock.begun
     # velocities that changed within a shorter step before it moved bodies by a part of that step
     # only
     part_of = (before / h) ** 2 if 0.0 < before < h else 1.0
@@ -567,7 +545,7 @@ def lost_energy(memory, context):
 
 
 @entry
-def within_at(memory, context, same, t, _a, _b):
+def within_at(memory, context, /, t):
     """The state at time t of the last step, at its part θ; impulses that act evenly over the step
     take the energy −p · (θ (W_θ v₀ + w) + ½ θ² W_θ (v − v₀)) by then, since velocities are linear
     in time."""
@@ -575,7 +553,7 @@ def within_at(memory, context, same, t, _a, _b):
     for j in range(3 * memory.taking[0]):
         for a in range(context.state.s.shape[0]):
             change = context.state.s[a] - context.start.s[a]
-            context.at.w[LOSS] += (
+            context.at.works.loss += (
                 0.5 * x * (1.0 - x) * memory.problem.x[j] * memory.F[j, a] * change
             )
     return 0
@@ -713,8 +691,8 @@ def log_impacts(memory, context, t0, h):
         note_undecided(memory.counts, memory.undecided, t0, memory.problem.spread[0], hard)
     for b in range(memory.taking[0]):
         if lifts_off(memory, contact, b):
-            memory.lifted[0] = t0 if memory.counts[LIFTED] == 0 else memory.lifted[0]
-            memory.counts[LIFTED] += 1
+            memory.lifted[0] = t0 if memory.counts.lifted == 0 else memory.lifted[0]
+            memory.counts.lifted += 1
     if hard == 0.0 and memory.taking[0] > 0 and jolts(memory, context):
         for b in range(memory.taking[0]):
             if memory.problem.x[3 * b] > 0.0 and memory.problem.held[b] == 0.0:
@@ -722,16 +700,16 @@ def log_impacts(memory, context, t0, h):
 
 
 @entry
-def finish_at(memory, context, same, h, _a, _b):
+def finish_at(memory, context, /, h):
     """Impulses of the accepted step onto the path, its impacts into the log."""
     contact = context.contact
-    log_impacts(memory, context, context.clock[TIME] - h, h)
+    log_impacts(memory, context, context.clock.time - h, h)
     for k in range(contact.impulse.shape[0]):
         contact.mode[k] = OPEN
         for c in range(3):
             contact.impulse[k, c] = 0.0
             contact.force[k, c] = 0.0
-    fresh = context.clock[NEXT] >= context.clock[FIXED] * (1.0 - 1e-9)
+    fresh = context.clock.next >= context.clock.fixed * (1.0 - 1e-9)
     memory.span[0] = h + (0.0 if fresh else memory.span[0])
     memory.taken[0] = unilateral(memory, contact)
     for b in range(memory.taking[0]):
@@ -746,6 +724,6 @@ def finish_at(memory, context, same, h, _a, _b):
         for c in range(3):
             memory.total[k, c] = contact.impulse[k, c] + (0.0 if fresh else memory.total[k, c])
             contact.output[k, c] = memory.total[k, c] / memory.span[0]
-    if memory.counts[LOGGED] + contact.gap.shape[0] > memory.log.shape[0]:
-        context.counts[PAUSED] = 1
+    if memory.counts.logged + contact.gap.shape[0] > memory.log.shape[0]:
+        context.counts.paused = 1
     return 0

@@ -40,18 +40,11 @@ from flexmbs.integrators.integrator import (
 )
 from flexmbs.integrators.run_context import (
     AT,
-    COMMON,
-    CORRECTION,
-    DISPLACE,
     DONE,
-    ITERATIONS,
-    MATRIX,
     NO_CONVERGENCE,
     NOT_FINITE,
     START,
     STATE,
-    TIME,
-    VARIATION,
     copy,
     correction,
     displace,
@@ -106,7 +99,7 @@ class Rattle(Integrator):
     # its variation of the kinetic energy holds for scleronomic coordinates
     takes_time: ClassVar[bool] = False
     explicit: ClassVar[bool] = True
-    uses: ClassVar[tuple[int, ...]] = (MATRIX, CORRECTION, DISPLACE, VARIATION)
+    uses: ClassVar[tuple[str, ...]] = ("matrix", "correction", "displace", "variation")
     needs: ClassVar[str] = "residual"
     keeps_velocity_rows: ClassVar[bool] = False
 
@@ -150,13 +143,12 @@ def variation(context, h, memory):
     """e₀, e₁ of the step from ``start`` to ``state`` with Δ in
     ``state.s``, and the gap at its end.
     """
-    records = context.records
     call(
-        context.calls[VARIATION],
-        records[COMMON],
-        records[STATE],
-        records[START],
-        context.clock[TIME] + h,
+        context.calls.variation,
+        context.records.common,
+        context.points[STATE],
+        context.points[START],
+        context.clock.time + h,
         h,
         1.0 * memory.constant,
     )
@@ -166,10 +158,10 @@ def variation(context, h, memory):
 def start_gap(context):
     """exchange.g: the gap at the end of the step, in the closed directions at its start."""
     call(
-        context.calls[VARIATION],
-        context.records[COMMON],
-        context.records[STATE],
-        context.records[START],
+        context.calls.variation,
+        context.records.common,
+        context.points[STATE],
+        context.points[START],
         0.0,
         0.0,
         -1.0,
@@ -186,7 +178,7 @@ def middle(memory, context, h):
     """
     state, start, at, x = context.state, context.start, context.at, context.exchange.x
     ns = state.s.shape[0]
-    t0 = context.clock[TIME]
+    t0 = context.clock.time
     for a in range(ns):
         state.s[a] = start.s[a] + 0.5 * h * start.sd[a]
     before = 0.0
@@ -202,7 +194,7 @@ def middle(memory, context, h):
             at.s[a] = state.s[a]
             at.sd[a] = 2.0 / h * (state.s[a] - start.s[a])
         residual(context, AT, t0, False)
-        context.counts[ITERATIONS] += 1
+        context.counts.iterations += 1
         for a in range(ns):
             x[a] = -context.exchange.r[a] - 2.0 / h * context.exchange.e0[a]
         # rows of G₀ are those of the factor: g(q₁) has to be given in the closed directions at the
@@ -231,13 +223,13 @@ def middle(memory, context, h):
 
 
 @entry
-def step_at(memory, context, same, h, _a, _b):
+def step_at(memory, context, /, h):
     """A step of length h: Δ, then the velocities s₁ of its end, then accelerations and multipliers
     there (theory, section 48).
     """
     state, start, at, x = context.state, context.start, context.at, context.exchange.x
     ns = state.s.shape[0]
-    t0 = context.clock[TIME]
+    t0 = context.clock.time
     if memory.factor[0] == 0.0:
         evaluate_constraints(context, STATE, t0)
         status = iteration_matrix(context, STATE, 1.0, -1.0)
@@ -291,6 +283,6 @@ def step_at(memory, context, same, h, _a, _b):
 
 
 @entry
-def jump_at(memory, context, same, t, _a, _b):
+def jump_at(memory, context, /, t):
     """ṡ, λ, rates and powers of ``state`` behind a jump of forces."""
     return settle_accelerations(context, STATE, context.state, t, False)

@@ -115,7 +115,7 @@ def redundant(law, goal, nearly, p, workspace):
 
 
 @seldom_entry
-def redundant_at(workspace, first, second, m, goal, nearly):
+def redundant_at(workspace, /, m, goal, nearly):
     """`redundant` on the problem of the first m contacts that was passed on."""
     law = Inclusion(
         int(m),

@@ -14,65 +14,108 @@ import numpy as np
 
 from flexmbs._jit import called, part
 from flexmbs._jit.address import call
+from flexmbs._jit.scalars import Scalars
 from flexmbs.algebra.small import split_solution
+from flexmbs.algebra.works import Works
 
 # how a step, or a batch of outputs, ends
 DONE, NO_CONVERGENCE, NOT_FINITE, INDEFINITE, STEP_TOO_SMALL, STEPPED, UNSOLVED = range(7)
-# indices into RunContext.calls, −1 where there is none
-DERIVATIVE, ACCEPTED, KEEP, MATRIX, CORRECTION = range(5)  # of the formalism: (model, point, …)
-(
-    RESIDUAL,
-    DISPLACE,
-    NORMALIZE,
-    CONSTRAINTS,
-    COMMIT,
-    EVENTS,
-    VARIATION,
-    CONTACTS,
-    ROWS,
-    PROJECT,
-    RATES,
-    SAMPLES,
-) = range(5, 17)  # of all: (common, point, …)
-STEP, FINISH, BETWEEN, JUMP, CALLS = range(17, 22)  # of the method: (memory, context, context)
-ALWAYS = (RESIDUAL, NORMALIZE, CONSTRAINTS, COMMIT)
-# indices into RunContext.records: addresses of records
-MODEL, COMMON, MEMORY, CONTEXT, START, STATE, AT, RECORDS = range(8)
-# indices into RunContext.clock: TAKEN the length of the step, BEGUN its start; FIXED step or 0;
-# ERROR of a step over its tolerance, BEFORE that of the step before it; STOP the end of a segment
-# of the run, at END or at a jump; HOLDS the part of the step where the equations hold in ``at``, 0
-# if they hold at its end, negative if ``at`` was overwritten since; DIVIDED the length of the parts
-# of a fixed step that contacts divide, 0: it is whole
-TIME, BEGUN, NEXT, TAKEN, FIXED, LONGEST, END, ERROR, BEFORE, STOP, HOLDS, DIVIDED, CLOCK = range(
-    13
-)
-# indices into RunContext.control: exponent of the error, least and most factor of the step, factors
-# between which it is kept
-EXPONENT, SHRINK, GROW, KEEP_ABOVE, KEEP_BELOW, STEADY, CONTROL = range(7)
-# indices into RunContext.counts; PAUSED: the method asks for a return to Python after the step;
-# CORNER: index of the next one of `RunContext.corners`; UNSEEN: what `unseen_contacts` does;
-# TAKING: number of contacts in ContactData.row that receive impulses in the step; LIMIT: number of
-# evaluations at which the loop returns to Python after each step, 0: none
-(
-    STEPS,
-    REJECTED,
-    ITERATIONS,
-    FACTORIZATIONS,
-    EVALUATIONS,
-    DEPENDENT,
-    REACHED,
-    PAUSED,
-    WATCHED,
-    EVALUATED,
-) = range(10)
-CORNER, UNSEEN, TAKING, LIMIT, COUNTS = range(10, 15)
+START, STATE, AT = range(3)  # indices into RunContext.points
 OPEN, STICKS, SLIPS = range(3)  # modes of rigid contacts
 SLIPPING = 1e-7  # m/s or rad/s, above which a contact slips
-# indices into Point.w and Point.power: of forces, lost, of drives
-FORCES, LOSS, DRIVES = range(3)
-# indices into Exchange.gauge: smallest pivot of a constraint row over its largest so far; |g| that
-# is left
-INDEPENDENT, LEFT, GAUGES = range(3)
+
+
+class Calls(Scalars):
+    """Addresses of the kernels that the loop and methods call, −1 where there is none."""
+
+    # of the formalism: `call_formalism`
+    derivative: int
+    accepted: int  # correction of an accepted state
+    keep: int
+    matrix: int
+    correction: int
+    # of all: `call_common`
+    residual: int
+    displace: int
+    normalize: int
+    constraints: int
+    commit: int
+    events: int
+    variation: int
+    contacts: int
+    rows: int
+    project: int
+    rates: int
+    samples: int
+    # of the method: `call_method`
+    step: int
+    finish: int
+    between: int
+    jump: int
+
+
+class Records(Scalars):
+    """Addresses of the records that kernels are called with."""
+
+    model: int  # `FormalismRecords`
+    common: int  # `SharedRecords`
+    memory: int  # of the method
+    context: int
+
+
+class Clock(Scalars):
+    """Time of a run and its steps (s)."""
+
+    time: float
+    begun: float  # start of the last step
+    next: float  # step proposed
+    taken: float  # length of the last step
+    fixed: float  # step, 0: it is controlled
+    longest: float  # controlled step
+    end: float  # of the run
+    error: float  # of the last step over its tolerance
+    error_before: float  # of the step before it
+    stop: float  # end of a segment of the run: at a jump, or of all
+    # part of the step where the equations hold in ``at``, 0: at its end, negative: ``at`` was
+    # overwritten since
+    holds: float
+    divided: float  # length of the parts of a fixed step that contacts divide, 0: it is whole
+
+
+class Control(NamedTuple):
+    """Step control: h_new = h · 0.9 e^(−k), e the error over its tolerance, k the exponent, within
+    shrink … grow.
+
+    Kept between keep_above and keep_below. steady: h_new = h · 0.96 e^(−0.7 k) e_before^(0.4 k)
+    with the error of the step before (theory, section 44; Gustafsson 1991, ACM Trans. Math. Softw.
+    17, 533; Hairer and Wanner 1996, section IV.2, PI step size control).
+    """
+
+    exponent: float
+    shrink: float = 0.2
+    grow: float = 5.0
+    keep_above: float = 1.0
+    keep_below: float = 1.0
+    steady: bool = False
+
+
+class Counts(Scalars):
+    """Numbers of what a run has done, and choices of the loop."""
+
+    steps: int
+    rejected: int
+    iterations: int
+    factorizations: int
+    evaluations: int
+    dependent_rows: int
+    reached: int  # outputs written
+    paused: int  # 1: the method asks for a return to Python after the step
+    watched: int  # 1: there are events
+    evaluated: int  # 1: the formalism gives ṡ and λ of outputs, else the method does
+    corner: int  # index of the next one of `RunContext.corners`
+    unseen: int  # what `unseen_contacts` does: NOTHING, REJECTS or DIVIDES
+    taking: int  # contacts in `ContactData.row` that receive impulses in the step
+    limit: int  # evaluations at which the loop returns to Python after each step, 0: none
 
 
 class Point(NamedTuple):
@@ -90,6 +133,15 @@ class Point(NamedTuple):
     power: np.ndarray
     lam: np.ndarray  # (nc,) multipliers
     d: np.ndarray  # (ns,) displacement from another point
+    works: Works  # those of w
+    powers: Works  # those of power
+
+
+class Gauge(Scalars):
+    """Quality of the constraints."""
+
+    independent: float  # smallest pivot of a row over its largest so far
+    left: float  # |g| after a correction
 
 
 class Exchange(NamedTuple):
@@ -104,7 +156,7 @@ class Exchange(NamedTuple):
     gdd: np.ndarray  # (nc,) G ṡ − γ
     beta: np.ndarray  # coordinates of the cut joints
     status: np.ndarray  # (4,) int64 what failed
-    gauge: np.ndarray  # (2,)
+    gauge: Gauge
     drive_rate: np.ndarray  # (nc,) ḟ of driven rows
     e0: np.ndarray  # (ns,) terms of a variational step, at its start and at its end
     e1: np.ndarray
@@ -205,11 +257,12 @@ class Samples(NamedTuple):
 class RunContext(NamedTuple):
     """One run: states, addresses, time and outputs."""
 
-    calls: np.ndarray  # (CALLS,) int64
-    records: np.ndarray  # (RECORDS,) int64 addresses
-    clock: np.ndarray  # (CLOCK,)
-    control: np.ndarray  # (CONTROL,)
-    counts: np.ndarray  # (COUNTS,) int64
+    calls: Calls
+    records: Records
+    points: np.ndarray  # (3,) int64 addresses of start, state and at
+    clock: Clock
+    control: Control
+    counts: Counts
     start: Point
     state: Point
     at: Point
@@ -233,7 +286,30 @@ def make_point(nq: int, ns: int, nz: int, nc: int) -> Point:
     q, s, z, w, qd, sd, zd, power = (
         each[a:b] for each in (y, yd) for a, b in itertools.pairwise(ends)
     )
-    return Point(y, yd, q, s, z, w, qd, sd, zd, power, np.zeros(nc), np.zeros(ns))
+    return Point(
+        y, yd, q, s, z, w, qd, sd, zd, power, np.zeros(nc), np.zeros(ns), Works(w), Works(power)
+    )
+
+
+@part
+def call_formalism(context, kernel, point, a, b):
+    """A kernel of the formalism at a point; what it returns."""
+    here = context.points[point]
+    return call(kernel, context.records.model, here, here, a, b, 0.0)
+
+
+@part
+def call_common(context, kernel, point, a, b):
+    """A kernel of all formalisms at a point; what it returns."""
+    here = context.points[point]
+    return call(kernel, context.records.common, here, here, a, b, 0.0)
+
+
+@part
+def call_method(context, kernel, t):
+    """A kernel of the method; what it returns."""
+    same = context.records.context
+    return call(kernel, context.records.memory, same, same, t, 0.0, 0.0)
 
 
 @part
@@ -282,17 +358,9 @@ def derivative(context, point, t):
 
     Theory, section 33.
     """
-    context.counts[EVALUATIONS] += 1
-    context.counts[FACTORIZATIONS] += 1
-    return call(
-        context.calls[DERIVATIVE],
-        context.records[MODEL],
-        context.records[point],
-        context.records[point],
-        t,
-        0.0,
-        0.0,
-    )
+    context.counts.evaluations += 1
+    context.counts.factorizations += 1
+    return call_formalism(context, context.calls.derivative, point, t, 0.0)
 
 
 @part
@@ -300,16 +368,8 @@ def residual(context, point, t, slopes):
     """exchange.r = M ṡ − k − Gᵀ λ and exchange.gs = (g, G s + γ̄, G ṡ − γ) of a point, rates of its
     force states, its powers.
     """
-    context.counts[EVALUATIONS] += 1
-    call(
-        context.calls[RESIDUAL],
-        context.records[COMMON],
-        context.records[point],
-        context.records[point],
-        t,
-        1.0 if slopes else 0.0,
-        0.0,
-    )
+    context.counts.evaluations += 1
+    call_common(context, context.calls.residual, point, t, 1.0 if slopes else 0.0)
 
 
 @part
@@ -319,45 +379,29 @@ def iteration_matrix(context, point, c_mass, c_damping):
 
     Theory, section 26.
     """
-    context.counts[FACTORIZATIONS] += 1
-    status = call(
-        context.calls[MATRIX],
-        context.records[MODEL],
-        context.records[point],
-        context.records[point],
-        0.0,
-        c_mass,
-        c_damping,
-    )
+    context.counts.factorizations += 1
+    status = call_formalism(context, context.calls.matrix, point, c_mass, c_damping)
     if status < 0:
         context.exchange.status[0] = -1 - status
         return INDEFINITE
-    context.counts[DEPENDENT] = max(context.counts[DEPENDENT], status)
+    context.counts.dependent_rows = max(context.counts.dependent_rows, status)
     return DONE
 
 
 @part
 def correction(context, point):
     """exchange.x (ns + nc,) ← K_b⁻¹ exchange.x with that factor."""
-    call(
-        context.calls[CORRECTION],
-        context.records[MODEL],
-        context.records[point],
-        context.records[point],
-        0.0,
-        0.0,
-        0.0,
-    )
+    call_formalism(context, context.calls.correction, point, 0.0, 0.0)
 
 
 @part
 def displace(context, point, base):
     """q = q_base ⊕ d of a point (theory, section 2)."""
     call(
-        context.calls[DISPLACE],
-        context.records[COMMON],
-        context.records[point],
-        context.records[base],
+        context.calls.displace,
+        context.records.common,
+        context.points[point],
+        context.points[base],
         0.0,
         0.0,
         0.0,
@@ -368,12 +412,12 @@ def displace(context, point, base):
 def displace_by_midpoint(context, point, base):
     """q = q_base ⊕ d of a point by the midpoint rule of free motions, d in place."""
     call(
-        context.calls[DISPLACE],
-        context.records[COMMON],
-        context.records[point],
-        context.records[base],
-        0.0,
+        context.calls.displace,
+        context.records.common,
+        context.points[point],
+        context.points[base],
         1.0,
+        0.0,
         0.0,
     )
 
@@ -381,43 +425,19 @@ def displace_by_midpoint(context, point, base):
 @part
 def position_rates(context, point):
     """q̇ = H(q) s of a point."""
-    call(
-        context.calls[RATES],
-        context.records[COMMON],
-        context.records[point],
-        context.records[point],
-        0.0,
-        0.0,
-        0.0,
-    )
+    call_common(context, context.calls.rates, point, 0.0, 0.0)
 
 
 @part
 def normalize(context, point):
     """Unit Euler parameters of a point."""
-    call(
-        context.calls[NORMALIZE],
-        context.records[COMMON],
-        context.records[point],
-        context.records[point],
-        0.0,
-        0.0,
-        0.0,
-    )
+    call_common(context, context.calls.normalize, point, 0.0, 0.0)
 
 
 @part
 def evaluate_constraints(context, point, t):
     """exchange.gs and exchange.beta of a point."""
-    call(
-        context.calls[CONSTRAINTS],
-        context.records[COMMON],
-        context.records[point],
-        context.records[point],
-        t,
-        0.0,
-        0.0,
-    )
+    call_common(context, context.calls.constraints, point, t, 0.0)
 
 
 @part
@@ -475,5 +495,5 @@ def settle_accelerations(context, point, here, t, factored):
         residual(context, point, t, False)
         return DONE
     for a in range(here.lam.shape[0]):
-        here.power[2] += here.lam[a] * context.exchange.drive_rate[a]
+        here.powers.drives += here.lam[a] * context.exchange.drive_rate[a]
     return DONE

@@ -10,17 +10,14 @@ dynamics; Kane and Levinson (1985), Dynamics: Theory and Applications, for impac
 """
 
 from flexmbs._jit import part
-from flexmbs._jit.address import call
 from flexmbs.integrators.contact_calls import IMPACT, solve
 from flexmbs.integrators.contact_problem import NO_SOLUTION
-from flexmbs.integrators.impacts import FRICTIONLESS, REDUCED, SWEEPS, rough
+from flexmbs.integrators.impacts import rough
 from flexmbs.integrators.run_context import (
     AT,
-    COMMON,
     DONE,
-    ROWS,
-    TIME,
     UNSOLVED,
+    call_common,
     correction,
     friction_limit,
 )
@@ -65,8 +62,7 @@ def rows_of_contacts(context, point, t, m, rows, moving):
     """rows (3m, ns) ← W of the contacts that take part, at a point; moving (3m,) ← w of their
     velocities W v + w.
     """
-    records = context.records
-    call(context.calls[ROWS], records[COMMON], records[point], records[point], t, 1.0 * m, 0.0)
+    call_common(context, context.calls.rows, point, t, 1.0 * m)
     for j in range(3 * m):
         for a in range(rows.shape[1]):
             rows[j, a] = context.contact.rows[j, a]
@@ -167,7 +163,7 @@ def solve_contacts(memory, context, m, h, share):
     used, worst = solve(
         memory.solver[0], memory.problem, IMPACT, m, memory.impulse_tolerance, memory.sweeps
     )
-    memory.counts[SWEEPS] = max(memory.counts[SWEEPS], used)
+    memory.counts.sweeps = max(memory.counts.sweeps, used)
     if used == NO_SOLUTION or used >= memory.sweeps:
         context.exchange.status[0] = contact.row[worst]
         context.exchange.status[1] = used
@@ -217,8 +213,8 @@ def impulses_of_step(memory, context, m, h):
             high = share
         else:
             low = share
-    memory.counts[REDUCED] += 1
-    memory.counts[FRICTIONLESS] += 0 if rough(context.contact, m) else 1
+    memory.counts.reduced += 1
+    memory.counts.frictionless += 0 if rough(context.contact, m) else 1
     status, gain, size = solve_contacts(memory, context, m, h, low)
     return status
 
@@ -232,7 +228,7 @@ def velocities_with_impulses(memory, context, m, h, c_mass):
     ns = memory.v.shape[0]
     # forces act at q_θ, velocities count at the end of the step: D has two sets of rows
     rows_of_contacts(
-        context, AT, context.clock[TIME] + memory.theta * h, m, memory.F, memory.moving_middle
+        context, AT, context.clock.time + memory.theta * h, m, memory.F, memory.moving_middle
     )
     delassus(memory, context, m, c_mass)
     for j in range(3 * m):

@@ -9,21 +9,12 @@ change within the step, which the method does not see, differ there. Theory: doc
 """
 
 from flexmbs._jit import called, part
-from flexmbs._jit.address import call
 from flexmbs.algebra.small import largest
 from flexmbs.integrators.run_context import (
     AT,
-    BEGUN,
-    BETWEEN,
-    CONTEXT,
     DONE,
-    END,
-    FORCES,
-    HOLDS,
-    LOSS,
-    MEMORY,
     OPEN,
-    TIME,
+    call_method,
     copy,
     normalize,
     residual,
@@ -51,13 +42,11 @@ def keep_sample(context, k):
     not at its end.
     """
     samples, clock = context.samples, context.clock
-    if clock[HOLDS] < 0.0:
+    if clock.holds < 0.0:
         return
-    inside = clock[HOLDS] > 0.0
+    inside = clock.holds > 0.0
     point = context.at if inside else context.state
-    samples.t[k] = (
-        clock[BEGUN] + clock[HOLDS] * (clock[TIME] - clock[BEGUN]) if inside else clock[TIME]
-    )
+    samples.t[k] = clock.begun + clock.holds * (clock.time - clock.begun) if inside else clock.time
     copy(point.q, samples.q[k])
     copy(point.s, samples.s[k])
     copy(point.sd, samples.sd[k])
@@ -77,29 +66,18 @@ def work_within(context, k):
     """
     clock, state, start, at = context.clock, context.state, context.start, context.at
     row = context.samples.work[k]
-    begun, h = clock[BEGUN], clock[TIME] - clock[BEGUN]
+    begun, h = clock.begun, clock.time - clock.begun
     for x in GAUSS:
         t = begun + x * h
-        if (
-            call(
-                context.calls[BETWEEN],
-                context.records[MEMORY],
-                context.records[CONTEXT],
-                context.records[CONTEXT],
-                t,
-                0.0,
-                0.0,
-            )
-            != DONE
-        ):
+        if call_method(context, context.calls.between, t) != DONE:
             return 0
         normalize(context, AT)
         residual(context, AT, t, False)
-        row[BY_GAUSS] += 0.5 * h * at.power[FORCES]
-        row[BY_GAUSS + 1] += 0.5 * h * at.power[LOSS]
-    row[BY_METHOD] = state.w[FORCES] - start.w[FORCES]
-    row[BY_METHOD + 1] = state.w[LOSS] - start.w[LOSS]
-    row[SAMPLED_T], row[SAMPLED_H] = clock[TIME], h
+        row[BY_GAUSS] += 0.5 * h * at.powers.forces
+        row[BY_GAUSS + 1] += 0.5 * h * at.powers.loss
+    row[BY_METHOD] = state.works.forces - start.works.forces
+    row[BY_METHOD + 1] = state.works.loss - start.works.loss
+    row[SAMPLED_T], row[SAMPLED_H] = clock.time, h
     return 0
 
 
@@ -108,7 +86,7 @@ def sample(context):
     """Keep the end of the step where it is the first of its part of the run, or has the largest
     accelerations so far.
     """
-    samples, passed = context.samples, context.clock[TIME] / context.clock[END]
+    samples, passed = context.samples, context.clock.time / context.clock.end
     last = samples.t.shape[0] - 1
     k = min(int(last * passed), last - 1)
     if samples.t[k] < 0.0:
@@ -120,7 +98,7 @@ def sample(context):
     count = samples.work.shape[0]
     place, next_place = (
         count * passed,
-        count * (2.0 * context.clock[TIME] - context.clock[BEGUN]) / context.clock[END],
+        count * (2.0 * context.clock.time - context.clock.begun) / context.clock.end,
     )
     k = min(int(place), count - 1)
     # steps at equal times would meet periodic forces always in the same phase

@@ -15,62 +15,23 @@ Equations I (1993), section II.4 (step size control); Gustafsson (1991), ACM Tra
 import math
 
 from flexmbs._jit import called, part
-from flexmbs._jit.address import call, entry
+from flexmbs._jit.address import entry
 from flexmbs.algebra.small import largest
 from flexmbs.integrators.missed_contacts import SHORTEST_PART, length_by_contacts, strikes_near
 from flexmbs.integrators.run_context import (
-    ACCEPTED,
     AT,
-    BEFORE,
-    BEGUN,
-    BETWEEN,
-    COMMIT,
-    COMMON,
-    CONTEXT,
-    CORNER,
-    DERIVATIVE,
-    DIVIDED,
     DONE,
-    END,
-    ERROR,
-    EVALUATED,
-    EVALUATIONS,
-    EVENTS,
-    EXPONENT,
-    FINISH,
-    FIXED,
-    GROW,
-    JUMP,
-    KEEP,
-    KEEP_ABOVE,
-    KEEP_BELOW,
-    LEFT,
-    LIMIT,
-    LONGEST,
-    MEMORY,
-    MODEL,
-    NEXT,
     NO_CONVERGENCE,
-    NORMALIZE,
     NOT_FINITE,
-    PAUSED,
-    REACHED,
-    REJECTED,
-    SAMPLES,
-    SHRINK,
-    START,
     STATE,
-    STEADY,
-    STEP,
     STEP_TOO_SMALL,
     STEPPED,
-    STEPS,
-    STOP,
-    TAKEN,
-    TIME,
-    WATCHED,
+    call_common,
+    call_formalism,
+    call_method,
     copy,
     evaluate_constraints,
+    normalize,
     take,
 )  # fmt: skip
 from flexmbs.integrators.step_samples import sample
@@ -85,22 +46,22 @@ ROUND_OFF = 1e-12  # relative to the time: allows for the sum of many steps
 @part
 def round_off(clock, t):
     """Round-off of time t (s), of runs below one second relative to their end."""
-    return ROUND_OFF * (min(1.0, clock[END]) + abs(t))
+    return ROUND_OFF * (min(1.0, clock.end) + abs(t))
 
 
 @part
 def tolerance(clock, t):
     """Tolerance (s) within which a step ends at time t (s)."""
-    return round_off(clock, t) + 1e-9 * clock[FIXED]
+    return round_off(clock, t) + 1e-9 * clock.fixed
 
 
 @part
 def ahead(clock, t):
     """True where time t is still ahead; a step that ends at t up to round-off is set to it."""
     near = tolerance(clock, t)
-    if clock[TIME] < t - near:
+    if clock.time < t - near:
         return True
-    clock[TIME] = max(clock[TIME], t) if clock[TIME] <= t + near else clock[TIME]
+    clock.time = max(clock.time, t) if clock.time <= t + near else clock.time
     return False
 
 
@@ -108,10 +69,10 @@ def ahead(clock, t):
 def next_corner(context):
     """Next time that a controlled step must not pass over; the end of the run is the last one."""
     clock, corners = context.clock, context.corners
-    k = context.counts[CORNER]
-    while k + 1 < corners.shape[0] and corners[k] <= clock[TIME] + round_off(clock, clock[TIME]):
+    k = context.counts.corner
+    while k + 1 < corners.shape[0] and corners[k] <= clock.time + round_off(clock, clock.time):
         k += 1
-    context.counts[CORNER] = k
+    context.counts.corner = k
     return corners[k]
 
 
@@ -123,12 +84,12 @@ def next_step(context):
     The last steps before them are made equal. Instants of discrete controllers are ends of steps.
     """
     clock = context.clock
-    if clock[FIXED] > 0.0:
-        left = min(clock[STOP], context.due[0]) - clock[TIME]
-        h = min(clock[FIXED], clock[NEXT])  # the rest of a step that a method has divided
+    if clock.fixed > 0.0:
+        left = min(clock.stop, context.due[0]) - clock.time
+        h = min(clock.fixed, clock.next)  # the rest of a step that a method has divided
         return min(h, left) if left < h * (1.0 - 1e-9) else h
-    left = min(next_corner(context), context.due[0]) - clock[TIME]
-    h = min(clock[NEXT], clock[LONGEST])
+    left = min(next_corner(context), context.due[0]) - clock.time
+    h = min(clock.next, clock.longest)
     # equal steps up to the corner: no short last one, which would cost a factorization
     count = math.ceil(left / h * (1.0 - 1e-9))
     return left / max(count, 1.0) if count < 8.0 else h
@@ -142,33 +103,19 @@ def propose(clock, control, h, error, most):
     Theory, section 44; Gustafsson 1991.
     """
     error = max(error, 1e-10)
-    factor = 0.9 * math.pow(error, -control[EXPONENT])
-    if control[STEADY] > 0.0 and clock[BEFORE] > 0.0:
+    factor = 0.9 * math.pow(error, -control.exponent)
+    if control.steady and clock.error_before > 0.0:
         factor = (
             0.96
-            * math.pow(error, -0.7 * control[EXPONENT])
-            * math.pow(clock[BEFORE], 0.4 * control[EXPONENT])
+            * math.pow(error, -0.7 * control.exponent)
+            * math.pow(clock.error_before, 0.4 * control.exponent)
         )
-    clock[BEFORE] = error
-    factor = min(most, max(control[SHRINK], factor))
-    if h < 0.9 * clock[NEXT]:  # a truncated step says little about longer ones
-        clock[NEXT] = max(clock[NEXT], h * factor)
-    elif factor < control[KEEP_ABOVE] or factor > control[KEEP_BELOW]:
-        clock[NEXT] = h * factor
-
-
-@part
-def method(context, which, t):
-    """A call of the method: (memory, context, context, t)."""
-    return call(
-        context.calls[which],
-        context.records[MEMORY],
-        context.records[CONTEXT],
-        context.records[CONTEXT],
-        t,
-        0.0,
-        0.0,
-    )
+    clock.error_before = error
+    factor = min(most, max(control.shrink, factor))
+    if h < 0.9 * clock.next:  # a truncated step says little about longer ones
+        clock.next = max(clock.next, h * factor)
+    elif factor < control.keep_above or factor > control.keep_below:
+        clock.next = h * factor
 
 
 @part
@@ -179,31 +126,15 @@ def accept(context, h):
     Returns the status of the method.
     """
     clock = context.clock
-    clock[BEGUN] = clock[TIME]
-    clock[TIME] += h
-    context.counts[STEPS] += 1
+    clock.begun = clock.time
+    clock.time += h
+    context.counts.steps += 1
     for a in range(context.local.shape[0]):
         context.spent[a] += abs(context.local[a])
-    if context.calls[KEEP] >= 0:
-        call(
-            context.calls[KEEP],
-            context.records[MODEL],
-            context.records[STATE],
-            context.records[START],
-            clock[TIME],
-            0.0,
-            0.0,
-        )
-    call(
-        context.calls[COMMIT],
-        context.records[COMMON],
-        context.records[STATE],
-        context.records[START],
-        clock[TIME],
-        h,
-        0.0,
-    )
-    return method(context, FINISH, h)
+    if context.calls.keep >= 0:
+        call_formalism(context, context.calls.keep, STATE, clock.time, 0.0)
+    call_common(context, context.calls.commit, STATE, h, 0.0)
+    return call_method(context, context.calls.finish, h)
 
 
 @part
@@ -211,7 +142,7 @@ def part_of(clock, whole):
     """Length of the next part of a fixed step of which ``whole`` is left: the last two parts are
     equal.
     """
-    h = clock[DIVIDED]
+    h = clock.divided
     if h <= 0.0 or h >= whole:
         return whole
     return 0.5 * whole if whole < 2.0 * h else h
@@ -222,10 +153,10 @@ def next_part(clock, whole, h, longest):
     """After a fixed step or its part of length h was accepted: the rest of the step, and parts of
     at most ``longest``.
     """
-    clock[NEXT] = whole - h if h < whole * (1.0 - 1e-9) else clock[FIXED]
-    if h < clock[DIVIDED]:  # the rest of a step says little about longer parts
-        longest = max(longest, clock[DIVIDED])
-    clock[DIVIDED] = longest if clock[DIVIDED] > 0.0 and longest < clock[FIXED] else 0.0
+    clock.next = whole - h if h < whole * (1.0 - 1e-9) else clock.fixed
+    if h < clock.divided:  # the rest of a step says little about longer parts
+        longest = max(longest, clock.divided)
+    clock.divided = longest if clock.divided > 0.0 and longest < clock.fixed else 0.0
 
 
 @part
@@ -234,9 +165,9 @@ def shorter(context, h, status):
     strikes within it.
     """
     clock = context.clock
-    if status == DONE or h <= SHORTEST_PART * clock[FIXED] or not strikes_near(context, h):
+    if status == DONE or h <= SHORTEST_PART * clock.fixed or not strikes_near(context, h):
         return False
-    clock[DIVIDED] = 0.5 * h
+    clock.divided = 0.5 * h
     return True
 
 
@@ -246,33 +177,25 @@ def step(context):
     is the one before.
     """
     clock, state = context.clock, context.state
-    fixed = clock[FIXED] > 0.0
+    fixed = clock.fixed > 0.0
     take(state, context.start)
-    most = context.control[GROW]
+    most = context.control.grow
     while True:
         whole = next_step(context)
         h = part_of(clock, whole) if fixed else whole
-        clock[TAKEN] = h
-        clock[ERROR] = 0.0
-        status = method(context, STEP, h)
-        h = clock[TAKEN]
-        error = clock[ERROR]
+        clock.taken = h
+        clock.error = 0.0
+        status = call_method(context, context.calls.step, h)
+        h = clock.taken
+        error = clock.error
         if status == DONE and not error < 1e30:
             status = NOT_FINITE
         divided = False
         if status == DONE and (fixed or error <= 1.0):
-            context.exchange.gauge[LEFT] = 0.0
-            if context.calls[ACCEPTED] >= 0:
-                call(
-                    context.calls[ACCEPTED],
-                    context.records[MODEL],
-                    context.records[STATE],
-                    context.records[START],
-                    clock[TIME] + h,
-                    0.0,
-                    0.0,
-                )
-            left = context.exchange.gauge[LEFT]
+            context.exchange.gauge.left = 0.0
+            if context.calls.accepted >= 0:
+                call_formalism(context, context.calls.accepted, STATE, clock.time + h, 0.0)
+            left = context.exchange.gauge.left
             longest = length_by_contacts(context, h) if left <= ACCEPTED_GAP else h
             if left > ACCEPTED_GAP:
                 status = NO_CONVERGENCE  # the constraints cannot be met there
@@ -286,25 +209,25 @@ def step(context):
             else:
                 # bodies passed through each other: half the step, by the same formula as for an
                 # error
-                error = 2.0 ** (1.0 / context.control[EXPONENT]) if not fixed else error
-                clock[DIVIDED] = longest
+                error = 2.0 ** (1.0 / context.control.exponent) if not fixed else error
+                clock.divided = longest
                 divided = True
         take(context.start, state)
         if fixed and not divided and not shorter(context, h, status):
             return status
-        context.counts[REJECTED] += 1
+        context.counts.rejected += 1
         if fixed:
             continue
         # right after a step that was rejected the next one is no longer (Hairer, Nørsett and Wanner
         # 1993, p. 168)
         most = 1.0
         by_error = status == DONE
-        clock[NEXT] = h * (
-            max(context.control[SHRINK], 0.9 * math.pow(error, -context.control[EXPONENT]))
+        clock.next = h * (
+            max(context.control.shrink, 0.9 * math.pow(error, -context.control.exponent))
             if by_error
             else 0.2
         )
-        if clock[NEXT] < SMALLEST_STEP / ROUND_OFF * round_off(clock, clock[TIME]):
+        if clock.next < SMALLEST_STEP / ROUND_OFF * round_off(clock, clock.time):
             return STEP_TOO_SMALL if by_error else status
 
 
@@ -313,20 +236,12 @@ def meet_samples(context):
     """Execute the discrete controllers that are due at the time reached. Returns a status of
     `RunContext`.
     """
-    clock, records = context.clock, context.records
-    near = tolerance(clock, clock[TIME])
-    if context.due[0] > clock[TIME] + near:
+    clock = context.clock
+    near = tolerance(clock, clock.time)
+    if context.due[0] > clock.time + near:
         return DONE
-    call(
-        context.calls[SAMPLES],
-        records[COMMON],
-        records[STATE],
-        records[STATE],
-        clock[TIME],
-        near,
-        0.0,
-    )
-    return method(context, JUMP, clock[TIME])
+    call_common(context, context.calls.samples, STATE, clock.time, near)
+    return call_method(context, context.calls.jump, clock.time)
 
 
 @part
@@ -336,25 +251,24 @@ def record(context, i, t):
     """
     at, out, exchange = context.at, context.out, context.exchange
     reported = t
-    if t < context.clock[TIME] <= t + round_off(context.clock, t):  # behind a jump of a law at t
-        t = context.clock[TIME]
+    if t < context.clock.time <= t + round_off(context.clock, t):  # behind a jump of a law at t
+        t = context.clock.time
     status = (
-        meet_samples(context) if t >= context.clock[TIME] - tolerance(context.clock, t) else DONE
+        meet_samples(context) if t >= context.clock.time - tolerance(context.clock, t) else DONE
     )
     if status == DONE:
-        status = method(context, BETWEEN, t)
+        status = call_method(context, context.calls.between, t)
     if status != DONE:
         return status
-    records = context.records
-    if context.counts[EVALUATED] == 1:
-        call(context.calls[NORMALIZE], records[COMMON], records[AT], records[AT], t, 0.0, 0.0)
-        if context.calls[ACCEPTED] >= 0:
-            call(context.calls[ACCEPTED], records[MODEL], records[AT], records[AT], t, 0.0, 0.0)
-        call(context.calls[DERIVATIVE], records[MODEL], records[AT], records[AT], t, 0.0, 0.0)
+    if context.counts.evaluated == 1:
+        normalize(context, AT)
+        if context.calls.accepted >= 0:
+            call_formalism(context, context.calls.accepted, AT, t, 0.0)
+        call_formalism(context, context.calls.derivative, AT, t, 0.0)
     else:
         evaluate_constraints(context, AT, t)
     out.t[i] = reported
-    out.step[i] = context.clock[TIME] - context.clock[BEGUN]
+    out.step[i] = context.clock.time - context.clock.begun
     copy(at.q, out.q[i])
     copy(at.s, out.s[i])
     copy(at.sd, out.sd[i])
@@ -387,54 +301,37 @@ def advance_to(context, t):
             return status
         sample(context)
         crossed = 0
-        if context.counts[WATCHED] == 1:
-            records = context.records
-            crossed = call(
-                context.calls[EVENTS],
-                records[COMMON],
-                records[STATE],
-                records[STATE],
-                context.clock[TIME],
-                1.0,
-                0.0,
-            )
+        if context.counts.watched == 1:
+            crossed = call_common(context, context.calls.events, STATE, context.clock.time, 1.0)
             if crossed == NOT_FINITE:
                 return NOT_FINITE
-        spent = 0 < counts[LIMIT] <= counts[EVALUATIONS]
-        if spent or crossed == STEPPED or counts[PAUSED] == 1 or counts[STEPS] % PAUSE == 0:
-            counts[PAUSED] = 0
+        spent = 0 < counts.limit <= counts.evaluations
+        if spent or crossed == STEPPED or counts.paused == 1 or counts.steps % PAUSE == 0:
+            counts.paused = 0
             return STEPPED
     return DONE
 
 
 @entry
-def integrate(context, _first, _second, first, last, until):
+def integrate(context, /, first, last, until):
     """Steps until the outputs first … last−1 are there, and time ``until`` is reached.
 
     Counts[REACHED]: number of outputs written.
     """
     for i in range(int(first), int(last)):
-        context.counts[REACHED] = i
+        context.counts.reached = i
         status = advance_to(context, context.times[i])
         if status == DONE:
             status = record(context, i, context.times[i])
         if status != DONE:
             return status
-    context.counts[REACHED] = int(last)
+    context.counts.reached = int(last)
     return advance_to(context, until)
 
 
 @entry
-def state_at(context, _first, _second, t, none, nothing):
+def state_at(context, /, t):
     """The state at a time of the last step, into ``at``."""
-    method(context, BETWEEN, t)
-    call(
-        context.calls[NORMALIZE],
-        context.records[COMMON],
-        context.records[AT],
-        context.records[AT],
-        t,
-        0.0,
-        0.0,
-    )
+    call_method(context, context.calls.between, t)
+    normalize(context, AT)
     return DONE

@@ -13,13 +13,6 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from flexmbs.algebra.blocks import (
-    COLUMN,
-    DIAGONAL,
-    OFFSET,
-    ORDER,
-    POSITION,
-    SIGN,
-    SIZE,
     Elimination,
 )
 
@@ -165,16 +158,16 @@ def _places(
     numbers[diagonal] = sizes**2
     numbers[others] = sizes[of_node] * sizes[neighbour]
     ends = np.cumsum(numbers)
-    node = np.zeros((n + 1, 7), np.int64)
-    for column, values in (
-        (ORDER, ordered),
-        (POSITION, position),
-        (SIZE, sizes),
-        (SIGN, signs),
-        (OFFSET, offset),
-        (DIAGONAL, (ends - numbers)[diagonal]),
-    ):
-        node[:n, column] = values
-    node[:, COLUMN] = column_at
-    block = np.stack([neighbour, (ends - numbers)[others]], axis=1)
-    return Elimination(node, block, np.array(ends[-1:] if n else [0], np.int64))
+    begun = ends - numbers
+    return Elimination(
+        ordered,
+        position,
+        np.array(sizes, np.int64),
+        np.array(signs, np.int64),
+        offset,
+        begun[diagonal],
+        column_at,
+        neighbour,
+        begun[others],
+        np.array(ends[-1:] if n else [0], np.int64),
+    )

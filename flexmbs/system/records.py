@@ -11,7 +11,9 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from flexmbs._jit.scalars import Scalars
 from flexmbs.algebra.blocks import Elimination
+from flexmbs.algebra.works import Works
 
 R = TypeVar("R", bound=tuple[np.ndarray, ...])
 
@@ -34,21 +36,6 @@ USER_PARENT, USER_POSITION, USER_VELOCITY, USER_CONSTANTS = range(4)
 USER_ALONG = USER_CONSTANTS
 ROWS_ALONG, VALUES_ALONG = -1, -2  # a rate is that of the rows, or by differences of the values
 SPARE = 8  # scratch behind Work.beta
-# indices in Work.calls; the last ones of what few models have, which are not compiled for others
-(
-    KINEMATICS,
-    RESIDUAL,
-    KKT,
-    JOINT_FORCES,
-    FRAME_FORCES,
-    CONTACT_FORCES,
-    JOINT_ROWS,
-    CUT_ROWS,
-    FORCE_BLOCKS,
-    N_CALLS,
-) = range(10)
-# indices in Work.power
-POWER_FORCES, POWER_LOSS, POWER_DRIVES = range(3)
 # iterations at most for the loads of forces that depend on reactions; last change per turn,
 # relative; size beyond all bounds
 LOADINGS, SETTLED, UNBOUNDED = 200, 1e-13, 1e60
@@ -621,6 +608,21 @@ class ConstraintValues(NamedTuple):
     acceleration: np.ndarray
 
 
+class SharedCalls(Scalars):
+    """Addresses of the kernels that all others share, −1 where a model does not need one."""
+
+    kinematics: int
+    residual: int
+    kkt: int
+    # of what few models have
+    joint_forces: int
+    frame_forces: int
+    contact_forces: int
+    joint_rows: int
+    cut_rows: int
+    force_blocks: int
+
+
 class Work(NamedTuple):
     """Scratch of one evaluation, allocated once: nothing in it matters to the next one, but
     ``path``, which it reads.
@@ -629,7 +631,7 @@ class Work(NamedTuple):
     path: Path
     frames: CurrentFrames
     joints: Joints  # with the prescribed motions of the last kinematics
-    calls: np.ndarray  # (3,) int64 addresses of the kernels that all others share
+    calls: SharedCalls
     memory: np.ndarray  # words of (system, work): how those are given the records
     motion: BodyMotion
     force: np.ndarray  # (ns,) applied generalized forces
@@ -649,7 +651,7 @@ class Work(NamedTuple):
     x: np.ndarray  # (ns + nc,)
     io: np.ndarray  # (2, …) arguments and results of user functions
     laws: LawWorkspace
-    power: np.ndarray  # (3,) of forces, dissipation, drives
+    power: Works
     status: np.ndarray  # (4,)
     zero: np.ndarray  # (ns,) zeros
     products: np.ndarray  # (nb, …) the same of all bodies

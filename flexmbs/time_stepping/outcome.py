@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from flexmbs.algebra.blocks import SIZE
 from flexmbs.diagnosis.rank import NEARLY, Pivots, Singular, lost_on_the_way, pivots
 from flexmbs.diagnosis.singular_positions import ahead_of, is_beside
 from flexmbs.dynamics.dense import terms
@@ -21,8 +20,6 @@ from flexmbs.integrators.run_context import (
     NO_CONVERGENCE,
     NOT_FINITE,
     STEP_TOO_SMALL,
-    TAKEN,
-    TIME,
     UNSOLVED,
     RunContext,
 )  # fmt: skip
@@ -48,7 +45,7 @@ def outcome(
 ) -> str:
     """ "finished", or why the run stopped; ``first``: the constraints at the start, or beside it if
     it is ``singular``; ``good``: the outputs that were reached."""
-    t, h = float(context.clock[TIME]), float(context.clock[TAKEN])
+    t, h = context.clock.time, context.clock.taken
     if status == DONE:
         return "finished"
     if status == INTERRUPTED:
@@ -165,7 +162,7 @@ def _singular(
     compiled: Compiled, context: RunContext, work: Work, first: Pivots, singular: Singular | None
 ) -> str:
     """The singular position that the last good state is near to, if it is."""
-    t, q, s, beta = float(context.clock[TIME]), context.state.q, context.state.s, work.path.beta
+    t, q, s, beta = context.clock.time, context.state.q, context.state.s, work.path.beta
     if compiled.n_constraints == 0 or not _sensible(q, s):
         return ""
     beside = singular is not None and is_beside(
@@ -197,7 +194,7 @@ def _passed(
         or not _sensible(good.q[-1], good.s[-1], good.sd[-1])
     ):
         return ""
-    reach = max(float(context.clock[TIME] - good.t[-1]), 0.0) + 2.0 * float(context.clock[TAKEN])
+    reach = max(float(context.clock.time - good.t[-1]), 0.0) + 2.0 * context.clock.taken
     state_there = float(good.t[-1]), good.q[-1], good.s[-1], good.sd[-1]
     ahead = ahead_of(compiled, work.path.beta, first.rank(NEARLY), *state_there, reach)
     if ahead is None:
@@ -237,7 +234,7 @@ def _numbers(status: int, compiled: Compiled, context: RunContext, h: float) -> 
 
 def fastest_body(compiled: Compiled, context: RunContext) -> str:
     """The body whose velocities change fastest."""
-    sizes = compiled.system.elimination.node[: len(compiled.bodies), SIZE]
+    sizes = compiled.system.elimination.size[: len(compiled.bodies)]
     rates = np.nan_to_num(np.abs(context.state.sd), nan=np.inf)
     ends = np.cumsum(sizes)
     largest = [rates[end - size : end].max(initial=0.0) for size, end in zip(sizes, ends)]

@@ -180,6 +180,6 @@ def memory() -> float:
 
 def statistics(context: RunContext, prepare: float, integrate: float) -> dict[str, Any]:
     names = ("steps", "rejected", "iterations", "factorizations", "evaluations", "dependent_rows")
-    counts = {name: int(context.counts[k]) for k, name in enumerate(names)}
+    counts = {name: getattr(context.counts, name) for name in names}
     counts["unseen_contacts"] = int((context.contact.unseen >= 0.0).sum())
     return {**counts, "prepare_seconds": prepare, "solve_seconds": integrate}

@@ -23,52 +23,21 @@ from flexmbs.formalisms.formalism import Formalism
 from flexmbs.initial.assembly import displaced, holonomic_rows
 from flexmbs.initial.initial_state import InitialState, settle
 from flexmbs.initial.massless_bodies import body_without_inertia
-from flexmbs.integrators import run_context
 from flexmbs.integrators.generalized_alpha import JERK_STEPS, SMOOTH_JERK
-from flexmbs.integrators.integrator import Integrator
+from flexmbs.integrators.integrator import Integrator, MethodCalls
 from flexmbs.integrators.missed_contacts import DIVIDES, REJECTS, first_evaluation
 from flexmbs.integrators.run_context import (
-    ACCEPTED,
-    AT,
-    BEGUN,
-    CALLS,
-    CLOCK,
-    COMMON,
-    CONTACTS,
-    CONTEXT,
-    COUNTS,
     DONE,
-    DRIVES,
-    END,
-    EVALUATED,
-    EVALUATIONS,
-    EVENTS,
-    FIXED,
-    GAUGES,
-    JUMP,
-    KEEP,
-    LIMIT,
-    LONGEST,
-    MEMORY,
-    MODEL,
-    NEXT,
     NOT_FINITE,
-    PAUSED,
-    REACHED,
-    RECORDS,
-    RESIDUAL,
-    SAMPLES,
-    START,
-    STATE,
     STEP_TOO_SMALL,
     STEPPED,
-    STEPS,
     STICKS,
-    STOP,
-    TIME,
-    UNSEEN,
-    WATCHED,
+    Calls,
+    Clock,
+    Counts,
     Exchange,
+    Gauge,
+    Records,
     RunContext,
     make_point,
 )  # fmt: skip
@@ -96,13 +65,9 @@ from flexmbs.time_stepping.records import (
 
 Progress = Callable[[float, str], None]
 Keep = Callable[[int], None]
+ALWAYS = ("residual", "normalize", "constraints", "commit")  # called in every run
 # to compile
-LONG_KERNELS = (
-    run_context.DERIVATIVE,
-    run_context.MATRIX,
-    run_context.CORRECTION,
-    run_context.ROWS,
-)
+LONG_KERNELS = ("derivative", "matrix", "correction", "rows")
 BATCH_SECONDS = 0.25  # between two calls of the progress function
 # a controlled step is at most this part of the run, so that it passes over no short event
 SHARE_OF_RUN = 0.02
@@ -122,6 +87,18 @@ class Pace(NamedTuple):
     steps: int
     t: float
     crept: int
+
+
+class PackedRecords(NamedTuple):
+    """Records in memory: those of `Records`, then the points."""
+
+    model: Packed
+    common: Packed
+    memory: Packed
+    context: Packed
+    start: Packed
+    state: Packed
+    at: Packed
 
 
 class Run:
@@ -199,7 +176,7 @@ class Run:
             *work.gs,
             work.beta,
             work.status,
-            z(GAUGES),
+            Gauge(),
             work.drive_rate,
             z(f.ns),
             z(f.ns),
@@ -208,21 +185,21 @@ class Run:
             np.array([1.0 if len(self.compiled.system.prescribed.law) else 0.0]),
             work.path.stage,
         )
-        control = method.control
-        clock = z(CLOCK)
-        clock[END], clock[FIXED] = float(times[-1]), float(method.step or 0.0)
-        clock[STOP] = self.jumps[0] if self.jumps else clock[END]
-        clock[LONGEST] = min(method.longest_step, SHARE_OF_RUN * clock[END])
-        clock[NEXT] = method.step or min(1e-3, clock[END] / 100.0, clock[LONGEST])
-        counts = z(COUNTS, np.int64)
-        counts[WATCHED], counts[EVALUATED] = int(bool(self.declared)), int(method.evaluated)
+        clock = Clock(end=float(times[-1]), fixed=float(method.step or 0.0))
+        clock.stop = self.jumps[0] if self.jumps else clock.end
+        clock.longest = min(method.longest_step, SHARE_OF_RUN * clock.end)
+        clock.next = method.step or min(1e-3, clock.end / 100.0, clock.longest)
+        counts = Counts(watched=int(bool(self.declared)), evaluated=int(method.evaluated))
         if f.contacts and not method.sees_contacts:
-            counts[UNSEEN] = DIVIDES if method.step else REJECTS
+            counts.unseen = DIVIDES if method.step else REJECTS
+        calls = Calls()
+        calls.values.fill(-1)
         return RunContext(
-            np.full(CALLS, -1, np.int64),
-            z(RECORDS, np.int64),
+            calls,
+            Records(),
+            z(3, np.int64),
             clock,
-            np.array(control, float),
+            method.control,
             counts,
             start,
             state,
@@ -233,7 +210,7 @@ class Run:
             z(f.ns),
             z(f.ns),
             make_samples(f, len(work.path.beta)),
-            corners_before([*self.compiled.corners, *self.jumps], clock[END]),
+            corners_before([*self.compiled.corners, *self.jumps], clock.end),
             self.sampled.due,
             make_outputs(times, f, len(work.path.beta)),
         )
@@ -251,55 +228,48 @@ class Run:
             self.sampled,
         )
         self.model = equations.FormalismRecords(system, work, self.workspace, c.exchange)
-        self.packed = {
-            MODEL: Packed(self.model),
-            COMMON: Packed(self.common),
-            MEMORY: Packed(self.memory),
-            CONTEXT: Packed(c),
-            START: Packed(c.start),
-            STATE: Packed(c.state),
-            AT: Packed(c.at),
-        }
-        for index, packed in self.packed.items():
-            c.records[index] = packed.address
+        self.packed = p = PackedRecords(
+            *map(Packed, (self.model, self.common, self.memory, c, c.start, c.state, c.at))
+        )
+        c.records.values[:] = [each.address for each in p[:-3]]
+        c.points[:] = [each.address for each in p[-3:]]
         self.kernels = self.method.calls
-        frozen((c.records, self.events.info, self.events.level, self.events.direction))
+        events = self.events
+        frozen((c.records.values, c.points, events.info, events.level, events.direction))
 
-    def calls(self) -> list[tuple[int, Any, tuple[Any, Any, Any]]]:
-        """Kernels called by the loop: index among the calls, kernel, its records.
+    def calls(self) -> list[tuple[str, Any, tuple[Any, Any, Any]]]:
+        """Kernels called by the loop: name among the calls, kernel, its records.
 
         Long ones first and last: two processes that compile them from both ends meet at short ones.
         """
         return sorted(
             self._calls(),
-            key=lambda each: (each[0] >= run_context.STEP, each[0] not in LONG_KERNELS),
+            key=lambda each: (each[0] in MethodCalls._fields, each[0] not in LONG_KERNELS),
         )
 
-    def _calls(self) -> Iterator[tuple[int, Any, tuple[Any, Any, Any]]]:
-        c, used = self.context, set(self.method.uses)
-        for index, kernel in enumerate(equations.of_formalism(type(self.form))):
-            if index == KEEP:
-                needed = self.form.has_path(self.compiled)
-            else:
-                needed = index in used or (index == ACCEPTED and self.method.evaluated)
-            if kernel is not None and needed:
-                yield index, kernel, (self.model, c.state, c.state)
-        for index, kernel in enumerate(equations.SHARED, RESIDUAL):
-            watched = (index == EVENTS and self.declared) or (
-                index == CONTACTS and c.counts[UNSEEN]
-            )
-            watched = watched or (index == SAMPLES and len(self.sampled.first))
-            if index in used or index in run_context.ALWAYS or watched:
-                yield index, kernel, (self.common, c.state, c.state)
-        for index, method_kernel in zip(range(run_context.STEP, CALLS), self.kernels):
-            if index != JUMP or len(self.sampled.first):
-                yield index, method_kernel, (self.memory, c, c)
+    def _calls(self) -> Iterator[tuple[str, Any, tuple[Any, Any, Any]]]:
+        c = self.context
+        needed = {*ALWAYS, *self.method.uses, "step", "finish", "between"}
+        needed |= {"accepted"} if self.method.evaluated else set()
+        needed |= {"keep"} if self.form.has_path(self.compiled) else set()
+        needed |= {"events"} if self.declared else set()
+        needed |= {"contacts"} if c.counts.unseen else set()
+        needed |= {"samples", "jump"} if len(self.sampled.first) else set()
+        for name, kernel in equations.of_formalism(type(self.form))._asdict().items():
+            if kernel is not None and name in needed:
+                yield name, kernel, (self.model, c.state, c.state)
+        for name, kernel in equations.SHARED.items():
+            if name in needed:
+                yield name, kernel, (self.common, c.state, c.state)
+        for name, kernel in self.kernels._asdict().items():
+            if name in needed:
+                yield name, kernel, (self.memory, c, c)
 
     def connect(self) -> None:
         """The addresses of all kernels into the context; what is not on the disk is compiled."""
-        for index, kernel, records in self.calls():
-            self.context.calls[index] = kernel.address(*records)
-        frozen(self.context.calls)
+        for name, kernel, records in self.calls():
+            setattr(self.context.calls, name, kernel.address(*records))
+        frozen(self.context.calls.values)
 
     def begin(self, start: InitialState) -> None:
         """Consistent accelerations and multipliers, path variables, the method's memory, signs of
@@ -321,11 +291,11 @@ class Run:
         else:
             self._check_overlaps()
         self._restart(0.0)
-        if c.counts[UNSEEN]:
-            equations.evaluate_contacts(p[COMMON], p[STATE], p[STATE])
+        if c.counts.unseen:
+            equations.evaluate_contacts(p.common, p.state, p.state)
             first_evaluation(c.contact)
         if self.declared:
-            equations.watch(p[COMMON], p[STATE], p[STATE], 0.0, 0.0)
+            equations.watch(p.common, p.state, p.state, 0.0, 0.0)
             self.compiled.callbacks.raise_error()
             self.events.before[:] = self.events.value
 
@@ -336,7 +306,7 @@ class Run:
         contact = self.context.contact
         shut = (contact.rigid == 1) & (force[:, 0] > 0.0)
         contact.mode[shut] = STICKS
-        contact.impulse[shut] = force[shut] * float(self.context.clock[NEXT])
+        contact.impulse[shut] = force[shut] * self.context.clock.next
 
     def _settle(self, t: float) -> None:
         """Velocities onto the constraints by the change of least kinetic energy, an impact;
@@ -351,10 +321,10 @@ class Run:
             )
         self.form.begin(self.compiled, self.work, state.q, state.s)
         state.sd[:], state.lam[:] = settled.sd, settled.lam
-        equations.residual(p[COMMON], p[STATE], p[STATE], t)
-        if c.calls[KEEP] >= 0:
-            equations.of_formalism(type(self.form))[KEEP](p[MODEL], p[STATE], p[STATE], t)  # type: ignore[misc]
-        equations.commit(p[COMMON], p[STATE], p[STATE], t)
+        equations.residual(p.common, p.state, p.state, t)
+        if c.calls.keep >= 0:
+            equations.of_formalism(type(self.form)).keep(p.model, p.state, p.state, t)  # type: ignore[misc]
+        equations.commit(p.common, p.state, p.state)
 
     def _restart(self, t: float) -> None:
         """The method's memory at the state."""
@@ -368,8 +338,8 @@ class Run:
         """Past a jump of a drive: an impact does the work by which the kinetic energy changes."""
         c, state = self.context, self.state
         t = self.jumps.pop(0)
-        c.clock[TIME] = t = (t + ASIDE) / (1.0 - ASIDE) + PAST * (1.0 + t)
-        c.clock[STOP] = self.jumps[0] if self.jumps else c.clock[END]
+        c.clock.time = t = (t + ASIDE) / (1.0 - ASIDE) + PAST * (1.0 + t)
+        c.clock.stop = self.jumps[0] if self.jumps else c.clock.end
         before = state.s.copy()
         self._settle(t)
         self._restart(t)
@@ -381,7 +351,7 @@ class Run:
             state.s,
             state.z,
         ).M
-        state.w[DRIVES] += 0.5 * float((state.s - before) @ M @ (state.s + before))
+        state.works.drives += 0.5 * float((state.s - before) @ M @ (state.s + before))
 
     def _find_jerk(self, t: float) -> None:
         """s̈ at the start, by the difference of accelerations a little later, into context.local;
@@ -393,7 +363,7 @@ class Run:
         )
         jerk = np.zeros_like(state.sd)
         for part in JERK_STEPS:
-            h, q, before = part * float(c.clock[NEXT]), state.q.copy(), jerk
+            h, q, before = part * c.clock.next, state.q.copy(), jerk
             displaced(
                 self.compiled.system,
                 state.q,
@@ -425,8 +395,8 @@ class Run:
             return
 
         def evaluate(k: int) -> object:
-            here = p[(STATE, AT)[k]]
-            return equations.evaluate_contacts(p[COMMON], here, here)
+            here = (p.state, p.at)[k]
+            return equations.evaluate_contacts(p.common, here, here)
 
         if self.method.contacts:
             evaluate(0)
@@ -434,20 +404,20 @@ class Run:
         if not c.contact.rigid.all():
             points = c.state, c.at
             self.overlaps = check_loaded_overlaps(
-                self.compiled, c.contact, points, float(c.clock[END]), evaluate
+                self.compiled, c.contact, points, c.clock.end, evaluate
             )
 
     def stop(self) -> None:
         """End the run after the present step, from a signal's handler or another thread."""
         self.stopping = True
-        self.context.counts[PAUSED] = 1
+        self.context.counts.paused = 1
 
     def integrate(self, progress: Progress | None) -> tuple[int, int]:
         """Run from where it is to the end. Returns the last status and the number of outputs
         reached.
         """
         reached, batch, n, callbacks = (
-            int(self.context.counts[REACHED]),
+            self.context.counts.reached,
             1,
             len(self.context.times),
             self.compiled.callbacks,
@@ -482,7 +452,7 @@ class Run:
 
     def _batch(self, first: int, last: int, progress: Progress | None) -> tuple[int, int]:
         """Outputs first … last−1, through the events on the way, or to a terminal one."""
-        c, context, reported = self.context, self.packed[CONTEXT], time.perf_counter()
+        c, context, reported = self.context, self.packed.context, time.perf_counter()
         while True:
             jump = self.jumps and self.jumps[0] < c.times[last - 1]
             stop = (
@@ -492,7 +462,7 @@ class Run:
                 context, context, context, first, max(stop, first), self.jumps[0] if jump else 0.0
             )
             self.take_impacts()
-            first = int(c.counts[REACHED])
+            first = c.counts.reached
             if status == DONE and jump:
                 self.jump()
                 continue
@@ -503,7 +473,7 @@ class Run:
                 self.events.crossed[:] = 0
                 if self.ending is not None:
                     last = self._cut_off(self.ending.t)
-            if self._stops() or 0 < c.counts[LIMIT] <= c.counts[EVALUATIONS]:
+            if self._stops() or 0 < c.counts.limit <= c.counts.evaluations:
                 return INTERRUPTED, first
             if self._creeps():
                 return STEP_TOO_SMALL, first
@@ -516,14 +486,14 @@ class Run:
         are left; counted, so that a run ends at the same step on every machine.
         """
         c, was = self.context, self.pace
-        steps, t = int(c.counts[STEPS]), float(c.clock[TIME])
-        if c.clock[FIXED] > 0.0 or (was is not None and steps < was.steps + PACE):
+        steps, t = c.counts.steps, c.clock.time
+        if c.clock.fixed > 0.0 or (was is not None and steps < was.steps + PACE):
             return False
         self.pace = Pace(steps, t, 0)
         if was is None or was.t <= 0.0:
             return False
         mean = max(t - was.t, 1e-300) / (steps - was.steps)
-        left = (float(c.clock[END]) - t) / mean
+        left = (c.clock.end - t) / mean
         if mean < CREEPING * was.t / was.steps and left > PATIENCE:
             self.pace = Pace(was.steps, was.t, was.crept + 1)
         return self.pace.crept >= CREPT
@@ -533,9 +503,9 @@ class Run:
         return self.ending is None and self.stopping
 
     def _report(self, progress: Progress | None, reached: int) -> None:
-        t = float(self.context.clock[TIME])
+        t = self.context.clock.time
         if progress:
-            progress(t / float(self.context.clock[END]), f"t = {t:.4g} s")
+            progress(t / self.context.clock.end, f"t = {t:.4g} s")
         if self.keep:
             self.keep(reached)
 
@@ -549,7 +519,7 @@ class Run:
         one.
         """
         clock, at = self.context.clock, self.context.at
-        begun, end = float(clock[BEGUN]), float(clock[TIME])
+        begun, end = clock.begun, clock.time
         crossed = [int(e) for e in np.flatnonzero(self.events.crossed)]
         times = [(located(partial(self._value, e), begun, end), e) for e in crossed]
         for t, e in sorted(times):
@@ -561,13 +531,13 @@ class Run:
                 return
 
     def _look_at(self, t: float) -> None:
-        context = self.packed[CONTEXT]
+        context = self.packed.context
         state_at(context, context, context, t)
 
     def _value(self, e: int, t: float) -> float:
         """State function e at a time within the last step."""
         self._look_at(t)
-        equations.watch(self.packed[COMMON], self.packed[AT], self.packed[AT], t, 0.0)
+        equations.watch(self.packed.common, self.packed.at, self.packed.at, t, 0.0)
         return float(self.events.value[e])
 
     def state_functions(self, declared: Sequence[Event]) -> tuple[np.ndarray, Callable[[], None]]:
@@ -577,13 +547,13 @@ class Run:
         records = event_records(self.compiled, declared)
         common, state, clock = (
             Packed(self.common._replace(events=records)),
-            self.packed[STATE],
+            self.packed.state,
             self.context.clock,
         )
         watch = equations.watch.bound(common, state, state)
 
         def evaluate(kept: Packed = common) -> None:
-            watch(clock[TIME], 0.0, 0.0)
+            watch(clock.time, 0.0, 0.0)
 
         return records.value, evaluate
 

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from flexmbs._jit.scalars import Scalars
 from flexmbs.errors import InputError
 from flexmbs.system.trajectory import EventRecord, Impact
 from flexmbs.time_stepping.run import Pace, Run
@@ -54,6 +55,8 @@ def arrays(run: Run) -> State:
 def _walk(path: str, fields: Mapping[str, Any]) -> Iterator[tuple[str, np.ndarray]]:
     """Writable arrays of nested records."""
     for name, value in fields.items():
+        if isinstance(value, Scalars):
+            value = value.values
         if isinstance(value, np.ndarray):
             if value.flags.writeable:
                 yield f"{path}.{name}", value

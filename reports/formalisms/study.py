@@ -41,7 +41,7 @@ BATCH_SECONDS, BATCHES, LONGEST = 0.05, 5, 0.2
 LENGTH, SIDE, RHO, E = 1.0, 0.03, 2700.0, 70e9
 
 
-def often(model, here, same, t, count, none):
+def often(model, here, /, t, count):
     """``count`` evaluations; the velocities change a little with the result, so that none is
     optimized away.
     """

@@ -52,7 +52,7 @@ RECURSIVE = FORMALISMS["recursive"]
 BATCH, CELLS = 0.1, (10, 20, 40)
 
 
-def often(model, here, same, t, count, none):
+def often(model, here, /, t, count):
     """``count`` evaluations; the velocities change a little with the result, so that none is
     optimized away.
     """

@@ -1,5 +1,5 @@
-"""Runs in folders that are killed: no row that was in the log is lost, and the resumed run is
-bitwise the one without kills.
+"""Runs and sweeps in folders that are killed: no row that was in a log is lost, and what is resumed
+is bitwise what was not interrupted.
 
     python reports/survival/study.py [--kills 50]        -> survival.json, and a table with PASS or FAIL
 
@@ -8,10 +8,15 @@ control, started by ``flexmbs run -o folder/ --resume`` again and again: every p
 SIGKILL after a random time, at its start, within steps, while it writes. After each kill the rows
 of the log must begin with those that were there before, byte for byte. At the end every array of
 the solution is compared with that of a run in one piece.
+
+A sweep of the same pendulum by ``flexmbs sweep --resume`` with two workers is killed likewise, with
+its workers. Cases that were in its logs must be there after each kill, and not run again; at the
+end the table is compared with that of a sweep in one piece.
 """
 
 import argparse
 import json
+import os
 import random
 import shutil
 import signal
@@ -25,10 +30,24 @@ import h5py
 import numpy as np
 
 import flexmbs as fm
+from flexmbs.errors import InputError
 from flexmbs.results.output_log import read_rows
 
 HERE = Path(__file__).parent
 T_END, OUTPUT, CHECKPOINT = 5000.0, 0.1, 0.2
+CASES, T_CASE = 2000, 20.0  # of the sweep; s of simulated time
+STUDY = f"""
+format = "flexmbs-sweep/1"
+model = "pendulum.toml"
+[parameters]
+joints.hinge.q0 = {{ low = 0.1, high = 0.5, count = {CASES} }}
+[outputs]
+speed = "peak joint hinge.0 velocity"
+[run]
+t_end = {T_CASE}
+step = 1e-3
+audit = "none"
+"""
 
 
 def pendulum() -> fm.Model:
@@ -114,15 +133,11 @@ def differing(one: Path, other: Path) -> list[str]:
     return found
 
 
-def study(kills: int, seed: int) -> dict[str, object]:
-    """Kills, rows lost, and the arrays that differ at the end."""
-    place, draw = Path(tempfile.mkdtemp(prefix="flexmbs-survival-")), random.Random(seed)
+def runs(place: Path, kills: int, draw: random.Random) -> dict[str, object]:
+    """Kills of a run, rows lost, and the arrays that differ at the end."""
     model, whole, folder = place / "pendulum.toml", place / "whole", place / "killed"
-    pendulum().save(model)
     begun = time.perf_counter()
-    subprocess.run(
-        command(model, whole), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False
-    )
+    finished(command(model, whole))
     seconds = time.perf_counter() - begun
     rows, lost, changed, done, with_rows = np.zeros((0, 0)), 0, 0, 0, 0
     while done < kills:
@@ -143,11 +158,8 @@ def study(kills: int, seed: int) -> dict[str, object]:
         )
         with_rows += int(len(now) > len(rows))
         rows = now
-    subprocess.run(
-        command(model, folder), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False
-    )
+    finished(command(model, folder))
     found = differing(whole / "solution.h5", folder / "solution.h5")
-    shutil.rmtree(place)
     return {
         "kills": done,
         "kills_with_new_rows": with_rows,
@@ -157,7 +169,77 @@ def study(kills: int, seed: int) -> dict[str, object]:
         "outputs": round(T_END / OUTPUT) + 1,
         "arrays_that_differ": found,
         "seconds_of_whole_run": round(seconds, 1),
-        "seed": seed,
+    }
+
+
+def finished(words: list[str]) -> None:
+    """Run a command to its end; what it leaves is examined."""
+    subprocess.run(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+
+
+def sweep_command(study: Path, folder: Path) -> list[str]:
+    """The command that starts or continues the sweep."""
+    words = ["sweep", str(study), "-o", str(folder), "--resume", "--workers", "2"]
+    return [sys.executable, "-m", "flexmbs", *words]
+
+
+def cases(folder: Path) -> dict[str, tuple[float, float, float]]:
+    """Finished cases by their names: parameter, output and seconds, as stored."""
+    try:
+        table = fm.SweepResult.load(folder)
+    except InputError:  # killed before the folder was made
+        return {}
+    if not len(table):
+        return {}
+    values = (table.parameters["joints.hinge.q0"], table.outputs["speed"], table.seconds)
+    return dict(zip(table.case, zip(*(np.asarray(each).tolist() for each in values))))
+
+
+def sweeps(place: Path, kills: int, draw: random.Random) -> dict[str, object]:
+    """Kills of a sweep with its workers, cases lost or run again, and values that differ at the
+    end."""
+    study, whole, folder = place / "study.toml", place / "whole sweep", place / "killed sweep"
+    study.write_text(STUDY, encoding="utf-8")
+    begun = time.perf_counter()
+    finished(sweep_command(study, whole))
+    seconds = time.perf_counter() - begun
+    before: dict[str, tuple[float, float, float]] = {}
+    done = lost = changed = with_cases = 0
+    while done < kills:
+        process = subprocess.Popen(
+            sweep_command(study, folder),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        try:
+            # from the first millisecond on; most within the first cases
+            process.wait(draw.uniform(0.0, 0.3) if done % 5 == 0 else draw.uniform(0.5, 5.0))
+            break
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        done += 1
+        now = cases(folder)
+        lost += sum(name not in now for name in before)
+        changed += sum(now.get(name, values) != values for name, values in before.items())
+        with_cases += int(len(now) > len(before))
+        before = now
+    finished(sweep_command(study, folder))
+    ours, theirs = cases(folder), cases(whole)
+    return {
+        "kills": done,
+        "kills_with_new_cases": with_cases,
+        "cases_lost": lost,
+        "cases_changed_or_repeated": changed,
+        "cases_before_the_last_start": len(before),
+        "cases": len(ours),
+        "cases_that_differ": sum(
+            ours.get(name, (0.0, 0.0))[:2] != values[:2] for name, values in theirs.items()
+        )
+        + abs(len(ours) - CASES)
+        + abs(len(theirs) - CASES),
+        "seconds_of_whole_sweep": round(seconds, 1),
     }
 
 
@@ -167,10 +249,19 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
-    found = study(given.kills, given.seed)
-    (HERE / "survival.json").write_text(json.dumps(found, indent=1) + "\n")
-    good = found["kills"] == given.kills and not (
-        found["rows_lost"] or found["logs_changed"] or found["arrays_that_differ"]
+    place, draw = Path(tempfile.mkdtemp(prefix="flexmbs-survival-")), random.Random(given.seed)
+    pendulum().save(place / "pendulum.toml")
+    found: dict[str, dict[str, object]] = {
+        "runs": runs(place, given.kills, draw),
+        "sweeps": sweeps(place, given.kills, draw),
+    }
+    shutil.rmtree(place)
+    (HERE / "survival.json").write_text(json.dumps({"seed": given.seed, **found}, indent=1) + "\n")
+    faults = ("rows_lost", "logs_changed", "arrays_that_differ")
+    faults += ("cases_lost", "cases_changed_or_repeated", "cases_that_differ")
+    good = all(
+        each["kills"] == given.kills and not any(each.get(key) for key in faults)
+        for each in found.values()
     )
     print(json.dumps(found, indent=1))
     print("PASS" if good else "FAIL")

@@ -5,11 +5,6 @@ import pytest
 import scipy
 
 from flexmbs.algebra.blocks import (
-    DIAGONAL,
-    OFFSET,
-    ORDER,
-    POSITION,
-    SIZE,
     add_block,
     factorize,
     solve,
@@ -67,10 +62,10 @@ def test_equals_the_dense_solution(seed):
     assert dropped == 0
     assert np.abs(x - np.linalg.solve(K, b)).max() < 1e-11 * np.abs(x).max()
     n = len(problem[0])
-    assert sorted(e.node[:n, ORDER]) == list(range(n))
-    assert all(e.node[e.node[step, ORDER], POSITION] == step for step in range(n))
-    assert (np.diff(np.append(e.node[:n, OFFSET], len(K))) == e.node[:n, SIZE]).all()
-    assert len(set(e.node[:n, DIAGONAL])) == n
+    assert sorted(e.order[:n]) == list(range(n))
+    assert all(e.position[e.order[step]] == step for step in range(n))
+    assert (np.diff(np.append(e.offset[:n], len(K))) == e.size[:n]).all()
+    assert len(set(e.diagonal[:n])) == n
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -152,7 +147,7 @@ def test_a_solution_by_an_abandoned_factor_stays_in_its_arrays():
         sizes, signs, [(0, 2), (1, 2)], {2: {0, 1}}, np.array([0, 6, 9, 13]), K
     )
     assert status == -1 - 1
-    at = e.node[2, DIAGONAL]
+    at = e.diagonal[2]
     assert np.abs(values[at : at + 16].reshape(4, 4)).max() > 1e3  # what the first body gave
     assert not values[at : at + 16].reshape(4, 4).diagonal(-1).any()
     solve(e, values, np.ones(13))

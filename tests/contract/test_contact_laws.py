@@ -9,7 +9,7 @@ from test_contact_kinematics import Touching
 
 import flexmbs as fm
 from flexmbs.dynamics.dense import terms
-from flexmbs.system.records import POWER_DRIVES, POWER_FORCES, POWER_LOSS, rows_of
+from flexmbs.system.records import rows_of
 
 
 def pressed(seed: int, *, damping: float = 0.3, friction: float = 1.0) -> fm.Model:
@@ -90,17 +90,15 @@ def test_power_is_that_of_the_balance(seed: int) -> None:
     model.contacts.clear()
     bare = state(model)
     zero = terms(bare.system, bare.work, 0.0, bare.q, bare.s).k
-    before = bare.work.power.copy()
+    before = bare.work.power.values.copy()
     model.contacts.update(contacts)
     now = state(model)
     k = terms(now.system, now.work, 0.0, now.q, now.s).k - zero
-    power = now.work.power - before
+    power = now.work.power.values - before
     assert np.abs(k).max() > 1.0
-    assert power[POWER_DRIVES] != 0.0
-    assert power[POWER_FORCES] - power[POWER_LOSS] + power[POWER_DRIVES] == pytest.approx(
-        now.s @ k, rel=1e-11
-    )
-    assert power[POWER_LOSS] > 0.0
+    assert power.drives != 0.0
+    assert power.forces - power.loss + power.drives == pytest.approx(now.s @ k, rel=1e-11)
+    assert power.loss > 0.0
 
 
 def test_elastic_forces_have_a_potential() -> None:

@@ -28,7 +28,6 @@ from flexmbs.dynamics.kinematics import displace
 from flexmbs.initial.initial_state import consistent_state
 from flexmbs.model.forces import Force, LoadedFriction
 from flexmbs.model.laws import JointLaw
-from flexmbs.system.records import POWER_FORCES, POWER_LOSS
 
 A, B = "first/b", "second/b"
 
@@ -56,10 +55,10 @@ class Effect:
         assert np.abs(now.q - bare.q).max() < 1e-14
         assert np.abs(now.s - bare.s).max() < 1e-13
         zero = terms(bare.system, bare.work, 0.0, now.q, now.s).k
-        loss = bare.work.power[POWER_LOSS]
+        loss = bare.work.power.loss
         self.k = terms(now.system, now.work, 0.0, now.q, now.s).k - zero
-        self.power = now.work.power[POWER_FORCES] - (now.work.power[POWER_LOSS] - loss)
-        self.loss = now.work.power[POWER_LOSS] - loss
+        self.power = now.work.power.forces - (now.work.power.loss - loss)
+        self.loss = now.work.power.loss - loss
 
     def difference_of_coordinates(self):
         """Of the motion in joint coordinates and in absolute ones."""
@@ -679,4 +678,4 @@ def test_gravity_has_its_potential():
     assert (
         np.abs(found + [moved(e) for e in np.eye(len(found))]).max() < 1e-10 * np.abs(found).max()
     )
-    assert heavy.work.power[POWER_FORCES] == 0.0
+    assert heavy.work.power.forces == 0.0

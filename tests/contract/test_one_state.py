@@ -9,6 +9,7 @@ from test_relation_kinds import rolling
 
 import flexmbs as fm
 from flexmbs._jit.record_layout import words
+from flexmbs._jit.scalars import Scalars
 from flexmbs.dynamics.work import make_work
 from flexmbs.formalisms import FORMALISMS
 from flexmbs.initial.initial_state import InitialState
@@ -49,7 +50,9 @@ HISTORY = ("time", "rank", "independent")  # records of accepted steps
 def arrays(record, name=""):
     """All arrays of nested records by name."""
     for key, value in record._asdict().items():
-        if isinstance(value, np.ndarray):
+        if isinstance(value, Scalars):
+            yield f"{name}{key}", value.values
+        elif isinstance(value, np.ndarray):
             yield f"{name}{key}", value
         elif hasattr(value, "_asdict"):
             yield from arrays(value, f"{name}{key}.")

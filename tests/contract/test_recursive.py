@@ -43,9 +43,9 @@ def check(model, dropped=None):
     assert np.abs(multipliers_of_least_norm(t.G, lam) - x[ns:]).max(initial=0.0) < 1e-11 * np.abs(
         x[ns:]
     ).max(initial=1.0)
-    power = now.work.power.copy()
+    power = now.work.power.values.copy()
     residual(now.system, now.work, 0.0, here, True)
-    assert power == pytest.approx(now.work.power, rel=1e-11, abs=1e-11)
+    assert power == pytest.approx(now.work.power.values, rel=1e-11, abs=1e-11)
     size = np.abs(now.work.motion.through).max()
     for m, found in zip(rows_of(now.work.motion), workspace.factors.art.body[:, JOINT_WRENCH:]):
         R, x, f = m.Rc.reshape(3, 3), m.xc, found[:3]
@@ -193,14 +193,14 @@ def test_rigid_trees(seed):
     assert not now.system.tree.nf.any()
     form = Recursive().fitting(now.compiled, "accelerations")
     assert isinstance(form, RigidTree)
-    sd, power = np.zeros(len(now.s)), now.work.power.copy()
+    sd, power = np.zeros(len(now.s)), now.work.power.values.copy()
     none = np.zeros(0)
     here = Evaluation(now.q, now.s, sd, none, none, none)
     status = form.accelerations(now.system, now.work, form.workspace(now.compiled), 0.0, here)
     expected = np.linalg.solve(t.M, t.k)
     assert status == 0
     assert np.abs(sd - expected).max() < 1e-11 * np.abs(expected).max()
-    assert now.work.power == pytest.approx(power, rel=1e-12, abs=1e-12)
+    assert now.work.power.values == pytest.approx(power, rel=1e-12, abs=1e-12)
 
 
 def diagonal(name, rng, nf):

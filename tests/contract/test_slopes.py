@@ -38,7 +38,7 @@ def slopes_of(model):
     forces(now.q, now.s, slopes=True)
     here, found = address_of(Evaluation(now.q, r, r, r, r, r)), []
     for c_damping in (0.0, 1.0):
-        kkt_at.function(Equations(now.system, now.work), here, here, 0.0, 0.0, c_damping)
+        kkt_at.function(Equations(now.system, now.work), here, 0.0, 0.0, c_damping)
         found.append(np.zeros((ns, ns)))
         dense_mass(now.system.elimination, now.work.values, found[-1])
     h = 1e-6

@@ -10,7 +10,6 @@ import pytest
 
 import flexmbs as fm
 from flexmbs._jit import COMPILED
-from flexmbs.algebra.blocks import COLUMN, NEIGHBOUR, ORDER
 from flexmbs.model.check import declaration_report
 from flexmbs.system.compile import compile_model
 from flexmbs.system.elimination import symbolic
@@ -143,10 +142,10 @@ def test_fill_of_groups(seed):
     e = symbolic(sizes, signs, groups, after)
     for one, other in zip(e, symbolic(sizes, signs, pairs, after)):
         np.testing.assert_array_equal(one, other)
-    order = e.node[:n, ORDER].tolist()
+    order = e.order[:n].tolist()
     for at, (front, sizes_of_fronts) in enumerate(eliminated(sizes, pairs, order)):
         k, done = order[at], set(order[:at])
-        found = e.block[e.node[k, COLUMN] : e.node[k + 1, COLUMN], NEIGHBOUR].tolist()
+        found = e.neighbour[e.column[k] : e.column[k + 1]].tolist()
         assert found == sorted(front, key=order.index)
         ready = [i for i in order[at:] if after.get(i, set()) <= done]
         assert k == min(ready, key=lambda i: (sizes_of_fronts[i], i))

@@ -13,12 +13,9 @@ from flexmbs.integrators import INTEGRATORS, Integrator
 from flexmbs.integrators.dense_output import between_ends, nothing_kept
 from flexmbs.integrators.integrator import Facts, MethodCalls, check_step
 from flexmbs.integrators.run_context import (
-    DERIVATIVE,
-    DISPLACE,
     DONE,
     INDEFINITE,
     STATE,
-    TIME,
     derivative,
 )
 
@@ -30,7 +27,7 @@ class Memory(NamedTuple):
 
 
 @entry
-def step_at(memory, context, same, h, a, b):
+def step_at(memory, context, /, h):
     """k₁ … k₄ at 0, ½, ½ and 1; y₁ = y₀ + h (k₁ + 2 k₂ + 2 k₃ + k₄)/6."""
     state, start = context.state, context.start
     for j in range(5):
@@ -42,7 +39,7 @@ def step_at(memory, context, same, h, a, b):
                     memory.k[0, i] + 2.0 * memory.k[1, i] + 2.0 * memory.k[2, i] + memory.k[3, i]
                 ) / 6.0
             state.y[i] = start.y[i] + h * slope
-        if derivative(context, STATE, context.clock[TIME] + part * h) < 0:
+        if derivative(context, STATE, context.clock.time + part * h) < 0:
             return INDEFINITE
         if j == 0:
             for i in range(start.yd.shape[0]):
@@ -69,7 +66,7 @@ class RungeKutta(Integrator):
     name: ClassVar[str] = "rk4"
     needs: ClassVar[str] = "accelerations"
     evaluated: ClassVar[bool] = True
-    uses: ClassVar[tuple[int, ...]] = (DERIVATIVE, DISPLACE)
+    uses: ClassVar[tuple[str, ...]] = ("derivative", "displace")
 
     def __post_init__(self) -> None:
         check_step("step", self.step)

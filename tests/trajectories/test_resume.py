@@ -18,7 +18,7 @@ import overconstrained
 import flexmbs as fm
 from flexmbs.formalisms import FORMALISMS
 from flexmbs.integrators import INTEGRATORS
-from flexmbs.integrators.run_context import CLOCK, DONE, PAUSED, REACHED, TIME
+from flexmbs.integrators.run_context import DONE, Clock, Counts
 from flexmbs.studies.run.options import asked, has_option
 from flexmbs.studies.run.run_setup import RunStart, prepared
 from flexmbs.time_stepping.outcome import INTERRUPTED
@@ -167,7 +167,7 @@ def make(model: fm.Model, chosen: dict[str, Any], events: tuple[fm.Event, ...] =
 
 def interrupted(run: Run, t: float) -> int:
     """Runs to the first pause behind time t. Returns the number of outputs."""
-    run.keep = lambda reached: run.stop() if run.context.clock[TIME] > t else None
+    run.keep = lambda reached: run.stop() if run.context.clock.time > t else None
     status, reached = run.integrate(None)
     assert status == INTERRUPTED
     return reached
@@ -179,7 +179,8 @@ def compare(whole: Run, resumed: Run, reached: int) -> None:
         np.testing.assert_array_equal(mine[reached:], theirs[reached:])
     assert 0 < reached < len(whole.out.t)
     one, other = RunState(whole).saved(), RunState(resumed).saved()
-    one["context.counts"][PAUSED] = other["context.counts"][PAUSED] = 0
+    for state in (one, other):
+        Counts(state["context.counts"]).paused = 0
     for name, array in one.items():
         if not name.startswith("common.work.") or ".path." in name:
             np.testing.assert_array_equal(other[name], array, err_msg=name)
@@ -235,5 +236,5 @@ def test_the_state_holds_no_address_and_every_writable_array() -> None:
         for name, array in state.items():
             if array.dtype.kind == "i":
                 assert np.abs(array).max(initial=0) < 2**40, name
-        assert len(state["context.clock"]) == CLOCK
-        assert run.context.counts[REACHED] == 0
+        assert len(state["context.clock"]) == len(Clock.fields)
+        assert run.context.counts.reached == 0

@@ -15,7 +15,6 @@ from collections.abc import Iterator
 import numpy as np
 
 from flexmbs.formalisms import calls as equations
-from flexmbs.integrators.run_context import AT, DERIVATIVE, MODEL
 from flexmbs.signals.signal_arguments import FloatArray
 from flexmbs.studies.fitting.initial_runs import Begun, Variants, difference, step_of
 from flexmbs.studies.fitting.perturbed_solutions import Varied
@@ -65,6 +64,6 @@ def accelerations(run: Begun, y: FloatArray, t: float) -> FloatArray:
     of, packed = run.ready.run, run.ready.run.packed
     at = of.context.at
     at.y[:] = y
-    equations.of_formalism(type(of.form))[DERIVATIVE](packed[MODEL], packed[AT], packed[AT], t)  # type: ignore[misc]
+    equations.of_formalism(type(of.form)).derivative(packed.model, packed.at, packed.at, t)  # type: ignore[misc]
     of.compiled.callbacks.raise_error()
     return np.concatenate([at.sd, at.lam])

@@ -12,19 +12,8 @@ from flexmbs.formalisms import calls as equations
 from flexmbs.integrators import GeneralizedAlpha
 from flexmbs.integrators.generalized_alpha import CONSTANT
 from flexmbs.integrators.run_context import (
-    COMMON,
-    CONTEXT,
-    CORRECTION,
     DONE,
-    END,
-    MATRIX,
-    MODEL,
-    NEXT,
-    PAUSED,
-    STATE,
     STEPPED,
-    STOP,
-    TIME,
 )  # fmt: skip
 from flexmbs.integrators.stepper import integrate
 from flexmbs.signals.signal_arguments import FloatArray
@@ -137,7 +126,7 @@ def _beginning(ready: Prepared) -> Beginning:
     x, xd = np.concatenate([state.z, state.w]), np.concatenate([state.zd, state.power])
     began, a = s, sd
     if isinstance(method, GeneralizedAlpha) and run.memory.last[CONSTANT] > 0.0:
-        h, (am, af, beta, gamma) = float(run.context.clock[NEXT]), method.parameters()
+        h, (am, af, beta, gamma) = run.context.clock.next, method.parameters()
         a = sd + (am - af) * h * run.memory.jerk
         began = s + _shift(
             run,
@@ -154,13 +143,13 @@ def _shift(run: Run, rates: FloatArray, factors: tuple[float, float]) -> FloatAr
         run.context.exchange,
         equations.of_formalism(type(run.form)),
     )
-    of_form = packed[MODEL], packed[STATE], packed[STATE]
-    equations.residual(packed[COMMON], packed[STATE], packed[STATE], 0.0, 1.0)
-    form[MATRIX](*of_form, 0.0, *factors)  # type: ignore[misc]
+    of_form = packed.model, packed.state, packed.state
+    equations.residual(packed.common, packed.state, packed.state, 0.0, 1.0)
+    form.matrix(*of_form, *factors)  # type: ignore[misc]
     ns = len(run.state.s)
     exchange.x[:ns] = 0.0
     exchange.x[ns:] = np.where(exchange.nonholonomic == 1, 0.0, rates)
-    form[CORRECTION](*of_form)  # type: ignore[misc]
+    form.correction(*of_form)  # type: ignore[misc]
     return np.array(exchange.x[:ns])
 
 
@@ -168,16 +157,16 @@ def step_of(run: Run) -> bool:
     """One step of a run; whether it was not at its end. Raises `SolverError` and exceptions of user
     functions.
     """
-    clock, context = run.context.clock, run.packed[CONTEXT]
-    if not clock[TIME] < clock[END]:
+    clock, context = run.context.clock, run.packed.context
+    if not clock.time < clock.end:
         return False
-    run.context.counts[PAUSED] = 1
-    clock[STOP] = clock[END]
-    status = integrate(context, context, context, 0.0, 0.0, float(clock[END]))
+    run.context.counts.paused = 1
+    clock.stop = clock.end
+    status = integrate(context, context, context, 0.0, 0.0, clock.end)
     run.compiled.callbacks.raise_error()
     if status not in (DONE, STEPPED):
         raise SolverError(
-            f"method: a step at t = {clock[TIME]:.6g} s is not possible; take method='differences'"
+            f"method: a step at t = {clock.time:.6g} s is not possible; take method='differences'"
         )
     return True
 
@@ -262,6 +251,6 @@ def recorded(base: Begun) -> tuple[TrajectoryPoints, FloatArray]:
             each.copy()
             for each in (state.q, state.s, state.sd, state.lam, state.z, path.beta, state.d)
         )
-        rows.append((float(run.context.clock[TIME]), *now))
+        rows.append((run.context.clock.time, *now))
         ys.append(state.y.copy())
     return TrajectoryPoints(*(np.array(column) for column in zip(*rows))), np.array(ys)

@@ -41,8 +41,10 @@ def equations_along(system, work, t, base, beta, steps, x, out):
                 out[n, i, ns + nc + a] = work.gs.velocity[a]
             for a in range(nz):
                 out[n, i, ns + 2 * nc + a] = work.force_rate[a]
-            for a in range(3):
-                out[n, i, ns + 2 * nc + nz + a] = work.power[a]
+            at = ns + 2 * nc + nz
+            out[n, i, at] = work.power.forces
+            out[n, i, at + 1] = work.power.loss
+            out[n, i, at + 2] = work.power.drives
             if i == 0:
                 for k in range(system.cuts.row.shape[0]):
                     if system.cuts.kernel[k] >= 0:

@@ -42,7 +42,7 @@ from flexmbs.files.inputs import open_regular
 from flexmbs.files.output import atomic_file, ensure_folder, remove_drafts, write_text
 from flexmbs.files.reserved_outputs import locked_by
 from flexmbs.integrators.integrator import is_number
-from flexmbs.integrators.run_context import DONE, REACHED, TIME
+from flexmbs.integrators.run_context import DONE, Counts
 from flexmbs.model.function_code import code_digest, contents_named, functions_of
 from flexmbs.results.output_log import LoggedRows, OutputLog, fields_of, read_rows, row_bytes, rows
 from flexmbs.studies.parameters.fingerprint import FILES, differences, require_same, versions
@@ -230,7 +230,8 @@ class OpenFolder:
         state = read_checkpoint(path)
         if state is None or there is None:
             return 0
-        reached = int(state["context.counts"][REACHED]) if "context.counts" in state else 0
+        counts = state.get("context.counts")
+        reached = 0 if counts is None else Counts(counts).reached
         if reached > len(there.values):
             self._tell(f"{path}: is ahead of the log, which was damaged; the run starts again")
             return 0
@@ -238,7 +239,7 @@ class OpenFolder:
         RunState(run).restore(state)
         for name, values in there.columns().items():
             getattr(run.out, name)[:reached] = values[:reached]
-        ready.warned.append(f"resumed from the checkpoint at t = {run.context.clock[TIME]:.6g} s")
+        ready.warned.append(f"resumed from the checkpoint at t = {run.context.clock.time:.6g} s")
         return reached
 
     def _check_space(self, run: Run, reached: int) -> None:

@@ -15,7 +15,7 @@ from flexmbs.flexible_body.body_cache import reading_once
 from flexmbs.formalisms.formalism import Formalism
 from flexmbs.initial.assembly import Assemble
 from flexmbs.integrators import Integrator
-from flexmbs.integrators.run_context import DONE, NOT_FINITE, TIME
+from flexmbs.integrators.run_context import DONE, NOT_FINITE
 from flexmbs.model.run import NONE
 from flexmbs.results.state import HasState
 from flexmbs.studies.run.options import asked, check_progress
@@ -193,7 +193,7 @@ def unaudited(ready: Prepared, status: int, written: int, seconds: float) -> Sol
     status, reached = _finite(status, written, Trajectory(*run.out))
     good = Trajectory(*(array[:reached] for array in run.out))
     if reached < written:
-        run.context.clock[TIME] = run.out.t[reached]
+        run.context.clock.time = run.out.t[reached]
     ended = outcome(
         status, compiled, ready.method, run.context, run.work, ready.first, ready.singular, good
     )

@@ -11,7 +11,7 @@ import hashlib
 import json
 import threading
 from collections.abc import Mapping
-from typing import Any, NoReturn, cast
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -24,16 +24,9 @@ from flexmbs.initial.assembly import Assemble
 from flexmbs.integrators import Integrator
 from flexmbs.integrators.integrator import is_number
 from flexmbs.integrators.run_context import (
-    CONTEXT,
     DONE,
-    END,
-    FIXED,
-    MEMORY,
     NOT_FINITE,
-    PAUSED,
     STEPPED,
-    STOP,
-    TIME,
 )  # fmt: skip
 from flexmbs.integrators.stepper import integrate
 from flexmbs.model.run import NONE
@@ -157,11 +150,9 @@ class Stepper:
         self._ready = prepared(driven, chosen, RunStart(start, initial), (), None)
         self._run = run = self._ready.run
         self._alone = threading.RLock()  # threads that share the stepper go one after the other
-        # as memory views: items of arrays are ten times as slow
-        self._clock = cast("memoryview[float]", run.context.clock.data)
-        self._counts = run.context.counts.data
+        self._clock, self._counts = run.context.clock, run.context.counts
         self._y, self._finite = run.state.y, np.empty(len(run.state.y), bool)
-        memory, context = run.packed[MEMORY], run.packed[CONTEXT]
+        memory, context = run.packed.memory, run.packed.context
         self._integrate = integrate.bound(context, context, context)
         self._forces_jump = run.kernels.jump.bound(memory, context, context) if held else None
         self._whole, self._model = RunState(run), _identity(run.compiled)
@@ -181,12 +172,12 @@ class Stepper:
     @property
     def t(self) -> float:
         """The present time (s)."""
-        return self._clock[TIME]
+        return self._clock.time
 
     @property
     def t_end(self) -> float:
         """The last time that can be reached (s)."""
-        return self._clock[END]
+        return self._clock.end
 
     @property
     def q(self) -> np.ndarray:
@@ -207,14 +198,14 @@ class Stepper:
         user functions.
         """
         with self._alone:
-            if not self._clock[TIME] < self._clock[END]:
+            if not self._clock.time < self._clock.end:
                 raise InputError(
-                    f"step: the stepper is at its end, t_end = {self._clock[END]:g} s; "
+                    f"step: the stepper is at its end, t_end = {self._clock.end:g} s; "
                     "give a longer one"
                 )
             self._begin()
-            self._counts[PAUSED] = 1
-            return self._lead(self._clock[END], True)
+            self._counts.paused = 1
+            return self._lead(self._clock.end, True)
 
     def advance(self, t: float) -> float:
         """Steps to the time ``t`` (s), at which the last one ends. Returns the time reached. Raises
@@ -227,14 +218,14 @@ class Stepper:
         clock, corners = self._clock, self._run.context.corners
         if not (
             is_number(t)
-            and clock[TIME] - BESIDE * (1.0 + clock[TIME]) <= t <= clock[END] * (1.0 + BESIDE)
+            and clock.time - BESIDE * (1.0 + clock.time) <= t <= clock.end * (1.0 + BESIDE)
         ):
             raise InputError(
-                f"advance: t = {shown(t)} is not within {clock[TIME]:g} … {clock[END]:g} s"
+                f"advance: t = {shown(t)} is not within {clock.time:g} … {clock.end:g} s"
             )
-        t = min(t, clock[END])
+        t = min(t, clock.end)
         self._begin()
-        if clock[FIXED] > 0.0:
+        if clock.fixed > 0.0:
             return self._lead(float(t), False)
         # a controlled step ends at the next corner: that is t for now
         k = int(np.searchsorted(corners, t))
@@ -256,9 +247,7 @@ class Stepper:
         run = self._run
         with self._alone:
             state, path = run.state, run.work.path
-            row = Trajectory(
-                *make_outputs(np.array([self._clock[TIME]]), run.facts, len(path.beta))
-            )
+            row = Trajectory(*make_outputs(np.array([self._clock.time]), run.facts, len(path.beta)))
             for name in ("q", "s", "sd", "lam", "z"):
                 getattr(row, name)[0] = getattr(state, name)
             row.beta[0] = path.beta
@@ -369,7 +358,7 @@ class Stepper:
         self.outputs.old = True
         if self.inputs.changed and self._forces_jump is not None:
             self.inputs.changed = False
-            self._judge(self._forces_jump(self._clock[TIME], 0.0, 0.0))
+            self._judge(self._forces_jump(self._clock.time, 0.0, 0.0))
 
     def _lead(self, t: float, once: bool) -> float:
         """One step, or steps to t, through jumps of drives; returns the time reached."""
@@ -377,14 +366,14 @@ class Stepper:
         while True:
             jump = bool(run.jumps) and run.jumps[0] < t
             until = run.jumps[0] if jump else t
-            clock[STOP] = until
+            clock.stop = until
             status = self._integrate(0.0, 0.0, until)
             if status == DONE and jump:
                 run.jump()
                 continue
             self._judge(status)
             if status == DONE or once:
-                return clock[TIME]
+                return clock.time
 
     def _judge(self, status: int) -> None:
         """Raise the exception of a user function, or `SolverError` where the loop stopped."""

@@ -4,12 +4,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flexmbs._jit.address import Packed
+from flexmbs._jit.address import Entry, Packed
 from flexmbs.dynamics.work import make_work
 from flexmbs.errors import SolverError
 from flexmbs.formalisms.calls import FormalismRecords, of_formalism
 from flexmbs.formalisms.formalism import Formalism
-from flexmbs.integrators.run_context import ACCEPTED, DERIVATIVE, GAUGES, KEEP, Exchange, make_point
+from flexmbs.integrators.run_context import Exchange, Gauge, make_point
 from flexmbs.system.compile import Compiled
 
 
@@ -57,7 +57,7 @@ class Evaluator:
             *work.gs,
             work.beta,
             work.status,
-            z(GAUGES),
+            Gauge(),
             work.drive_rate,
             z(ns),
             z(ns),
@@ -87,9 +87,9 @@ class Evaluator:
         point = self.point
         point.q[:], point.s[:], point.z[:] = q, s, 0.0 if z is None else z
         if prepared:
-            for place in (ACCEPTED, KEEP):
-                self._call(place, t)
-        status = self._call(DERIVATIVE, t)
+            self._call(self.kernels.accepted, t)
+            self._call(self.kernels.keep, t)
+        status = self._call(self.kernels.derivative, t)
         if status < 0:
             body = self.compiled.bodies[-1 - status]
             raise SolverError(
@@ -98,6 +98,5 @@ class Evaluator:
             )
         return Evaluated(point.sd.copy(), point.lam.copy(), point.zd.copy(), point.power.copy())
 
-    def _call(self, place: int, t: float) -> int:
-        kernel = self.kernels[place]
+    def _call(self, kernel: Entry | None, t: float) -> int:
         return 0 if kernel is None else kernel(self.model, self.packed, self.packed, float(t))

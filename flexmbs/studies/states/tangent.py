@@ -77,8 +77,9 @@ def perturbed(system, work, t, base, steps, x, out):
         for a in range(nz):
             out[i, at + a] = work.force_rate[a]
         at += nz
-        for a in range(3):
-            out[i, at + a] = work.power[a]
+        out[i, at] = work.power.forces
+        out[i, at + 1] = work.power.loss
+        out[i, at + 2] = work.power.drives
         at += 3
         for k in range(ncut):
             for a in range(6):

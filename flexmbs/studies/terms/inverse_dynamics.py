@@ -22,7 +22,7 @@ from flexmbs.studies.states.state_sequence import judged, require_switch, soluti
 from flexmbs.studies.states.tangent import dense, evaluate
 from flexmbs.system.check import PASS, WARN, Check
 from flexmbs.system.compile import compile_model
-from flexmbs.system.records import LOADINGS, POWER_FORCES, SETTLED, depends_on_reactions
+from flexmbs.system.records import LOADINGS, SETTLED, depends_on_reactions
 from flexmbs.system.step_scales import displacement_sizes
 
 # of the moments and forces over the size of the model: what nothing balances is round-off
@@ -106,7 +106,7 @@ def inverse_dynamics(
         at += n
     held = [replace(state, lam=multipliers) for state, multipliers in zip(states, lam)]
     power = np.array([evaluate(state).power for state in held])
-    power[:, POWER_FORCES] += [each[4] for each in found]
+    power[:, 0] += [each[4] for each in found]
     solution = solution_of(held, options={"analysis": "inverse dynamics"}, power=power)
     remainder = np.array([each[2] for each in found])
     needed = np.abs(remainder * displacement_sizes(compiled)).max(initial=0.0)
