@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flexmbs.page.curve_panels import PlotCurve, PlotPanel, StateBar, limits, readable
-from flexmbs.page.solids import mode_picture
+from flexmbs.page.figures import mode_picture
 from flexmbs.page.style import INK, MUTED, PALETTE, STATES, finish, house_style, label, panels
 from flexmbs.report import curves
 from flexmbs.report.contacts import contact_panels
