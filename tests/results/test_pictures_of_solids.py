@@ -134,14 +134,15 @@ def test_figures_show_the_pixels_of_the_page() -> None:
     marks = np.array([[1.0, 0.5, 0.5], *surface.nodes[[0, 7]]])
     figure = field_picture(surface, np.arange(8.0), "MPa", marks)
     shown = [text.get_text() for ax in figure.axes[:2] for text in ax.texts]
-    assert [shown.count(each) for each in ("1", "2", "3")] == [0, 1, 1]
+    assert "1" not in shown
+    assert {"2", "3"} <= set(shown)
     solution = fm.simulate(mechanism(stressed_beam()), t_end=0.01, step=0.002)
     ax = solution.plot.motion().axes[0]
     (picture,) = ax.images
     image = np.asarray(picture.get_array())
     for line in ax.lines:
         x, y = np.asarray(line.get_xydata()).T
-        assert 0.0 <= min(x.min(), y.min())
+        assert min(x.min(), y.min()) >= 0.0
         assert x.max() <= image.shape[1]
         assert y.max() <= image.shape[0]
     body = next(iter(solution.compiled.data))
