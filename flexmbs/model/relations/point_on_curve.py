@@ -125,10 +125,6 @@ class PointOnCurve(Relation, kind="point-on-curve"):
         return 1 if self.planar else 2
 
     @property
-    def position_rows(self) -> int:
-        return self.rows
-
-    @property
     def among_equals(self) -> str:
         return self.name
 

@@ -107,14 +107,6 @@ class PointOnSurface(Relation, kind="point-on-surface"):
     )
 
     @property
-    def rows(self) -> int:
-        return 1
-
-    @property
-    def position_rows(self) -> int:
-        return 1
-
-    @property
     def among_equals(self) -> str:
         return self.name
 
