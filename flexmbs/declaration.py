@@ -40,6 +40,17 @@ class NestedError(ValueError):
         self.problems = tuple(problems)
         super().__init__("; ".join(map(str, self.problems)))
 
+    @classmethod
+    def at(cls, path: tuple[str, ...], message: str) -> Self:
+        """One problem at a path."""
+        return cls([Problem(path, message)])
+
+
+def raise_nested(problems: Iterable[Problem]) -> None:
+    """Raise NestedError with all problems, if there are any."""
+    if found := tuple(problems):
+        raise NestedError(found)
+
 
 def close_names(name: str, names: Iterable[str]) -> str:
     """Hint for a name that is not among ``names``: the closest one, else the list of all."""

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, model_validator
 
-from flexmbs.declaration import Declaration, NestedError, Problem, shown
+from flexmbs.declaration import Declaration, NestedError, shown
 from flexmbs.errors import InputError
 from flexmbs.law_kernel import LawKernel, LawPart, Row, nonlinear_law
 from flexmbs.model.fields import OptionalPositive, Positive, nonnegative, number, positive
@@ -182,21 +182,12 @@ class HuntCrossley(ContactLaw, kind="hunt-crossley"):
     @model_validator(mode="after")
     def _losses(self) -> "HuntCrossley":
         if self.damping is not None and self.restitution is not None:
-            raise NestedError(
-                [
-                    Problem(
-                        ("damping",), "is already determined by restitution; give only one of them"
-                    )
-                ]
+            raise NestedError.at(
+                ("damping",), "is already determined by restitution; give only one of them"
             )
         if self.restitution is not None and self.restitution < 1.0 and self.speed is None:
-            raise NestedError(
-                [
-                    Problem(
-                        ("speed",),
-                        "is missing: the approach speed (m/s) at which restitution holds",
-                    )
-                ]
+            raise NestedError.at(
+                ("speed",), "is missing: the approach speed (m/s) at which restitution holds"
             )
         return self
 

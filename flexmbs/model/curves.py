@@ -14,7 +14,7 @@ import numpy as np
 from pydantic import BeforeValidator
 
 from flexmbs.algebra.vectors import add, dot, load3, scale, sub
-from flexmbs.declaration import NestedError, Problem
+from flexmbs.declaration import NestedError
 from flexmbs.law_kernel import LawPart
 from flexmbs.model.fields import Vector, items, vector
 
@@ -120,12 +120,8 @@ def require_outline(key: str, through: tuple[Vector, ...]) -> None:
         turn = np.diff(np.unwrap(angle)[[0, -1]])[0] / (2.0 * math.pi)
         if abs(abs(turn) - 1.0) < 0.1:
             return
-    raise NestedError(
-        [
-            Problem(
-                (key,), "the closed profile crosses itself or encloses nothing: it has no outside"
-            )
-        ]
+    raise NestedError.at(
+        (key,), "the closed profile crosses itself or encloses nothing: it has no outside"
     )
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator
 
-from flexmbs.declaration import Declaration, NestedError, Problem, shown
+from flexmbs.declaration import Declaration, NestedError, Problem, raise_nested, shown
 from flexmbs.errors import InputError
 from flexmbs.model.fields import (
     Matrix,
@@ -253,8 +253,7 @@ def frame_table(value: object) -> NamedValues:
             )
         except ValueError as error:
             problems.append(Problem((str(key),), str(error)))
-    if problems:
-        raise NestedError(problems)
+    raise_nested(problems)
     return NamedValues(made)
 
 

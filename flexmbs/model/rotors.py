@@ -77,8 +77,8 @@ class RotorInertia(Item, section="rotors", kind="rotor-inertia"):
     @model_validator(mode="after")
     def _axis_is_used(self) -> "RotorInertia":
         if self.axis is not None and not self.gyroscopic:
-            raise NestedError(
-                [Problem(("axis",), "has no meaning without gyroscopic = true; remove one of them")]
+            raise NestedError.at(
+                ("axis",), "has no meaning without gyroscopic = true; remove one of them"
             )
         return self
 

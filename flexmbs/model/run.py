@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, model_validator
 
-from flexmbs.declaration import Declaration, NestedError, Problem, close_names, shown
+from flexmbs.declaration import Declaration, Problem, close_names, raise_nested, shown
 from flexmbs.model.fields import OptionalPositive, Positive, number
 
 # relative; 45 units of round-off: smaller errors cannot be estimated
@@ -110,6 +110,5 @@ class Run(Declaration, section="run"):
             for key, value in (("step", self.step), ("output_step", self.output_step))
             if value is not None and value > self.t_end
         ]
-        if problems:
-            raise NestedError(problems)
+        raise_nested(problems)
         return self

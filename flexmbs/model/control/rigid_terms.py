@@ -7,7 +7,7 @@ from typing import Annotated, Any, Self
 import numpy as np
 from pydantic import BeforeValidator, model_validator
 
-from flexmbs.declaration import Declaration, NestedError, Problem, shown
+from flexmbs.declaration import Declaration, NestedError, Problem, raise_nested, shown
 from flexmbs.model.bodies import inertia_matrix
 from flexmbs.model.control import terms
 from flexmbs.model.control.tree import RobotTree, TreeCoordinate, TreeRotors
@@ -153,8 +153,7 @@ class RigidTerms(Declaration):
                             ("spins", str(k), key), f"must be the number of a link, 0 … {n - 1}"
                         )
                     )
-        if problems:
-            raise NestedError(problems)
+        raise_nested(problems)
         return self
 
     @classmethod

@@ -114,22 +114,13 @@ class VelocityRows(Relation, kind="velocity-rows"):
     def _one_of_two(self) -> "VelocityRows":
         """Require covectors or a function; covectors determine the number of equations."""
         if (self.covectors is None) == (self.function is None):
-            raise NestedError(
-                [
-                    Problem(
-                        ("covectors",), "give either constant covectors or a function of the pose"
-                    )
-                ]
+            raise NestedError.at(
+                ("covectors",), "give either constant covectors or a function of the pose"
             )
         if self.covectors is not None:
             if self.rheonomic:
-                raise NestedError(
-                    [
-                        Problem(
-                            ("rheonomic",),
-                            "constant covectors do not depend on time; give a function",
-                        )
-                    ]
+                raise NestedError.at(
+                    ("rheonomic",), "constant covectors do not depend on time; give a function"
                 )
             object.__setattr__(self, "equations", len(self.covectors))
         return self

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import BeforeValidator, model_validator
 
-from flexmbs.declaration import Declaration, NestedError, Problem, shown
+from flexmbs.declaration import Declaration, NestedError, shown
 from flexmbs.errors import InputError
 from flexmbs.model.fields import Number, Positive, Switch, index
 
@@ -73,13 +73,9 @@ class Range(Spread):
     @model_validator(mode="after")
     def _ordered(self) -> "Range":
         if not self.low < self.high:
-            raise NestedError(
-                [Problem(("high",), f"must be above low = {self.low:g}, not {self.high:g}")]
-            )
+            raise NestedError.at(("high",), f"must be above low = {self.low:g}, not {self.high:g}")
         if self.log and self.low <= 0.0:
-            raise NestedError(
-                [Problem(("low",), f"must be > 0 in a logarithmic range, not {self.low:g}")]
-            )
+            raise NestedError.at(("low",), f"must be > 0 in a logarithmic range, not {self.low:g}")
         return self
 
     @property
@@ -178,13 +174,8 @@ def _within_floats(spread: Any) -> Any:
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         ends = [spread.at(0.0), spread.at(1.0)]
     if not np.isfinite(ends).all() or (isinstance(spread, LogNormal) and min(ends) == 0.0):
-        raise NestedError(
-            [
-                Problem(
-                    ("deviation",),
-                    f"is {spread.deviation:g}, for which no float has the values; give less",
-                )
-            ]
+        raise NestedError.at(
+            ("deviation",), f"is {spread.deviation:g}, for which no float has the values; give less"
         )
     return spread
 
