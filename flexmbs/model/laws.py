@@ -15,7 +15,7 @@ from pydantic import BeforeValidator, model_validator
 from flexmbs.declaration import Declaration, NestedError, Problem, close_names, raise_nested, shown
 from flexmbs.errors import InputError
 from flexmbs.law_kernel import Row, law_kernel
-from flexmbs.model.fields import AnyVector, Number, Positive, Time
+from flexmbs.model.fields import AnyVector, Number, Positive, Time, optional
 from flexmbs.model.functions import UserFunction, parameter_count
 from flexmbs.model.interpolation import INTERPOLATIONS
 
@@ -361,13 +361,8 @@ def time_law(value: object) -> TimeLaw:
     return value
 
 
-def optional_time_law(value: object) -> TimeLaw | None:
-    """Law of time as in `time_law`, or None."""
-    return None if value is None else time_law(value)
-
-
 LawOfTime = Annotated[Any, BeforeValidator(time_law)]
-OptionalLaw = Annotated[Any, BeforeValidator(optional_time_law)]
+OptionalLaw = Annotated[Any, BeforeValidator(optional(time_law))]
 
 
 @law_kernel

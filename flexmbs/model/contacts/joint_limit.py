@@ -1,20 +1,12 @@
 """Limits of a joint coordinate."""
 
 import math
-from typing import Annotated, Any
 
-from pydantic import BeforeValidator, model_validator
+from pydantic import model_validator
 
 from flexmbs.declaration import NestedError
 from flexmbs.model.contacts.contact import CoordinateContact
-from flexmbs.model.fields import number
-
-
-def _optional_number(value: object) -> Any:
-    return None if value is None else number(value)
-
-
-OptionalNumber = Annotated[Any, BeforeValidator(_optional_number)]
+from flexmbs.model.fields import OptionalNumber
 
 
 class JointLimit(CoordinateContact, kind="joint-limit"):

@@ -5,9 +5,9 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import BeforeValidator, model_validator
 
-from flexmbs.declaration import NestedError, Problem, shown
+from flexmbs.declaration import NestedError, Problem
 from flexmbs.model.constraint_class import ConstraintClass
-from flexmbs.model.fields import Switch, items, vector
+from flexmbs.model.fields import Switch, choice, items, vector
 from flexmbs.model.relations.pose_functions import MOST, WORK, Count, OptionalPoseFunction
 from flexmbs.model.relations.relation import FunctionRows, Relation
 
@@ -26,12 +26,6 @@ def _covectors(value: object) -> Any:
             f"{len(made)} of {sizes or 'none'}"
         )
     return tuple(row if len(row) == 7 else (*row, 0.0) for row in made)
-
-
-def _axes(value: object) -> str:
-    if value not in ("child", "parent"):
-        raise ValueError(f"must be 'child' or 'parent', not {shown(value)}")
-    return str(value)
 
 
 Covectors = Annotated[Any, BeforeValidator(_covectors)]
@@ -72,7 +66,7 @@ class VelocityRows(Relation, kind="velocity-rows"):
     covectors: Covectors = None
     function: OptionalPoseFunction = None
     equations: Count = 1
-    axes: Annotated[str, BeforeValidator(_axes)] = "child"
+    axes: Annotated[str, choice("child", "parent")] = "child"
     rheonomic: Switch = False
 
     @property

@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, model_validator
 
 from flexmbs.declaration import Declaration, NestedError, shown
 from flexmbs.errors import InputError
-from flexmbs.model.fields import Number, Positive, Switch, index
+from flexmbs.model.fields import Number, Positive, Switch, index, optional
 
 MOST_CASES = 1_000_000
 MOST_INTEGER = 2**53
@@ -25,10 +25,6 @@ def count_of(value: object) -> int:
     if not 1 <= result <= MOST_CASES:
         raise ValueError(f"must be within 1 … {MOST_CASES}, not {result}")
     return result
-
-
-def _optional_count(value: object) -> int | None:
-    return None if value is None else count_of(value)
 
 
 class Spread(Declaration, abc.ABC, section="range"):
@@ -67,7 +63,7 @@ class Range(Spread):
 
     low: Number = dataclasses.field(kw_only=False)
     high: Number = dataclasses.field(kw_only=False)
-    count: Annotated[int | None, BeforeValidator(_optional_count)] = None
+    count: Annotated[int | None, BeforeValidator(optional(count_of))] = None
     log: Switch = False
 
     @model_validator(mode="after")
