@@ -8,7 +8,7 @@ import difflib
 import functools
 import inspect
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, ClassVar, NamedTuple, Self, dataclass_transform
 
 from pydantic import ConfigDict, ValidationError
@@ -59,6 +59,12 @@ def close_names(name: str, names: Iterable[str]) -> str:
     if close:
         return f"did you mean '{close[0]}'?"
     return f"known: {', '.join(sorted(known)[:30])}" if known else "there are none"
+
+
+def require_known(name: object, names: Collection[Any], problem: str) -> None:
+    """Raise InputError with a problem and the closest name unless a name is among ``names``."""
+    if name not in names:
+        raise InputError(f"{problem}; {close_names(str(name), names)}")
 
 
 def _message(error: Any, names: Iterable[str]) -> str:
