@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import BeforeValidator
 
+from flexmbs.algebra.intervals import interval
 from flexmbs.algebra.vectors import add, dot, load3, scale, sub
 from flexmbs.declaration import NestedError
 from flexmbs.law_kernel import LawPart
@@ -154,13 +155,7 @@ def curve_at(p, o, u):
     n = int(p[o + COUNT])
     first, last = o + KNOTS, o + KNOTS + n - 1
     inside = min(max(wrapped(p, o, u), p[first]), p[last])
-    low, high = 0, n - 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        if p[first + middle] <= inside:
-            low = middle
-        else:
-            high = middle
+    low = interval(p, first, n, inside)
     s, at = inside - p[first + low], last + 1 + 12 * low
     d, e = s * s, s * s * s
     c = (

@@ -102,14 +102,12 @@ def finish(axes: "list[Axes]", *, xlabel: str = "t  [s]") -> None:
         handles, labels = ax.get_legend_handles_labels()
         if handles and labels != before:
             before = labels
-            ax.legend(
-                handles,
-                labels,
-                loc="upper left",
-                bbox_to_anchor=(1.005, 1.04),
-                borderaxespad=0.0,
-                handlelength=1.4,
-            )
+            outer_legend(ax, 1.04)
+
+
+def outer_legend(ax: "Axes", top: float) -> None:
+    """Add a legend on the right of a panel; ``top``: relative to the height of the panel."""
+    ax.legend(loc="upper left", bbox_to_anchor=(1.005, top), borderaxespad=0.0, handlelength=1.4)
 
 
 def decades(axis: "Axis") -> None:
