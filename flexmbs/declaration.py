@@ -8,7 +8,7 @@ import difflib
 import functools
 import inspect
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, ClassVar, NamedTuple, Self, dataclass_transform
 
 from pydantic import ConfigDict, ValidationError
@@ -40,6 +40,17 @@ class NestedError(ValueError):
         self.problems = tuple(problems)
         super().__init__("; ".join(map(str, self.problems)))
 
+    @classmethod
+    def at(cls, path: tuple[str, ...], message: str) -> Self:
+        """One problem at a path."""
+        return cls([Problem(path, message)])
+
+
+def raise_nested(problems: Iterable[Problem]) -> None:
+    """Raise NestedError with all problems, if there are any."""
+    if found := tuple(problems):
+        raise NestedError(found)
+
 
 def close_names(name: str, names: Iterable[str]) -> str:
     """Hint for a name that is not among ``names``: the closest one, else the list of all."""
@@ -48,6 +59,12 @@ def close_names(name: str, names: Iterable[str]) -> str:
     if close:
         return f"did you mean '{close[0]}'?"
     return f"known: {', '.join(sorted(known)[:30])}" if known else "there are none"
+
+
+def require_known(name: object, names: Collection[Any], problem: str) -> None:
+    """Raise InputError with a problem and the closest name unless a name is among ``names``."""
+    if name not in names:
+        raise InputError(f"{problem}; {close_names(str(name), names)}")
 
 
 def _message(error: Any, names: Iterable[str]) -> str:

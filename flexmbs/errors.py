@@ -1,6 +1,7 @@
 """Public errors with their exit codes, and the display of invalid values in messages."""
 
 import reprlib
+from collections.abc import Iterable
 
 GIVEN = reprlib.Repr()
 GIVEN.maxstring = GIVEN.maxother = 60
@@ -44,6 +45,12 @@ class InputError(FlexmbsError):
     def __init__(self, *problems: str) -> None:
         self.problems = problems
         super().__init__("\n".join(problems))
+
+
+def raise_problems(problems: Iterable[str]) -> None:
+    """Raise InputError with all problems, if there are any."""
+    if found := tuple(problems):
+        raise InputError(*found)
 
 
 class SolverError(FlexmbsError):

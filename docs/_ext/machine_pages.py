@@ -12,8 +12,7 @@ import numpy as np
 import flexmbs as fm
 from flexmbs.audit import second_run
 from flexmbs.exports.moving_surfaces import moving_surfaces
-from flexmbs.page.drawings import shaded
-from flexmbs.page.raster import Canvas, flat, ramp
+from flexmbs.page.raster import Canvas, ramp
 from flexmbs.page.solids import view_axes
 from flexmbs.page.style import PALETTE
 from flexmbs.report.view import view
@@ -90,8 +89,7 @@ def still(solution: fm.Solution, names: dict[str, Any]) -> bytes:
         fade = 0.0 if poses is seen[-1] else FADED
         for k, (surface, points) in enumerate(zip(surfaces, poses)):
             tone = colours[k % len(colours)] * (1.0 - fade) + fade
-            corners = points[surface.triangles]
-            canvas.draw(corners, flat(shaded(np.tile(tone, (len(corners), 1)), corners)))
+            canvas.draw_shaded(points[surface.triangles], tone)
         if poses is seen[-1]:
             canvas.outline(0.01 * extent)
         canvas.clear_depth()

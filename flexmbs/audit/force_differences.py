@@ -1,7 +1,7 @@
 """Differences of reactions and accelerations between two runs, relative to the largest ones."""
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -152,13 +152,21 @@ def load_differences(mine: SolutionData, theirs: SolutionData) -> dict[str, np.n
     """(nt, 2) differences of forces and of moments over the size [N] of joints that are unique in
     both, while both last.
     """
+    return {
+        name: np.linalg.norm(ours - others, axis=2)
+        for name, ours, others in _common_loads(mine, theirs)
+    }
+
+
+def _common_loads(
+    mine: SolutionData, theirs: SolutionData
+) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
+    """Joint loads (nt, 2, 3) of both runs, as in `load_differences`."""
     ours, others = joint_loads(mine), joint_loads(theirs)
     n = min(len(mine.t), len(theirs.t))
-    return {
-        name: np.linalg.norm(ours[name][:n] - others[name][:n], axis=2)
-        for name in ours
-        if name in others
-    }
+    for name in ours:
+        if name in others:
+            yield name, ours[name][:n], others[name][:n]
 
 
 def force_differences(
@@ -174,17 +182,15 @@ def force_differences(
     by a ``share`` of the largest of the outputs ``at``.
     """
     compiled, reaction, at_instant, joint, t = mine.compiled, 0.0, 0.0, "", 0.0
-    ours, others = joint_loads(mine), joint_loads(theirs)
-    n = min(len(mine.t), len(theirs.t))
-    for name in ours.keys() & others.keys():
-        for a, b in zip(ours[name][:n].swapaxes(0, 1), others[name][:n].swapaxes(0, 1)):
+    for name, ours, others in _common_loads(mine, theirs):
+        for a, b in zip(ours.swapaxes(0, 1), others.swapaxes(0, 1)):
             lasting = norm(np.linalg.norm(a - b, axis=1))
             instants = share * at_instants(a[at], b[at])
             k = int(np.nan_to_num(instants, nan=np.inf).argmax())
             at_instant = max(at_instant, float(instants[k]) / scales.reaction)
             size = max(lasting, float(instants[k])) / scales.reaction
             if not size <= reaction:
-                reaction, joint, t = size, compiled.owner_of(name), float(mine.t[:n][at][k])
+                reaction, joint, t = size, compiled.owner_of(name), float(mine.t[: len(a)][at][k])
     acceleration, frame = 0.0, ""
     for ref in compiled.frames:
         if ref.body in compiled.bodies:

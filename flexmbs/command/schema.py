@@ -4,8 +4,7 @@ import json
 from pathlib import Path
 
 from flexmbs.console.messages import put
-from flexmbs.declaration import close_names, shown
-from flexmbs.errors import InputError
+from flexmbs.declaration import require_known, shown
 from flexmbs.files.output import write_text
 from flexmbs.files.reserved_outputs import reserved
 
@@ -19,8 +18,7 @@ def schema(what: str, output: Path | None) -> None:
     from preprocess.part_file.schema import part_schema
 
     schemas = {"model": model_schema, "part": part_schema, "sweep": sweep_schema}
-    if what not in schemas:
-        raise InputError(f"schema: unknown file type {shown(what)}; {close_names(what, schemas)}")
+    require_known(what, schemas, f"schema: unknown file type {shown(what)}")
     text = json.dumps(schemas[what](), indent=1, ensure_ascii=False) + "\n"
     if output is None:
         put(text.rstrip())

@@ -10,6 +10,7 @@ the weights of the differences.
 
 import math
 
+from flexmbs.algebra.differences import STENCIL
 from flexmbs._jit import call_address, called, part
 from flexmbs._jit.address import entry
 from flexmbs.dynamics.constraints import coordinate, drive_values
@@ -51,12 +52,7 @@ def function_row(system, work, t, here, k):
     speed, _ = coordinates_along(system, work, here, k, 0.0)
     h = ALONG / (1.0 + speed)
     gs.acceleration[row] = 0.0
-    for c in range(4):
-        factor = 1.0 + c // 2
-        weight = 8.0 / 12.0 if c < 2 else -1.0 / 12.0
-        if c % 2 == 1:
-            factor = -factor
-            weight = -weight
+    for factor, weight in STENCIL:
         coordinates_along(system, work, here, k, factor * h)
         io[0, 0] = t + factor * h
         call_address(address, io[0], io[1])

@@ -11,7 +11,8 @@ Theory: docs/theory.md, sections 14 and 39, where drives and forces take them.
 
 import math
 
-from flexmbs._jit import call_address, called, part
+from flexmbs._jit import as_part, call_address, called, part
+from flexmbs.algebra.intervals import interval
 from flexmbs.system.records import (
     LAW_CONSTANT,
     LAW_FUNCTION,
@@ -20,6 +21,8 @@ from flexmbs.system.records import (
     LAW_SMOOTH,
     LAW_TABLE,
 )
+
+interval_of = as_part(interval)
 
 
 @called
@@ -79,16 +82,9 @@ def _table(p, at, t):
     first, end = p[knots], p[knots + n - 1]
     outside = t < first or t > end
     t = min(max(t, first), end)
-    lo = 0
-    hi = n - 1
-    while hi - lo > 1:
-        mid = (lo + hi) // 2
-        if p[knots + mid] <= t:
-            lo = mid
-        else:
-            hi = mid
-    u = t - p[knots + lo]
-    c = coefficients + 4 * lo
+    k = interval_of(p, knots, n, t)
+    u = t - p[knots + k]
+    c = coefficients + 4 * k
     f = ((p[c] * u + p[c + 1]) * u + p[c + 2]) * u + p[c + 3]
     if outside:
         return f, 0.0, 0.0

@@ -13,6 +13,7 @@ the differences.
 
 import math
 
+from flexmbs.algebra.differences import STENCIL
 from flexmbs._jit import call_address, part
 from flexmbs.algebra.se3 import exp_se3
 from flexmbs.algebra.small import add, dot, load3_at, matmul, mul, scale, store3_at, tmul
@@ -92,12 +93,7 @@ def row_rates(system, work, k, t, pose, twist):
     if along == VALUES_ALONG:
         second_differences(system, work, k, t, pose, twist)
         return
-    for c in range(4):
-        factor = 1.0 + c // 2
-        weight = 8.0 / 12.0 if c < 2 else -1.0 / 12.0
-        if c % 2 == 1:
-            factor = -factor
-            weight = -weight
+    for factor, weight in STENCIL:
         dR, dx = exp_se3(scale(factor * h, v), scale(factor * h, w))
         S = matmul(R, dR)
         y = add(x, mul(R, dx))

@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flexmbs.errors import InputError
+from flexmbs.errors import raise_problems
 from flexmbs.flexible_body.components import FloatArray, IntArray, shape_problems
 
 PLACES = ("bottom", "middle", "top")
@@ -85,8 +85,7 @@ class Plies:
             problems.append("plies.first: must rise from 0 to the number of plies")
         if p and not 0 <= self.laminate.min() <= self.laminate.max() < laminates:
             problems.append(f"plies.laminate: refers to laminates outside 0..{laminates - 1}")
-        if problems:
-            raise InputError(*problems)
+        raise_problems(problems)
 
     @property
     def known(self) -> bool:

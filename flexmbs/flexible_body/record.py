@@ -18,7 +18,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flexmbs.errors import InputError
+from flexmbs.errors import raise_problems
 from flexmbs.flexible_body.checks import BodyChecks, checks, without_motion
 from flexmbs.flexible_body.components import (
     FlexibleFrame,
@@ -135,8 +135,7 @@ class FlexibleBodyData:
                 f"{self.name}.geometric: there is no frame {name!r}; remove it" for name in unknown
             ]
         problems += [*self._stress_problems(), *self._residual_problems()]
-        if problems:
-            raise InputError(*problems)
+        raise_problems(problems)
 
     def __repr__(self) -> str:
         frames = ", ".join(self.frames) or "none"

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs.errors import InputError
+from flexmbs.errors import raise_problems
 from flexmbs.flexible_body.components import shape_problems
 from flexmbs.flexible_body.plies import Plies, check_rows
 
@@ -88,8 +88,7 @@ class StressModes:
         problems += [] if self.plies is None else check_rows(self.plies, n)
         if not np.all(np.asarray(self.yield_stress) > 0):
             problems.append("stress.yield_stress: must be positive; infinite if unknown")
-        if problems:
-            raise InputError(*problems)
+        raise_problems(problems)
 
     @property
     def nf(self) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from flexmbs.errors import InputError
+from flexmbs.errors import raise_problems
 
 FrameNames = tuple[tuple[str, ...], ...]  # frame names of each piece
 
@@ -41,5 +41,4 @@ def check_welds(name: str, frames: Sequence[Sequence[str]]) -> None:
     ]
     if not frames:
         problems.append(f"{name}: has no pieces; a divided body has one or more")
-    if problems:
-        raise InputError(*problems)
+    raise_problems(problems)

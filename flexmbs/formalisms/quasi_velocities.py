@@ -20,7 +20,7 @@ import numpy as np
 import scipy
 
 from flexmbs._jit import called
-from flexmbs.declaration import close_names, shown
+from flexmbs.declaration import require_known, shown
 from flexmbs.errors import InputError
 from flexmbs.system.compile import Compiled
 from flexmbs.system.names import full_name, velocity_names
@@ -197,8 +197,7 @@ def _combination(row: str | Mapping[Any, Any], names: tuple[str, ...]) -> np.nda
     if len(terms) < len(given):
         raise InputError(f"{WHERE}: {shown(given)} names a velocity twice; name each once")
     for name in terms:
-        if name not in names:
-            raise InputError(f"{WHERE}: no velocity {shown(name)}; {close_names(str(name), names)}")
+        require_known(name, names, f"{WHERE}: no velocity {shown(name)}")
     found = np.zeros(len(names))
     found[[names.index(name) for name in terms]] = _numbers(list(terms.values()), 1, len(terms))
     return found

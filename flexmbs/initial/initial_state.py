@@ -21,7 +21,7 @@ from flexmbs.initial.user_rows import user_row_problems
 from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.frames import places_in_body
 from flexmbs.dynamics.work import make_work
-from flexmbs.errors import AssemblyWarning, InputError
+from flexmbs.errors import AssemblyWarning, InputError, raise_problems
 from flexmbs.formalisms.multiplier import consistent
 from flexmbs.initial.locked_friction import locked_friction
 from flexmbs.model.bodies import FlexibleBody
@@ -227,8 +227,7 @@ def initial_state(
     wrong = contradicting_rates(
         compiled, here.gd, here.gd / relative_sizes(compiled, work, here.G), here.G, s
     )
-    if wrong:
-        raise InputError(*wrong)
+    raise_problems(wrong)
     _check_locked(compiled, start, q, s, work, how)
     moved = _moved(compiled, start, q, s, work, t)
     if how.strict and any(each.against for each in moved):
@@ -255,8 +254,7 @@ def _closed(
     terms(system, work, t, q, s)
     compiled.callbacks.raise_error()
     wrong = user_row_problems(compiled, work, t) + coupling_function_problems(compiled, work, t, q)
-    if wrong:
-        raise InputError(*wrong)
+    raise_problems(wrong)
     undefined = undefined_relations(compiled, work) if compiled.n_constraints else []
     if undefined:
         raise InputError(
@@ -347,8 +345,7 @@ def _check_locked(
                     f"changes by {_largest(change):.4g}; "
                     "unlock it or another joint, or correct the initial values"
                 )
-    if problems:
-        raise InputError(*problems)
+    raise_problems(problems)
 
 
 class Settled(NamedTuple):

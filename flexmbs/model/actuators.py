@@ -8,7 +8,7 @@ from typing import Annotated
 import numpy as np
 from pydantic import BeforeValidator, model_validator
 
-from flexmbs.declaration import NestedError, Problem, close_names, shown
+from flexmbs.declaration import NestedError, close_names, shown
 from flexmbs.law_kernel import LawPart, Row, law_kernel, nonlinear_law
 from flexmbs.model.fields import AnyVector, Nonnegative, Nonzero, Number, Positive, number
 from flexmbs.model.interpolation import monotone
@@ -187,8 +187,8 @@ class LimitedPID(JointLaw, kind="limited-pid"):
     @model_validator(mode="after")
     def _order(self) -> "LimitedPID":
         if not self.lower < self.upper:
-            raise NestedError(
-                [Problem(("upper",), f"must be above lower = {self.lower:g}, not {self.upper:g}")]
+            raise NestedError.at(
+                ("upper",), f"must be above lower = {self.lower:g}, not {self.upper:g}"
             )
         return self
 
@@ -274,8 +274,8 @@ class AffineActuator(JointLaw, kind="affine-actuator"):
     @model_validator(mode="after")
     def _order(self) -> "AffineActuator":
         if not self.lower < self.upper:
-            raise NestedError(
-                [Problem(("upper",), f"must be above lower = {self.lower:g}, not {self.upper:g}")]
+            raise NestedError.at(
+                ("upper",), f"must be above lower = {self.lower:g}, not {self.upper:g}"
             )
         return self
 
@@ -415,12 +415,10 @@ class Curve(JointLaw, kind="curve"):
                 f"must be as many as points, at least 2; given are {len(self.points)} and "
                 f"{len(self.values)}"
             )
-            raise NestedError([Problem(("values",), text)])
+            raise NestedError.at(("values",), text)
         for before, after in zip(self.points, self.points[1:]):
             if after <= before:
-                raise NestedError(
-                    [Problem(("points",), f"must increase; {after:g} follows {before:g}")]
-                )
+                raise NestedError.at(("points",), f"must increase; {after:g} follows {before:g}")
         return self
 
     def row(self) -> Row:

@@ -97,12 +97,8 @@ class Body(Declaration, section="bodies"):
     @model_validator(mode="after")
     def _not_ground(self) -> "Body":
         if self.name == GROUND:
-            raise NestedError(
-                [
-                    Problem(
-                        ("name",), "'ground' is the fixed body of every model; choose another name"
-                    )
-                ]
+            raise NestedError.at(
+                ("name",), "'ground' is the fixed body of every model; choose another name"
             )
         return self
 
@@ -320,7 +316,7 @@ class FlexibleBody(Body, kind="flexible"):
     @model_validator(mode="after")
     def _one_source(self) -> "FlexibleBody":
         if (self.file is None) == (self.data is None):
-            raise NestedError([Problem(("file",), "give either file= or data=, not both")])
+            raise NestedError.at(("file",), "give either file= or data=, not both")
         return self
 
     def known_frames(self) -> tuple[str, ...] | None:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from flexmbs.declaration import shown
-from flexmbs.errors import InputError
+from flexmbs.errors import InputError, raise_problems
 from flexmbs.model.check_frequencies import frequency_warnings
 from flexmbs.model.check_functions import missing_functions
 from flexmbs.model.check_mechanisms import mechanism_warnings
@@ -49,8 +49,7 @@ class CheckReport:
 
     def raise_errors(self) -> None:
         """Raise `InputError` with every error, if there is any."""
-        if self.errors:
-            raise InputError(*self.errors)
+        raise_problems(self.errors)
 
 
 def require_model(model: object) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from flexmbs.declaration import Problem
-from flexmbs.errors import InputError
+from flexmbs.errors import raise_problems
 from flexmbs.model.declared_values import model_values
 from flexmbs.model.functions import NOT_THERE, MissingFunction
 
@@ -22,5 +22,4 @@ def missing_functions(model: "ModelData") -> Iterator[Problem]:
 def require_functions(model: "ModelData") -> None:
     """Raise `InputError` naming the items whose functions are missing."""
     problems = [str(problem) for problem in missing_functions(model)]
-    if problems:
-        raise InputError(*problems)
+    raise_problems(problems)

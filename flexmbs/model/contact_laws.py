@@ -7,10 +7,16 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, model_validator
 
-from flexmbs.declaration import Declaration, NestedError, Problem, shown
+from flexmbs.declaration import Declaration, NestedError, shown
 from flexmbs.errors import InputError
 from flexmbs.law_kernel import LawKernel, LawPart, Row, nonlinear_law
-from flexmbs.model.fields import OptionalPositive, Positive, nonnegative, number, positive
+from flexmbs.model.fields import (
+    OptionalNonnegative,
+    OptionalPositive,
+    Positive,
+    number,
+    positive,
+)
 from flexmbs.model.forces.joint_friction import CHORD, REACHED
 
 HALVINGS = 200
@@ -126,10 +132,6 @@ def _optional_restitution(value: object) -> Any:
     return result
 
 
-def _optional_damping(value: object) -> Any:
-    return None if value is None else nonnegative(value)
-
-
 class HuntCrossley(ContactLaw, kind="hunt-crossley"):
     """Elastic contact with losses, N = k δⁿ (1 + d δ̇) ≥ 0 for the indentation δ = −g, and Coulomb
     friction as a smooth function of the slip γ, T = −μ N tanh(|γ|/v_r) γ/|γ|.
@@ -175,28 +177,19 @@ class HuntCrossley(ContactLaw, kind="hunt-crossley"):
     exponent: Annotated[float, BeforeValidator(_exponent)] = 1.5
     restitution: Annotated[Any, BeforeValidator(_optional_restitution)] = None
     speed: OptionalPositive = None
-    damping: Annotated[Any, BeforeValidator(_optional_damping)] = None
+    damping: OptionalNonnegative = None
     slip_velocity: Positive = 1e-3
     turn_velocity: Positive = 1e-2
 
     @model_validator(mode="after")
     def _losses(self) -> "HuntCrossley":
         if self.damping is not None and self.restitution is not None:
-            raise NestedError(
-                [
-                    Problem(
-                        ("damping",), "is already determined by restitution; give only one of them"
-                    )
-                ]
+            raise NestedError.at(
+                ("damping",), "is already determined by restitution; give only one of them"
             )
         if self.restitution is not None and self.restitution < 1.0 and self.speed is None:
-            raise NestedError(
-                [
-                    Problem(
-                        ("speed",),
-                        "is missing: the approach speed (m/s) at which restitution holds",
-                    )
-                ]
+            raise NestedError.at(
+                ("speed",), "is missing: the approach speed (m/s) at which restitution holds"
             )
         return self
 

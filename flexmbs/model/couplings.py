@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
 from pydantic import BeforeValidator
 
-from flexmbs.declaration import NestedError, Problem, shown
+from flexmbs.declaration import Problem, raise_nested, shown
 from flexmbs.model.constraint_class import ConstraintClass
 from flexmbs.model.fields import NamedValues, Nonzero, Positive, Switch, items, nonzero, sized
 from flexmbs.model.frames import joint_name
@@ -59,8 +59,7 @@ def factor_table(value: object) -> NamedValues:
         raise ValueError(
             "is empty; give factors by joint coordinate, such as {'arm': 1, 'hand.1': -2}"
         )
-    if problems:
-        raise NestedError(problems)
+    raise_nested(problems)
     return NamedValues(made)
 
 

@@ -13,8 +13,9 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import BeforeValidator
 
+from flexmbs.algebra.intervals import interval
 from flexmbs.algebra.vectors import add, dot, load3, scale, sub
-from flexmbs.declaration import NestedError, Problem
+from flexmbs.declaration import NestedError
 from flexmbs.law_kernel import LawPart
 from flexmbs.model.fields import Vector, items, vector
 
@@ -120,12 +121,8 @@ def require_outline(key: str, through: tuple[Vector, ...]) -> None:
         turn = np.diff(np.unwrap(angle)[[0, -1]])[0] / (2.0 * math.pi)
         if abs(abs(turn) - 1.0) < 0.1:
             return
-    raise NestedError(
-        [
-            Problem(
-                (key,), "the closed profile crosses itself or encloses nothing: it has no outside"
-            )
-        ]
+    raise NestedError.at(
+        (key,), "the closed profile crosses itself or encloses nothing: it has no outside"
     )
 
 
@@ -158,13 +155,7 @@ def curve_at(p, o, u):
     n = int(p[o + COUNT])
     first, last = o + KNOTS, o + KNOTS + n - 1
     inside = min(max(wrapped(p, o, u), p[first]), p[last])
-    low, high = 0, n - 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        if p[first + middle] <= inside:
-            low = middle
-        else:
-            high = middle
+    low = interval(p, first, n, inside)
     s, at = inside - p[first + low], last + 1 + 12 * low
     d, e = s * s, s * s * s
     c = (

@@ -6,7 +6,7 @@ import math
 
 from pydantic import model_validator
 
-from flexmbs.declaration import NestedError, Problem
+from flexmbs.declaration import NestedError, Problem, raise_nested
 from flexmbs.law_kernel import Row, Sampler, law_kernel
 from flexmbs.model.fields import AnyVector, Nonnegative, Number, OptionalNumber, Positive
 from flexmbs.model.functions import UserFunction, require_arguments
@@ -86,8 +86,7 @@ class SampledLaw(JointLaw):
             for key, value in (("delay", self.delay), ("computing_time", self.computing_time))
             if value > MOST_PERIODS * self.sample_time
         ]
-        if problems:
-            raise NestedError(problems)
+        raise_nested(problems)
         return self
 
     def sampler(self) -> Sampler:
@@ -145,8 +144,8 @@ class DigitalPID(SampledLaw, kind="digital-pid"):
     @model_validator(mode="after")
     def _order(self) -> "DigitalPID":
         if self.lower is not None and self.upper is not None and not self.lower < self.upper:
-            raise NestedError(
-                [Problem(("upper",), f"must be above lower = {self.lower:g}, not {self.upper:g}")]
+            raise NestedError.at(
+                ("upper",), f"must be above lower = {self.lower:g}, not {self.upper:g}"
             )
         return self
 

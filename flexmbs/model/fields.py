@@ -151,11 +151,6 @@ def scalar_or_vector(value: object) -> Any:
     return number(value) if isinstance(value, numbers.Real) else vector(value)
 
 
-def optional_scalar_or_vector(value: object) -> Any:
-    """A float or a tuple of floats, as given, or None."""
-    return None if value is None else scalar_or_vector(value)
-
-
 def nonnegative_vector(value: object) -> Vector:
     """A tuple of floats, zero or above."""
     return tuple(nonnegative(item) for item in items(value))
@@ -176,21 +171,6 @@ def six_nonnegative(value: object) -> Vector:
     return result
 
 
-def optional_vector(value: object) -> Any:
-    """A tuple of floats or None."""
-    return None if value is None else vector(value)
-
-
-def optional_positive(value: object) -> Any:
-    """A float above zero or None."""
-    return None if value is None else positive(value)
-
-
-def optional_nonnegative(value: object) -> Any:
-    """Float >= 0, or None."""
-    return None if value is None else nonnegative(value)
-
-
 def optional_curve(value: object) -> Any:
     """Increasing points and values, two tuples of equal length, at least two; or None."""
     if value is None:
@@ -208,11 +188,6 @@ def optional_curve(value: object) -> Any:
         if after <= before:
             raise ValueError(f"points must increase; {after:g} follows {before:g}")
     return points, values
-
-
-def optional_number(value: object) -> Any:
-    """A finite float or None."""
-    return None if value is None else number(value)
 
 
 def unit_axis(value: object) -> Vector:
@@ -245,6 +220,25 @@ def name(value: object) -> str:
     return value
 
 
+def optional(check: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Check that also accepts None."""
+    return lambda value: None if value is None else check(value)
+
+
+def choice(*names: str) -> BeforeValidator:
+    """Check of a text that must be one of some names."""
+
+    def check(value: object) -> str:
+        if value not in names:
+            raise ValueError(f"must be {' or '.join(map(repr, names))}, not {shown(value)}")
+        return str(value)
+
+    return BeforeValidator(check)
+
+
+optional_positive = optional(positive)
+
+
 def checked(check: Callable[[Any], Any]) -> Any:
     """Field type that stores the value returned by ``check``."""
     return Annotated[Any, BeforeValidator(check)]
@@ -260,12 +254,12 @@ Switch = Annotated[bool, BeforeValidator(switch)]
 Index = Annotated[int, BeforeValidator(index)]
 Vector3 = Annotated[Any, BeforeValidator(sized(3))]
 AnyVector = Annotated[Any, BeforeValidator(vector)]
-OptionalScalarOrVector = Annotated[Any, BeforeValidator(optional_scalar_or_vector)]
+OptionalScalarOrVector = Annotated[Any, BeforeValidator(optional(scalar_or_vector))]
 NonnegativeSix = Annotated[Any, BeforeValidator(six_nonnegative)]
 Damping = Annotated[Any, BeforeValidator(damping)]
-OptionalVector = Annotated[Any, BeforeValidator(optional_vector)]
+OptionalVector = Annotated[Any, BeforeValidator(optional(vector))]
 OptionalCurve = Annotated[Any, BeforeValidator(optional_curve)]
-OptionalNumber = Annotated[Any, BeforeValidator(optional_number)]
+OptionalNumber = Annotated[Any, BeforeValidator(optional(number))]
 OptionalPositive = Annotated[Any, BeforeValidator(optional_positive)]
-OptionalNonnegative = Annotated[Any, BeforeValidator(optional_nonnegative)]
+OptionalNonnegative = Annotated[Any, BeforeValidator(optional(nonnegative))]
 Axis = Annotated[Any, BeforeValidator(unit_axis)]

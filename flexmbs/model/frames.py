@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator
 
-from flexmbs.declaration import Declaration, NestedError, Problem, shown
+from flexmbs.declaration import Declaration, NestedError, Problem, raise_nested, shown
 from flexmbs.errors import InputError
 from flexmbs.model.fields import (
     Matrix,
@@ -18,6 +18,7 @@ from flexmbs.model.fields import (
     items,
     name,
     number,
+    optional,
     sized,
     unit_axis,
     vector,
@@ -228,11 +229,6 @@ def joint_name(value: object) -> str:
     raise ValueError(f"must be a joint (its handle or name), not {shown(value)}")
 
 
-def optional_joint_name(value: object) -> str | None:
-    """The name of a joint, or None."""
-    return None if value is None else joint_name(value)
-
-
 def joint_names(value: object) -> tuple[str, ...]:
     """Names of joints from a list of handles and names."""
     return tuple(joint_name(item) for item in items(value))
@@ -253,13 +249,12 @@ def frame_table(value: object) -> NamedValues:
             )
         except ValueError as error:
             problems.append(Problem((str(key),), str(error)))
-    if problems:
-        raise NestedError(problems)
+    raise_nested(problems)
     return NamedValues(made)
 
 
 FrameLike = Annotated[Any, BeforeValidator(frame_ref)]
 JointLike = Annotated[Any, BeforeValidator(joint_name)]
-OptionalJoint = Annotated[Any, BeforeValidator(optional_joint_name)]
+OptionalJoint = Annotated[Any, BeforeValidator(optional(joint_name))]
 JointNames = Annotated[Any, BeforeValidator(joint_names)]
 Frames = Annotated[Any, BeforeValidator(frame_table)]

@@ -17,7 +17,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator
 
-from flexmbs.declaration import NestedError, Problem, shown
+from flexmbs.declaration import NestedError, shown
 from flexmbs.errors import InputError
 
 # names in the user's own script are trusted
@@ -181,7 +181,7 @@ def require_arguments(
     try:
         function_of(count, signature)(function)
     except ValueError as error:
-        raise NestedError([Problem(("function",), str(error))]) from None
+        raise NestedError.at(("function",), str(error)) from None
 
 
 def _optional(value: object) -> Any:

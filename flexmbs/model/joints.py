@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, model_validator
 
-from flexmbs.declaration import NestedError, Problem
+from flexmbs.declaration import NestedError, Problem, raise_nested
 from flexmbs.model.constraint_class import ConstraintClass
 from flexmbs.model.fields import Axis, Number, OptionalScalarOrVector, Vector, items, unit_axis
 from flexmbs.model.frames import FrameLike, unit_quaternion
@@ -130,7 +130,7 @@ class Joint(Item, section="joints"):
                 f"the chain has {self.nv} degrees of freedom; at most 6 are possible, remove "
                 "motions"
             )
-            raise NestedError([Problem(("motions",), message)])
+            raise NestedError.at(("motions",), message)
         for key, default in (("q0", self.rest), ("v0", (0.0,) * self.nv)):
             if getattr(self, key) is None:
                 continue
@@ -143,8 +143,7 @@ class Joint(Item, section="joints"):
                 object.__setattr__(self, "q0", _checked_positions(self.q0, self.motions))
             except ValueError as error:
                 problems.append(Problem(("q0",), str(error)))
-        if problems:
-            raise NestedError(problems)
+        raise_nested(problems)
         return self
 
 

@@ -12,10 +12,10 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import BeforeValidator, model_validator
 
-from flexmbs.declaration import Declaration, NestedError, Problem, close_names, shown
+from flexmbs.declaration import Declaration, NestedError, Problem, close_names, raise_nested, shown
 from flexmbs.errors import InputError
 from flexmbs.law_kernel import Row, law_kernel
-from flexmbs.model.fields import AnyVector, Number, Positive, Time
+from flexmbs.model.fields import AnyVector, Number, Positive, Time, optional
 from flexmbs.model.functions import UserFunction, parameter_count
 from flexmbs.model.interpolation import INTERPOLATIONS
 
@@ -90,8 +90,8 @@ class Ramp(TimeLaw, kind="ramp"):
     @model_validator(mode="after")
     def _order(self) -> "Ramp":
         if self.end < self.start:
-            raise NestedError(
-                [Problem(("end",), f"must not be before start = {self.start:g}, not {self.end:g}")]
+            raise NestedError.at(
+                ("end",), f"must not be before start = {self.start:g}, not {self.end:g}"
             )
         return self
 
@@ -225,24 +225,15 @@ class Table(TimeLaw, kind="table"):
     @model_validator(mode="after")
     def _shape(self) -> "Table":
         if len(self.times) < 2:
-            raise NestedError(
-                [Problem(("times",), f"must have at least 2 points, not {len(self.times)}")]
-            )
+            raise NestedError.at(("times",), f"must have at least 2 points, not {len(self.times)}")
         if len(self.times) != len(self.values):
-            raise NestedError(
-                [
-                    Problem(
-                        ("values",),
-                        f"must have {len(self.times)} numbers, one per time, not "
-                        f"{len(self.values)}",
-                    )
-                ]
+            raise NestedError.at(
+                ("values",),
+                f"must have {len(self.times)} numbers, one per time, not {len(self.values)}",
             )
         for before, after in zip(self.times, self.times[1:]):
             if after <= before:
-                raise NestedError(
-                    [Problem(("times",), f"must increase; {after:g} follows {before:g}")]
-                )
+                raise NestedError.at(("times",), f"must increase; {after:g} follows {before:g}")
         return self
 
     def coefficients(self) -> np.ndarray:
@@ -342,9 +333,9 @@ def _read_law(table: Mapping[str, object], families: tuple[type[Declaration], ..
             return family.read_kind(table)
     known = [name for family in families for name in family.kinds]
     if kind is None:
-        raise NestedError([Problem(("kind",), f"is missing; one of: {', '.join(sorted(known))}")])
-    raise NestedError(
-        [Problem(("kind",), f"unknown law kind {shown(kind)}; {close_names(str(kind), known)}")]
+        raise NestedError.at(("kind",), f"is missing; one of: {', '.join(sorted(known))}")
+    raise NestedError.at(
+        ("kind",), f"unknown law kind {shown(kind)}; {close_names(str(kind), known)}"
     )
 
 
@@ -370,13 +361,8 @@ def time_law(value: object) -> TimeLaw:
     return value
 
 
-def optional_time_law(value: object) -> TimeLaw | None:
-    """Law of time as in `time_law`, or None."""
-    return None if value is None else time_law(value)
-
-
 LawOfTime = Annotated[Any, BeforeValidator(time_law)]
-OptionalLaw = Annotated[Any, BeforeValidator(optional_time_law)]
+OptionalLaw = Annotated[Any, BeforeValidator(optional(time_law))]
 
 
 @law_kernel
@@ -560,8 +546,7 @@ def three_laws(value: object) -> tuple[TimeLaw, TimeLaw, TimeLaw]:
             )
         except ValueError as error:
             problems.append(Problem((str(axis),), str(error)))
-    if problems:
-        raise NestedError(problems)
+    raise_nested(problems)
     return made[0], made[1], made[2]
 
 

@@ -24,7 +24,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import BeforeValidator, model_validator
 
-from flexmbs.declaration import Declaration, NestedError, Problem, shown
+from flexmbs.declaration import Declaration, NestedError, Problem, raise_nested, shown
 from flexmbs.model.fields import Axis, Matrix, Number, Vector, Vector3, items
 from flexmbs.model.frames import axis_angle_matrix
 
@@ -107,14 +107,14 @@ class Motion(Declaration, section="motions"):
                 f"has an axis of length {length:g}; make it a unit vector, and the coordinate "
                 "the angle or length"
             )
-            raise NestedError([Problem(("unit_twist",), message)])
+            raise NestedError.at(("unit_twist",), message)
         across = [v[i - 2] * w[i - 1] - v[i - 1] * w[i - 2] for i in range(3)]
         if math.hypot(*across) > ROUND_OFF * max(1.0, math.hypot(*v)):
             message = (
                 "translates perpendicular to its axis; displace the axis by a preceding "
                 "FixedTranslation"
             )
-            raise NestedError([Problem(("unit_twist",), message)])
+            raise NestedError.at(("unit_twist",), message)
         return self
 
 
@@ -370,8 +370,7 @@ def motion_chain(value: object) -> tuple[Motion, ...]:
             problems.append(
                 Problem((str(number),), f"must be a motion such as Rotate('z'), not {shown(item)}")
             )
-    if problems:
-        raise NestedError(problems)
+    raise_nested(problems)
     return tuple(made)
 
 

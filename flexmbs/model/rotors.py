@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, model_validator
 
 from flexmbs.declaration import NestedError, Problem
 from flexmbs.model.bodies import PointMass, RigidBody
-from flexmbs.model.fields import Index, Positive, Switch, Vector, number, unit_axis
+from flexmbs.model.fields import Index, Positive, Switch, Vector, number, optional, unit_axis
 from flexmbs.model.frames import JointLike
 from flexmbs.model.item import CoordinateUse, Item
 
@@ -23,10 +23,6 @@ def _ratio(value: object) -> float:
     if found == 0.0:
         raise ValueError("must not be 0: the rotor would not turn")
     return found
-
-
-def _optional_axis(value: object) -> Any:
-    return None if value is None else unit_axis(value)
 
 
 class RotorInertia(Item, section="rotors", kind="rotor-inertia"):
@@ -70,15 +66,15 @@ class RotorInertia(Item, section="rotors", kind="rotor-inertia"):
     joint: JointLike = dataclasses.field(kw_only=False)
     inertia: Positive
     ratio: Annotated[float, BeforeValidator(_ratio)] = 1.0
-    axis: Annotated[Any, BeforeValidator(_optional_axis)] = None
+    axis: Annotated[Any, BeforeValidator(optional(unit_axis))] = None
     gyroscopic: Switch = True
     coordinate: Index = 0
 
     @model_validator(mode="after")
     def _axis_is_used(self) -> "RotorInertia":
         if self.axis is not None and not self.gyroscopic:
-            raise NestedError(
-                [Problem(("axis",), "has no meaning without gyroscopic = true; remove one of them")]
+            raise NestedError.at(
+                ("axis",), "has no meaning without gyroscopic = true; remove one of them"
             )
         return self
 

@@ -4,8 +4,8 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, model_validator
 
-from flexmbs.declaration import Declaration, NestedError, Problem, close_names, shown
-from flexmbs.model.fields import OptionalPositive, Positive, number
+from flexmbs.declaration import Declaration, Problem, close_names, raise_nested, shown
+from flexmbs.model.fields import OptionalPositive, Positive, number, optional
 
 # relative; 45 units of round-off: smaller errors cannot be estimated
 SMALLEST_TOLERANCE = 1e-14
@@ -25,10 +25,6 @@ def _word(value: object) -> str:
     if not isinstance(value, str) or not value:
         raise ValueError(f"must be a name, not {shown(value)}")
     return value
-
-
-def _optional_word(value: object) -> str | None:
-    return None if value is None else _word(value)
 
 
 def _rho(value: object) -> float | None:
@@ -94,9 +90,9 @@ class Run(Declaration, section="run"):
     t_end: Positive
     step: OptionalPositive = None
     output_step: OptionalPositive = None
-    formalism: Annotated[str | None, BeforeValidator(_optional_word)] = None
+    formalism: Annotated[str | None, BeforeValidator(optional(_word))] = None
     coordinates: Annotated[str, _one_of("joint", "absolute", "rheonomic")] = "joint"
-    integrator: Annotated[str | None, BeforeValidator(_optional_word)] = None
+    integrator: Annotated[str | None, BeforeValidator(optional(_word))] = None
     stabilization: Annotated[str, _one_of("none", "baumgarte", "projection")] = "none"
     rho_inf: Annotated[float | None, BeforeValidator(_rho)] = None
     rtol: Annotated[float | None, BeforeValidator(_relative)] = None
@@ -110,6 +106,5 @@ class Run(Declaration, section="run"):
             for key, value in (("step", self.step), ("output_step", self.output_step))
             if value is not None and value > self.t_end
         ]
-        if problems:
-            raise NestedError(problems)
+        raise_nested(problems)
         return self

@@ -8,6 +8,7 @@ f = Σ_kl C[k, l] (x − x_i)^(3 − k) (y − y_j)^(3 − l) on each cell, C² 
 
 import numpy as np
 
+from flexmbs.algebra.intervals import interval
 from flexmbs.law_kernel import LawPart
 from flexmbs.model.fields import Matrix, Vector
 
@@ -31,24 +32,10 @@ def surface_numbers(x: Vector, y: Vector, heights: Matrix) -> tuple[float, ...]:
 
 
 @LawPart
-def cell(p, o, n, a):
-    """Index of the interval of the grid p[o] … p[o + n − 1] that contains a; the first or last one
-    outside"""
-    low, high = 0, n - 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        if p[o + middle] <= a:
-            low = middle
-        else:
-            high = middle
-    return low
-
-
-@LawPart
 def surface_at(p, o, x, y):
     """Values f, f_x, f_y, f_xx, f_xy, f_yy of the surface whose numbers begin at p[o]"""
     nx, ny = int(p[o + NX]), int(p[o + NY])
-    i, j = cell(p, o + GRID, nx, x), cell(p, o + GRID + nx, ny, y)
+    i, j = interval(p, o + GRID, nx, x), interval(p, o + GRID + nx, ny, y)
     r, s = x - p[o + GRID + i], y - p[o + GRID + nx + j]
     at = o + GRID + nx + ny + 16 * (i * (ny - 1) + j)
     f = fx = fxx = fy = fxy = fyy = 0.0

@@ -93,7 +93,7 @@ def _check_format(table: Mapping[str, Any], notes: ProblemCollector) -> None:
 
 def _as_table(value: object) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
-        raise NestedError([Problem((), f"must be a table, not {shown(value)}")])
+        raise NestedError.at((), f"must be a table, not {shown(value)}")
     return value
 
 
@@ -111,12 +111,8 @@ def _add_items(
     def made(name: str, value: object) -> Any:
         table = locator.located(_as_table(value))
         if "name" in table:
-            raise NestedError(
-                [
-                    Problem(
-                        ("name",), f"unknown key; the table's title gives the name, {shown(name)}"
-                    )
-                ]
+            raise NestedError.at(
+                ("name",), f"unknown key; the table's title gives the name, {shown(name)}"
             )
         return family.read_kind({**table, "name": name}, default)
 

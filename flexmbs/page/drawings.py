@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import base64
 import html
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple, TypeVar
 
@@ -13,14 +13,22 @@ import numpy as np
 
 from flexmbs.flexible_body.components import FloatArray, Surface
 from flexmbs.page.curve_panels import ticks
-from flexmbs.page.fields import EDGE, HIDDEN, SCALE, SIDES, other_side
 from flexmbs.page.html import number
-from flexmbs.page.raster import Canvas, flat, ramp, smooth
-from flexmbs.page.solids import EXAGGERATION, LIGHT, view_of
-from flexmbs.page.style import FONTS, SHADES
+from flexmbs.page.raster import Canvas, ramp
+from flexmbs.page.solids import (
+    SIDES,
+    MarkedFrame,
+    body_size,
+    both_sides,
+    deformed,
+    is_long,
+    view_of,
+)
+from flexmbs.page.style import FONTS, INK, PALETTE, SHADES, STRESS
 
 T = TypeVar("T")
-MODE = (400, 250)  # pixels
+FRAMES = (1000, 420)  # pixels
+TRIAD = 0.09  # length of the axes of frames, relative to the body's size
 WIDE, TALL, BAR = (
     (820, 264),
     (410, 370),
@@ -30,6 +38,7 @@ WIDE, TALL, BAR = (
 QUOTED = {character: f"%{ord(character):02X}" for character in '%#"<>&\n'}
 LOOK = (
     "text{font:12px " + FONTS + ";fill:#5d6b7a}.spot{font-weight:700;fill:#1d2733}"
+    ".ink{fill:#1d2733;text-anchor:middle}"
     "@media(prefers-color-scheme:dark){text.on{fill:#9aa8b5}}@media print{text.on{fill:#5d6b7a}}"
 )
 
@@ -44,25 +53,8 @@ def side_by_side(draw: Callable[..., T], *items: Iterable[object]) -> list[T]:
 def deformed_drawing(
     surface: Surface, u: FloatArray, value: FloatArray, scale: Sequence[str] = SHADES
 ) -> str:
-    """Surface displaced by u (N, 3), exaggerated, coloured by a value (N,) ≥ 0, over the undeformed
-    body in grey, as a data URL."""
-    size, largest = (
-        float(np.linalg.norm(np.ptp(surface.nodes, axis=0))),
-        float(np.linalg.norm(u, axis=1).max()),
-    )
-    axes = view_of(surface)
-    rest = surface.nodes @ axes.T
-    moved = rest + u @ axes.T * (EXAGGERATION * size / max(largest, 1e-300))
-    canvas = Canvas(np.vstack([rest, moved]), *MODE)
-    canvas.draw(rest[surface.triangles], flat(np.full((len(surface.triangles), 3), 0.80)))
-    canvas.clear_depth()
-    level = value[surface.triangles].mean(axis=1) / max(float(value.max()), 1e-300)
-    table = ramp(scale)
-    canvas.draw(
-        moved[surface.triangles],
-        flat(shaded(table[(level * (len(table) - 1)).astype(int)], moved[surface.triangles])),
-    )
-    return png_url(canvas)
+    """Data URL of `deformed`."""
+    return png_url(deformed(surface, u, value, scale))
 
 
 class ColourBar(NamedTuple):
@@ -70,7 +62,7 @@ class ColourBar(NamedTuple):
 
     label: str
     texts: Sequence[tuple[float, str]]
-    scale: Sequence[str] = SCALE
+    scale: Sequence[str] = STRESS
 
 
 def linear_bar(largest: float, label: str) -> ColourBar:
@@ -88,41 +80,71 @@ def field_drawing(surface: Surface, values: FloatArray, label: str, marks: Float
 
 
 def places_drawing(surface: Surface, places: FloatArray, bar: ColourBar, marks: FloatArray) -> str:
-    """Surface from two opposite sides, coloured by positions (N,) in a colour bar (0 to 1, NaN
-    grey) at its nodes; visible ``marks`` (m, 3) are numbered from 1. Returns a data URL."""
-    above = view_of(surface)
-    size = float(np.linalg.norm(np.ptp(surface.nodes, axis=0)))
-    long = bool(np.ptp(surface.nodes @ above[0]) > 1.6 * np.ptp(surface.nodes @ above[1]))
+    """Data URL of `both_sides` with a colour bar."""
+    long = is_long(surface)
     width, height = WIDE if long else TALL
-    parts, table = [], ramp(bar.scale)
-    for k, axes in enumerate((above, other_side(above))):
+    parts = []
+    for k, side in enumerate(both_sides(surface, places, bar.scale, marks, (width, height))):
         x, y = (0, k * height) if long else (k * width, 0)
-        canvas, seen = Canvas(surface.nodes @ axes.T, width, height), surface.nodes @ axes.T
-        canvas.draw(seen[surface.triangles], smooth(places[surface.triangles], table))
-        canvas.outline(EDGE * size)
         parts.append(
-            f'<g transform="translate({x} '
-            f'{y})">{image(canvas)}{_numbers(canvas, marks @ axes.T, HIDDEN * size)}'
+            f'<g transform="translate({x} {y})">{image(side.canvas)}'
+            f"{''.join(_number(*mark) for mark in side.marks)}"
+            f'<text class="on" x="6" y="16">{SIDES[k]}</text></g>'
         )
-        parts.append(f'<text class="on" x="6" y="16">{SIDES[k]}</text></g>')
     total = (width, 2 * height) if long else (2 * width, height)
     return svg_url((total[0] + BAR, total[1]), [*parts, _bar(total[0] + 12, total[1], bar)])
 
 
-def _numbers(canvas: Canvas, marks: FloatArray, tolerance: float) -> str:
-    """Number at each visible mark."""
-    found = []
-    for k, mark in enumerate(marks):
-        if canvas.visible(mark, tolerance):
-            x, y = canvas.place(mark)
-            found.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="#1d2733" stroke="#fff"/>')
-            wide = 8 + 7 * len(str(k + 1))
-            found.append(
-                f'<rect x="{x + 4:.1f}" y="{y - 16:.1f}" width="{wide}" height="15" '
-                'rx="3" fill="#fff" fill-opacity=".8"/>'
-            )
-            found.append(f'<text class="spot" x="{x + 8:.1f}" y="{y - 4:.1f}">{k + 1}</text>')
-    return "".join(found)
+def _number(k: int, place: FloatArray) -> str:
+    """Mark with its number."""
+    x, y = place
+    return (
+        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{INK}" stroke="#fff"/>'
+        f'<rect x="{x + 4:.1f}" y="{y - 16:.1f}" width="{8 + 7 * len(str(k))}" height="15" '
+        'rx="3" fill="#fff" fill-opacity=".8"/>'
+        f'<text class="spot" x="{x + 8:.1f}" y="{y - 4:.1f}">{k}</text>'
+    )
+
+
+def frames_drawing(surface: Surface, places: Mapping[str, MarkedFrame]) -> str:
+    """Surface in grey with coloured regions, the triads of their frames and their names, as a data
+    URL."""
+    axes, length = view_of(surface), TRIAD * body_size(surface)
+    palette, colours = ramp(PALETTE, len(PALETTE)), np.full((len(surface.triangles), 3), 0.87)
+    for k, place in enumerate(places.values(), 1):
+        colours[np.isin(surface.triangles, place.nodes).all(axis=1)] = palette[k % len(palette)]
+    seen = surface.nodes @ axes.T
+    triads = [
+        (place.position + length * np.vstack([np.zeros(3), place.axes.T])) @ axes.T
+        for place in places.values()
+    ]
+    canvas = Canvas(np.vstack([seen, *triads]), *FRAMES, margin=0.08)
+    canvas.draw_shaded(seen[surface.triangles], colours)
+    parts = [
+        _triad(canvas.place(triad), name, PALETTE[k % len(PALETTE)])
+        for k, (name, triad) in enumerate(zip(places, triads), 1)
+    ]
+    return svg_url(FRAMES, [image(canvas), *parts])
+
+
+def _triad(points: FloatArray, name: str, colour: str) -> str:
+    """Axes of a frame from its origin to the other points, their letters, and its name below."""
+    start, ends = points[0], points[1:]
+    beyond = ends - start
+    beyond *= 9.0 / np.maximum(np.linalg.norm(beyond, axis=1, keepdims=True), 1e-300)
+    (x, y), width = start, 12 + 7 * len(name)
+    lines = "".join(f"M{x:.1f} {y:.1f}L{a:.1f} {b:.1f}" for a, b in ends)
+    letters = "".join(
+        f'<text class="ink" x="{a:.1f}" y="{b + 4:.1f}">{letter}</text>'
+        for letter, (a, b) in zip("xyz", ends + beyond)
+    )
+    return (
+        f'<path d="{lines}" stroke="{INK}" fill="none"/>'
+        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.5" fill="{INK}"/>{letters}'
+        f'<rect x="{x - width / 2:.1f}" y="{y + 14:.1f}" width="{width}" height="19" rx="4" '
+        f'fill="#fff" stroke="{colour}"/>'
+        f'<text class="ink" x="{x:.1f}" y="{y + 28:.1f}">{html.escape(name)}</text>'
+    )
 
 
 def _bar(x: float, height: float, bar: ColourBar) -> str:
@@ -143,16 +165,6 @@ def _bar(x: float, height: float, bar: ColourBar) -> str:
         f'<rect x="{x}" y="{top}" width="14" height="{tall}" rx="2" fill="url(#bar)"/>'
         f'<text class="on" x="{x}" y="{top - 14}">{html.escape(bar.label)}</text>{"".join(texts)}'
     )
-
-
-def shaded(colours: FloatArray, corners: FloatArray) -> FloatArray:
-    """Colours (T, 3) of triangles (T, 3, 3), brighter towards the light."""
-    normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    light = np.asarray(LIGHT) / np.linalg.norm(LIGHT)
-    bright = 0.72 + 0.33 * np.clip(
-        normal @ light / np.maximum(np.linalg.norm(normal, axis=1), 1e-300), 0.0, 1.0
-    )
-    return np.asarray(np.clip(colours * bright[:, None], 0.0, 1.0))
 
 
 def image(canvas: Canvas) -> str:

@@ -19,6 +19,7 @@ FINER = 2  # samples per pixel in each direction
 # triangles and pixels processed at a time: fit into the cache of a processor
 MOST_PAIRS = 100_000
 CREASE = 0.75  # cosine of the angle between normals below which an edge is drawn
+LIGHT = np.array([0.35, -0.6, 0.75])  # towards the light: right, up, near
 EDGE = np.array([0.11, 0.15, 0.20])
 UNKNOWN = np.full(3, 0.72)  # grey
 HALF, ONES, EMPTY = (
@@ -95,6 +96,15 @@ class Canvas:
             self._fill(part, first, heights, (low, high), planes)
         self.normals.append(normal[rows] / np.linalg.norm(normal[rows], axis=1, keepdims=True))
         self.painted.append(PaintedTriangles(first, rows, planes, paint))
+
+    def draw_shaded(self, corners: FloatArray, colours: FloatArray) -> None:
+        """Draw triangles (T, 3, 3) in colours (T, 3) or one colour, brighter towards the light."""
+        normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+        towards = LIGHT / np.linalg.norm(LIGHT)
+        bright = 0.72 + 0.33 * np.clip(
+            normal @ towards / np.maximum(np.linalg.norm(normal, axis=1), 1e-300), 0.0, 1.0
+        )
+        self.draw(corners, flat(np.clip(colours * bright[:, None], 0.0, 1.0)))
 
     def _fill(
         self,

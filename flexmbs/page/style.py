@@ -1,7 +1,5 @@
-"""Common style of all figures: palette, fonts, axes, and figures as images for a page."""
+"""Common style of all figures: palette, fonts, axes."""
 
-import base64
-import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -15,6 +13,8 @@ PALETTE = ("#1f5a94", "#d07a36", "#2f8f7d", "#9a3f55", "#7568ad", "#a98f2f", "#5
 INK, MUTED, GRID = "#1d2733", "#5d6b7a", "#e4e9ee"
 STATES = {"open": "#e4e9ee", "closed": PALETTE[0], "stick": PALETTE[2], "slip": PALETTE[1]}
 SHADES = ("#e3e9ef", "#a9c6de", "#4b8bc0", "#1f5a94", "#123a63")
+STRESS = ("#eef1f4", "#f8dcab", "#f2ab62", "#dc662f", "#a5241f", "#4f0f14")
+DAMAGE = ("#eef1f4", "#cfd6ea", "#aba4d4", "#9466b5", "#7a2286", "#3f0a4f")
 WIDTH = 8.6  # inches of a full-width figure
 # inches: titles, time label, distance between panels
 ABOVE, BELOW, BETWEEN = 0.3, 0.5, 0.55
@@ -102,22 +102,12 @@ def finish(axes: "list[Axes]", *, xlabel: str = "t  [s]") -> None:
         handles, labels = ax.get_legend_handles_labels()
         if handles and labels != before:
             before = labels
-            ax.legend(
-                handles,
-                labels,
-                loc="upper left",
-                bbox_to_anchor=(1.005, 1.04),
-                borderaxespad=0.0,
-                handlelength=1.4,
-            )
+            outer_legend(ax, 1.04)
 
 
-def png_image(figure: "Figure", *, dpi: int = 170) -> str:
-    """Figure as the data URL of a PNG image, for pictures with many triangles."""
-    with house_style():
-        buffer = io.BytesIO()
-        figure.savefig(buffer, format="png", dpi=dpi)
-    return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()
+def outer_legend(ax: "Axes", top: float) -> None:
+    """Add a legend on the right of a panel; ``top``: relative to the height of the panel."""
+    ax.legend(loc="upper left", bbox_to_anchor=(1.005, top), borderaxespad=0.0, handlelength=1.4)
 
 
 def decades(axis: "Axis") -> None:

@@ -3,6 +3,7 @@ associated stress."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,11 @@ from numpy.typing import NDArray
 from flexmbs.flexible_body.components import Surface
 from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.flexible_body.stress import von_mises
-from flexmbs.page.html import number
+from flexmbs.page.drawings import deformed_drawing, side_by_side
+from flexmbs.page.html import Picture, number
 from flexmbs.player.arrays import Buffer
 from flexmbs.player.fields import FINE, UNKNOWN, fractions
-from flexmbs.player.surface import PageSurface
+from flexmbs.player.surface import PageSurface, has_triangles
 
 FloatArray = NDArray[np.float64]
 
@@ -35,6 +37,21 @@ def modes_shown(data: FlexibleBodyData, skin: PageSurface) -> int:
 def mode_title(data: FlexibleBodyData, mode: int) -> str:
     """Mode number, counted from one, and frequency."""
     return f"Mode {mode + 1} · {number(float(data.modes.frequency[mode]))} Hz"
+
+
+def mode_pictures(data: FlexibleBodyData, most: int) -> list[Picture]:
+    """Pictures of the lowest modes, coloured by displacement; none without triangles."""
+    surface = data.surface
+    if surface is None or not has_triangles(surface):
+        return []
+    titles = [mode_title(data, k) for k in range(min(data.nf, most))]
+    shapes = [surface.phi[:, :, k] for k in range(len(titles))]
+    values = [np.linalg.norm(u, axis=1) for u in shapes]
+    drawings = side_by_side(partial(deformed_drawing, surface), shapes, values)
+    return [
+        Picture(drawing, f"{title} of {data.name}", title)
+        for drawing, title in zip(drawings, titles)
+    ]
 
 
 def mode_stress(data: FlexibleBodyData, mode: int) -> FloatArray:

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
-from flexmbs.page.curve_panels import FloatArray, PlotCurve, PlotPanel, readable, span_of
+from flexmbs.page.curve_panels import FloatArray, PlotCurve, PlotPanel, readable
 from flexmbs.page.html import Picture, number, rendered
-from flexmbs.page.svg_panels import chart
 from flexmbs.player.markup import player_code, scene_text
 from flexmbs.player.plots import plots
 from flexmbs.report.contacts import contact_panels
@@ -73,7 +72,6 @@ def comparison_page(a: SolutionData, b: SolutionData, names: tuple[str, str]) ->
         anchor: (title, readable(superimposed(*pair), 8)) for anchor, title, pair in _pairs(a, b)
     }
     found, notes = differences(a, b)
-    span = span_of(panel for _, panels in shown.values() for panel in panels)
     return rendered(
         "flexmbs.report",
         "comparison.html",
@@ -90,7 +88,7 @@ def comparison_page(a: SolutionData, b: SolutionData, names: tuple[str, str]) ->
         checks=_checks(*numbers),
         change=_change(a, b, names),
         sections=[
-            {"anchor": anchor, "title": title, "chart": chart(panels, span)}
+            {"anchor": anchor, "title": title, "panels": panels}
             for anchor, (title, panels) in shown.items()
         ],
         plots=scene_text(plots({anchor: panels for anchor, (_, panels) in shown.items()})),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -17,9 +16,9 @@ from flexmbs.flexible_body.divided import DividedBodyData, in_one_piece
 from flexmbs.initial.initial_state import InitialState
 from flexmbs.model.check_topology import degree_of_freedom_lines
 from flexmbs.page.curve_panels import readable
-from flexmbs.page.drawings import deformed_drawing, field_drawing, side_by_side
+from flexmbs.page.drawings import field_drawing, side_by_side
 from flexmbs.page.html import Picture, number
-from flexmbs.player.modes import mode_title
+from flexmbs.player.modes import mode_pictures
 from flexmbs.player.surface import has_triangles
 from flexmbs.report.contacts import ContactSection, contact_section
 from flexmbs.report.curves import SECTIONS, SMALL, CurveSection, largest_reactions
@@ -277,7 +276,7 @@ def _parts(solution: SolutionData) -> list[dict[str, Any]]:
             "modes": list(_mode_rows(data)),
             "listed": MODES_LISTED,
             "pieces": isinstance(whole, DividedBodyData),
-            "pictures": _mode_pictures(data),
+            "pictures": mode_pictures(data, MODES_DRAWN),
             "provenance": dict(whole.provenance),
         }
     return list(parts.values())
@@ -290,15 +289,3 @@ def _mode_rows(data: FlexibleBodyData) -> Iterator[tuple[Any, ...]]:
         zip(modes.frequency, modes.kind, modes.damping, modes.effective_mass[:, :3]), 1
     ):
         yield k, float(f), kind, float(d), [float(m) for m in mass]
-
-
-def _mode_pictures(data: FlexibleBodyData) -> list[Picture]:
-    if data.surface is None or not has_triangles(data.surface):
-        return []
-    drawn = range(min(data.nf, MODES_DRAWN))
-    titles = [mode_title(data, k) for k in drawn]
-    shapes = [data.surface.phi[:, :, k] for k in drawn]
-    images = side_by_side(
-        partial(deformed_drawing, data.surface), shapes, [np.linalg.norm(u, axis=1) for u in shapes]
-    )
-    return [Picture(images[k], f"{titles[k]} of {data.name}", titles[k]) for k in drawn]

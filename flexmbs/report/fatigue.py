@@ -11,8 +11,8 @@ import numpy as np
 from flexmbs.durability.fatigue import FatigueData, fatigue_part
 from flexmbs.errors import InputError
 from flexmbs.page.drawings import ColourBar, places_drawing
-from flexmbs.page.fields import DAMAGE
 from flexmbs.page.html import Picture, number, rendered
+from flexmbs.page.style import DAMAGE
 from flexmbs.player.body_scene import SceneOptions, body_page_scene
 from flexmbs.player.fields import Field, SurfaceMark, ends, fractions, legend
 from flexmbs.player.markup import player_code, scene_text

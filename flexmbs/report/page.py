@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Any
 from flexmbs.files.file_types import PDF, check_kind, report_kind
 from flexmbs.files.output import write_text
 from flexmbs.files.paths import file_path
-from flexmbs.page.curve_panels import span_of
 from flexmbs.page.html import rendered
-from flexmbs.page.svg_panels import chart
 from flexmbs.player.markup import player_code, scene_text
 from flexmbs.player.plots import plots
 from flexmbs.player.solids import Solid
@@ -76,7 +74,6 @@ def page(
     figures = {section.anchor: panels for section, panels in shown.curves} | (
         {"contacts": own} if own else {}
     )
-    span = span_of(panel for panels in figures.values() for panel in panels)
     return rendered(
         "flexmbs.report",
         "report.html",
@@ -85,7 +82,7 @@ def page(
         swinging=modes,
         stressed=stressed,
         plots=scene_text(plots(figures)),
-        charts={anchor: chart(panels, span) for anchor, panels in figures.items()},
+        figures=figures,
         version=numbers["provenance"].get("flexmbs", ""),
         date=numbers["provenance"].get("date", ""),
         **vars(shown),

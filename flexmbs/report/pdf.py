@@ -16,9 +16,9 @@ from flexmbs.errors import MachineError
 from flexmbs.files.output import write_bytes
 from flexmbs.page.curve_panels import PlotPanel, span_of
 from flexmbs.page.html import Picture, number, powers
-from flexmbs.page.style import GRID, INK, MUTED, PALETTE, STATES
-from flexmbs.page.svg_panels import COLOURS, curve_classes, drawing, panel_notes
+from flexmbs.page.style import STATES
 from flexmbs.report.content import ROWS_LISTED, Content, content
+from flexmbs.report.plots import curve_colour, panel_svg
 
 if TYPE_CHECKING:
     from flexmbs.durability.fatigue import FatigueData
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 TEMPLATE = pathlib.Path(__file__).with_name("templates") / "report.typ"
 NEEDED = 'report: a PDF document needs the package typst; install it: pip install "flexmbs[pdf]"'
-CURVES = (640.0, 150.0)  # user units: width and height of a panel
 MOST_LINES, MOST_IMPACTS = 240, 60  # lines of the model file, and impacts, that are printed
 CONTACTS = (
     "contact",
@@ -51,18 +50,6 @@ FRICTIONS = (
 IMPACTS = ("t [s]", "impact of", "normal impulse [N s, N m s]", "tangential impulse", "lost [J]")
 # characters across the page; longest texts of columns that keep their widths in a table with more
 ROOM, NARROW = 100, 20
-LOOK = (
-    f"text{{font:11px 'DejaVu "
-    f"Sans';fill:{MUTED}}}.end{{text-anchor:end}}.middle{{text-anchor:middle}}"
-    f".row{{fill:{INK};paint-order:stroke;stroke:#fff;stroke-width:3px}}"
-    f".grid{{fill:none;stroke:{GRID}}}.line{{fill:none;stroke-width:1.6;stroke-linejoin:round}}.dashed{{stroke-dasharray:6 "
-    f"4}}"
-    + "".join(
-        f".line.c{k}{{stroke:{PALETTE[k]}}}.clipped.c{k}{{fill:{PALETTE[k]}}}"
-        for k in range(COLOURS)
-    )
-    + "".join(f".{kind}{{fill:{colour}}}" for kind, colour in STATES.items())
-)
 
 
 def write_pdf(
@@ -183,17 +170,14 @@ class _Document:
     def _panels(self, panels: Sequence[PlotPanel]) -> None:
         for panel in panels:
             name = f"curves{len(self.files)}.svg"
-            head, _, elements = drawing(panel, self.span, *CURVES).partition(">")
-            self.files[name] = (
-                f'{head} xmlns="http://www.w3.org/2000/svg"><style>{LOOK}</style>{elements}'.encode()
-            )
+            self.files[name] = panel_svg(panel, self.span)
             keys = [
-                (curve.name, PALETTE[int(curve_classes(curve, k)[1])], curve.dashed)
+                (curve.name, curve_colour(curve, k), curve.dashed)
                 for k, curve in enumerate(panel.curves)
             ]
             states = dict.fromkeys(state.kind for bar in panel.bars for state in bar.states)
             keys += [(kind, STATES[kind], False) for kind in states]
-            self._add("plot", title=panel.heading, file=name, keys=keys, notes=panel_notes(panel))
+            self._add("plot", title=panel.heading, file=name, keys=keys, notes=panel.notes)
 
     def _checks(self) -> None:
         numbers = self.shown.numbers

@@ -2,48 +2,74 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from flexmbs.flexible_body.components import FloatArray
-from flexmbs.page.solids import frame_all, view_axes
+from flexmbs.page.figures import FINE, empty_figure, show
+from flexmbs.page.raster import Canvas
+from flexmbs.page.solids import view_axes
 from flexmbs.page.style import INK, MUTED, PALETTE, house_style
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from flexmbs.results.solution import SolutionData
 
 INSTANTS = 6
+BLUE = np.array([0.12, 0.35, 0.58])
 
 
-def motion_picture(solution: SolutionData) -> Figure:
-    """Bodies at a few instants, later ones darker, with the paths of free frames, viewed normal to
-    the plane of motion."""
-    from matplotlib.figure import Figure
+class MotionView(NamedTuple):
+    """Pixels of the bodies at a few instants, later ones darker; over them, as points in pixels
+    (n, 2): bodies without a surface with their colours, the paths of free frames, the origin."""
 
+    canvas: Canvas
+    times: str
+    frames: list[tuple[FloatArray, str]]
+    paths: list[FloatArray]
+    origin: FloatArray
+
+
+def motion_view(solution: SolutionData, size: tuple[int, int]) -> MotionView:
+    """Motion viewed normal to its plane; size in pixels."""
     pick = np.unique(np.linspace(0, len(solution.t) - 1, INSTANTS).astype(int))
     points = {name: body_points(solution, name, pick) for name in solution.bodies}
     everything = np.concatenate(
         [values.reshape(-1, 3) for values in points.values()] + [np.zeros((1, 3))]
     )
     axes = plane_of(everything, np.asarray(solution.compiled.model.gravity))
+    canvas, frames = Canvas(everything @ axes.T, *size, margin=0.07), []
+    for k in range(len(pick)):
+        shade = 0.86 - 0.62 * (k / max(len(pick) - 1, 1)) ** 1.4
+        tone = shade + (1.0 - shade) * 0.9 * BLUE
+        for name, values in points.items():
+            shape, seen = solution.shape(name), values[k] @ axes.T
+            if shape is not None and len(shape.surface.triangles):
+                canvas.draw_shaded(seen[shape.surface.triangles], tone)
+            else:
+                colour = "#" + "".join(f"{round(255 * c):02x}" for c in tone)
+                frames.append((canvas.place(seen), colour))
+        canvas.clear_depth()
+    paths = [canvas.place(path @ axes.T) for path in free_paths(solution)]
+    times = ", ".join(f"{solution.t[i]:.3g}" for i in pick)
+    return MotionView(canvas, f"t = {times} s", frames, paths, canvas.place(np.zeros(3)))
+
+
+def motion_picture(solution: SolutionData) -> Figure:
+    """Figure of `motion_view`."""
+    view = motion_view(solution, (round(8.6 * FINE), round(4.4 * FINE)))
     with house_style():
-        figure = Figure(figsize=(8.6, 4.4))
-        figure.set_layout_engine("none")
+        figure = empty_figure(8.6, 4.4)
         ax = figure.add_axes((0.0, 0.0, 1.0, 1.0))
-        for path in free_paths(solution):
-            ax.plot(*(path @ axes.T)[:, :2].T, color=PALETTE[1], linewidth=1.1, zorder=50)
-        for k in range(len(pick)):
-            shade = 0.86 - 0.62 * (k / max(len(pick) - 1, 1)) ** 1.4
-            for name, values in points.items():
-                _draw_body(ax, solution, name, values[k] @ axes.T, shade, 2 * k)
-        ax.plot(0, 0, marker="^", color=INK, markersize=7, zorder=60)
-        frame_all(ax, everything @ axes.T)
-        times = ", ".join(f"{solution.t[i]:.3g}" for i in pick)
-        figure.text(0.0, 0.02, f"t = {times} s", color=MUTED, fontsize=9)
+        show(ax, view.canvas)
+        for points, colour in view.frames:
+            ax.plot(*points.T, color=colour, linewidth=3.0, marker="o", markersize=5)
+        for path in view.paths:
+            ax.plot(*path.T, color=PALETTE[1], linewidth=1.1)
+        ax.plot(*view.origin, marker="^", color=INK, markersize=7)
+        figure.text(0.0, 0.02, view.times, color=MUTED, fontsize=9)
     return figure
 
 
@@ -82,43 +108,6 @@ def body_points(solution: SolutionData, name: str, pick: np.ndarray) -> FloatArr
 
 def _frame_names(solution: SolutionData, body: str) -> list[str]:
     return [ref.frame for ref in solution.compiled.frames if ref.body == body and ref.frame]
-
-
-def _draw_body(
-    ax: Axes, solution: SolutionData, name: str, seen: FloatArray, shade: float, order: int
-) -> None:
-    from matplotlib.collections import PolyCollection
-
-    tone = np.array([1.0, 1.0, 1.0]) * shade + (1.0 - shade) * np.array([0.12, 0.35, 0.58]) * 0.9
-    shape = solution.shape(name)
-    if shape is not None and len(shape.surface.triangles):
-        corners = seen[shape.surface.triangles]
-        normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-        facing = np.flatnonzero(normal[:, 2] > 0.0)
-        far = facing[np.argsort(corners[facing, :, 2].mean(axis=1))]
-        bright = 0.85 + 0.2 * normal[far, 2] / np.maximum(
-            np.linalg.norm(normal[far], axis=1), 1e-300
-        )
-        colours = np.clip(tone * bright[:, None], 0.0, 1.0)
-        ax.add_collection(
-            PolyCollection(
-                cast("Any", corners[far, :, :2]),
-                facecolors=colours,
-                edgecolors=colours,
-                linewidths=0.2,
-                zorder=order + 1,
-            )
-        )
-    else:
-        ax.plot(
-            seen[:, 0],
-            seen[:, 1],
-            color=tone,
-            linewidth=3.0,
-            marker="o",
-            markersize=5,
-            zorder=order + 2,
-        )
 
 
 def free_paths(solution: SolutionData) -> list[FloatArray]:

@@ -3,12 +3,13 @@ figure."""
 
 from __future__ import annotations
 
+import io
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flexmbs.page.curve_panels import PlotPanel, StateBar, limits, readable
-from flexmbs.page.solids import mode_picture
+from flexmbs.page.curve_panels import PlotCurve, PlotPanel, StateBar, limits, readable
+from flexmbs.page.figures import mode_picture
 from flexmbs.page.style import INK, MUTED, PALETTE, STATES, finish, house_style, label, panels
 from flexmbs.report import curves
 from flexmbs.report.contacts import contact_panels
@@ -89,28 +90,50 @@ def drawn(shown: list[PlotPanel], *, height: float = 2.1) -> Figure | None:
         figure, axes = panels(len(shown), height=height)
         for ax, panel in zip(axes, readable(shown)):
             ax.set_title(panel.heading)
-            _draw_bars(ax, panel.bars) if panel.bars else _draw(ax, panel)
+            _draw(ax, panel)
         finish(axes)
     return figure
 
 
+def panel_svg(panel: PlotPanel, span: tuple[float, float]) -> bytes:
+    """Panel over a range of times as SVG with its texts as text, without title and legend."""
+    with house_style():
+        figure, (ax,) = panels(1, height=0.5 + 0.26 * len(panel.bars) if panel.bars else 2.0)
+        figure.subplots_adjust(top=0.88, right=0.97)
+        _draw(ax, panel)
+        ax.set(xlim=span, xlabel="t  [s]")
+        buffer = io.BytesIO()
+        figure.savefig(buffer, format="svg", metadata={"Date": None})
+    return buffer.getvalue()
+
+
+def curve_colour(curve: PlotCurve, k: int) -> str:
+    """Colour of curve number k of a panel."""
+    return PALETTE[(k if curve.colour is None else curve.colour) % len(PALETTE)]
+
+
 def _draw(ax: Axes, panel: PlotPanel) -> None:
+    if panel.bars:
+        _draw_bars(ax, panel.bars)
     for k, curve in enumerate(panel.curves):
-        style = {
-            "drawstyle": "steps-post" if curve.stepped else "default",
-            "linestyle": "--" if curve.dashed else "-",
-        }
-        ax.plot(curve.t, curve.y, color=PALETTE[k % len(PALETTE)], label=label(curve.name), **style)  # type: ignore[arg-type]
+        ax.plot(
+            curve.t,
+            curve.y,
+            color=curve_colour(curve, k),
+            label=label(curve.name),
+            drawstyle="steps-post" if curve.stepped else "default",
+            linestyle="--" if curve.dashed else "-",
+        )
     for note in panel.notes:
         ax.plot([], [], " ", label=label(note))
     if panel.logarithmic:
         ax.set_yscale("log")
-        return
-    if any(curve.y.min() < 0.0 < curve.y.max() for curve in panel.curves):
-        ax.axhline(0.0, color=MUTED, linewidth=0.7, zorder=0)
-    low, high = limits(curve.y for curve in panel.curves)
-    ax.set_ylim(low, high)
-    _mark_peaks(ax, panel, (low, high))
+    elif panel.curves:
+        if any(curve.y.min() < 0.0 < curve.y.max() for curve in panel.curves):
+            ax.axhline(0.0, color=MUTED, linewidth=0.7, zorder=0)
+        ends = limits(curve.y for curve in panel.curves)
+        ax.set_ylim(ends)
+        _mark_peaks(ax, panel, ends)
 
 
 def _mark_peaks(ax: Axes, panel: PlotPanel, ends: tuple[float, float]) -> None:
@@ -121,12 +144,11 @@ def _mark_peaks(ax: Axes, panel: PlotPanel, ends: tuple[float, float]) -> None:
             (curve.y < ends[0], ends[0], "v"),
         ):
             if beyond.any():
-                colour = PALETTE[k % len(PALETTE)]
                 ax.plot(
                     curve.t[beyond],
                     np.full(beyond.sum(), end),
                     marker,
-                    color=colour,
+                    color=curve_colour(curve, k),
                     markersize=4,
                     clip_on=False,
                 )
@@ -143,8 +165,16 @@ def _draw_bars(ax: Axes, bars: tuple[StateBar, ...]) -> None:
                 [(state.start, state.end - state.start)], (row - 0.3, 0.6), color=STATES[state.kind]
             )
         ax.plot(bar.marks, np.full(len(bar.marks), row), "|", color=INK, markersize=9)
+        ax.annotate(
+            label(bar.name),
+            (0.0, row),
+            (6.0, 0.0),
+            xycoords=ax.get_yaxis_transform(),
+            textcoords="offset points",
+            va="center",
+            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 1.0},
+        )
     for kind in dict.fromkeys(state.kind for bar in bars for state in bar.states):
         ax.plot([], [], "s", color=STATES[kind], label=kind)
-    ax.set_yticks(range(len(bars)), [label(bar.name) for bar in bars])
+    ax.set_yticks([])
     ax.invert_yaxis()
-    ax.grid(visible=False, axis="y")

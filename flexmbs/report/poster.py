@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flexmbs.page.drawings import flat, image, shaded, svg_url
-from flexmbs.page.raster import Canvas
+from flexmbs.page.drawings import image, svg_url
 from flexmbs.page.style import PALETTE
-from flexmbs.report.pictures import INSTANTS, body_points, free_paths, plane_of
+from flexmbs.report.pictures import motion_view
 from flexmbs.results.block_system import ZERO
 
 if TYPE_CHECKING:
@@ -20,64 +19,41 @@ if TYPE_CHECKING:
 
 SIZE = (1000, 510)
 PATTERN, LEFT = 360, 110  # pixels: size of the pattern, margin for names
-BLUE = np.array([0.12, 0.35, 0.58])
 
 
 def motion_drawing(solution: SolutionData) -> str:
-    """Bodies at a few instants, later ones darker, with the paths of free frames, viewed normal to
-    the plane of motion, as a data URL."""
-    pick = np.unique(np.linspace(0, len(solution.t) - 1, INSTANTS).astype(int))
-    points = {name: body_points(solution, name, pick) for name in solution.bodies}
-    everything = np.concatenate(
-        [values.reshape(-1, 3) for values in points.values()] + [np.zeros((1, 3))]
-    )
-    axes = plane_of(everything, np.asarray(solution.compiled.model.gravity))
-    canvas, lines = Canvas(everything @ axes.T, *SIZE, margin=0.07), []
-    for k in range(len(pick)):
-        shade = 0.86 - 0.62 * (k / max(len(pick) - 1, 1)) ** 1.4
-        tone = shade + (1.0 - shade) * 0.9 * BLUE
-        for name, values in points.items():
-            shape, seen = solution.shape(name), values[k] @ axes.T
-            if shape is not None and len(shape.surface.triangles):
-                corners = seen[shape.surface.triangles]
-                canvas.draw(corners, flat(shaded(np.tile(tone, (len(corners), 1)), corners)))
-            else:
-                lines.append(_polyline(canvas, seen, tone))
-        canvas.clear_depth()
-    paths = [_path(canvas, path @ axes.T) for path in free_paths(solution)]
-    x, y = canvas.place(np.zeros(3))
-    ground = f'<path d="M{x:.1f} {y - 7:.1f}l7 13h-14z" fill="#1d2733"/>'
-    times = ", ".join(f"{solution.t[i]:.3g}" for i in pick)
-    paper = f'<rect width="{SIZE[0]}" height="{SIZE[1]}" rx="8" fill="#fff"/>'
+    """Data URL of `motion_view`."""
+    view = motion_view(solution, SIZE)
+    x, y = view.origin
     return svg_url(
         SIZE,
         [
-            paper,
-            image(canvas),
-            *lines,
-            *paths,
-            ground,
-            f'<text x="10" y="{SIZE[1] - 10}">t = {times} s</text>',
+            f'<rect width="{SIZE[0]}" height="{SIZE[1]}" rx="8" fill="#fff"/>',
+            image(view.canvas),
+            *(_frames(points, colour) for points, colour in view.frames),
+            *(_path(points) for points in view.paths),
+            f'<path d="M{x:.1f} {y - 7:.1f}l7 13h-14z" fill="#1d2733"/>',
+            f'<text x="10" y="{SIZE[1] - 10}">{view.times}</text>',
         ],
     )
 
 
-def _polyline(canvas: Canvas, seen: FloatArray, tone: FloatArray) -> str:
+def _frames(points: FloatArray, colour: str) -> str:
     """Frames of a rigid body as a polyline with points."""
-    colour = "#" + "".join(f"{round(255 * c):02x}" for c in tone)
-    at = canvas.place(seen)
-    points = " ".join(f"{x:.1f},{y:.1f}" for x, y in at)
-    dots = "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{colour}"/>' for x, y in at)
+    line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    dots = "".join(
+        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{colour}"/>' for x, y in points
+    )
     return (
-        f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="4" '
+        f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="4" '
         f'stroke-linejoin="round"/>{dots}'
     )
 
 
-def _path(canvas: Canvas, seen: FloatArray) -> str:
-    pick = np.unique(np.linspace(0, len(seen) - 1, min(len(seen), 400)).astype(int))
-    points = " ".join(f"{x:.1f},{y:.1f}" for x, y in canvas.place(seen[pick]))
-    return f'<polyline points="{points}" fill="none" stroke="{PALETTE[1]}" stroke-width="1.4"/>'
+def _path(points: FloatArray) -> str:
+    pick = np.unique(np.linspace(0, len(points) - 1, min(len(points), 400)).astype(int))
+    line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points[pick])
+    return f'<polyline points="{line}" fill="none" stroke="{PALETTE[1]}" stroke-width="1.4"/>'
 
 
 def pattern_drawing(system: BlockSystem) -> str:

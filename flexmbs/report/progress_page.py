@@ -8,7 +8,8 @@ import numpy as np
 
 from flexmbs.page.curve_panels import MOST_CURVES, FloatArray, PlotPanel, panel
 from flexmbs.page.html import number, rendered
-from flexmbs.page.svg_panels import chart
+from flexmbs.player.markup import player_code, scene_text
+from flexmbs.player.plots import plots
 
 WORKS, DRIFTS = ("forces", "dissipated", "drives"), ("positions", "velocities")
 
@@ -39,7 +40,7 @@ def live_page(run: RunProgress) -> str:
     return rendered(
         "flexmbs.report",
         "live.html",
-        None,
+        player_code(),
         name=run.name,
         folder=run.folder,
         version=run.version,
@@ -55,9 +56,10 @@ def live_page(run: RunProgress) -> str:
             (number(float(len(t)), 6), "", "outputs"),
         ],
         sections=[
-            {"anchor": f"part{k}", "title": title, "chart": chart(own)}
+            {"anchor": f"part{k}", "title": title, "panels": own}
             for k, (title, own) in enumerate(panels.items())
         ],
+        plots=scene_text(plots({f"part{k}": own for k, own in enumerate(panels.values())})),
     )
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flexmbs.page.fields import field_picture
+from flexmbs.page.figures import field_picture
 from flexmbs.results.stress_summary import PASCALS
 from flexmbs.results.stress_values import FloatArray, NodalStress
 

@@ -9,7 +9,7 @@ from pydantic import BeforeValidator
 
 from flexmbs.declaration import Declaration, shown
 from flexmbs.model.bodies import inertia_matrix
-from flexmbs.model.fields import Nonnegative, Number, Vector3, name, nonnegative, vector
+from flexmbs.model.fields import Nonnegative, Number, Vector3, choice, name, nonnegative, vector
 
 
 def two_rates(value: object) -> tuple[float, ...]:
@@ -50,12 +50,6 @@ class Motor(Declaration):
     torque: Annotated[float, BeforeValidator(_most)] = math.inf
 
 
-def _kind(value: object) -> str:
-    if value not in ("revolute", "prismatic"):
-        raise ValueError(f"must be 'revolute' or 'prismatic', not {shown(value)}")
-    return str(value)
-
-
 def _limits(value: object) -> Any:
     if value is None:
         return None
@@ -82,7 +76,7 @@ class Link(Declaration):
     alpha: Number = dataclasses.field(default=0.0, kw_only=False)
     d: Number = dataclasses.field(default=0.0, kw_only=False)
     theta: Number = dataclasses.field(default=0.0, kw_only=False)
-    joint: Annotated[str, BeforeValidator(_kind)] = "revolute"
+    joint: Annotated[str, choice("revolute", "prismatic")] = "revolute"
     limits: Annotated[Any, BeforeValidator(_limits)] = None
     mass: Nonnegative = 0.0
     com: Vector3 = (0.0, 0.0, 0.0)

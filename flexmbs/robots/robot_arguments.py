@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flexmbs.api.model import Model
-from flexmbs.declaration import close_names, shown
+from flexmbs.declaration import require_known, shown
 from flexmbs.errors import InputError
 from flexmbs.model.argument_checks import checked_kind, real_array
 from flexmbs.model.frames import Frame, frame
@@ -32,11 +32,7 @@ def by_joint(key: str, value: Any, model: Model) -> dict[str, Any]:
         return {}
     found = dict(checked_kind(key, Mapping, value))
     for name in found:
-        if name not in model.joints:
-            raise InputError(
-                f"{key}: joint {shown(name)} is not in the model; "
-                f"{close_names(str(name), model.joints)}"
-            )
+        require_known(name, model.joints, f"{key}: joint {shown(name)} is not in the model")
     return found
 
 

@@ -15,7 +15,7 @@ from flexmbs.errors import InputError
 from flexmbs.flexible_body.divided import DividedBodyData
 from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.model.bodies import Body, BodyWithFrames, FlexibleBody, PointMass, RigidBody
-from flexmbs.model.control.tree import NodePose, RobotTree, TreeCoordinate, TreeRotors
+from flexmbs.model.control.tree import NodePose, RobotTree, TreeCoordinate, TreeRotors, axis_arrays
 from flexmbs.model.frames import GROUND, Frame, FrameRef
 from flexmbs.model.motions import Motion
 from flexmbs.system.topology import PrimaryJoint, topology
@@ -61,10 +61,6 @@ def tree_of(model: Model) -> RobotTree:
             first[node] += part.first
             inertia[node] += part.inertia
     parent = np.array([axis[1] for axis in axes], int)
-    above = np.eye(n)
-    for k in range(n):
-        if parent[k] >= 0:
-            above[k] += above[parent[k]]
     turn, slide = (
         np.array([rate(axis[4]) for axis in axes]).reshape(n, 3) for rate in (_turn, _slide)
     )
@@ -73,25 +69,21 @@ def tree_of(model: Model) -> RobotTree:
         np.array([axis[3] for axis in axes]).reshape(n, 3),
     )
     coordinates = tuple(axis[0] for axis in axes)
-    K = np.cross(turn[:, None, :], np.eye(3)).swapaxes(1, 2)
     return RobotTree(
-        coordinates,
-        parent,
-        above,
-        R,
-        x,
-        R @ K,
-        R @ K @ K,
-        (R @ slide[:, :, None])[..., 0],
-        turn,
-        slide,
-        mass,
-        first,
-        inertia,
-        np.array(model.gravity),
-        _rotors(model, coordinates, frames),
-        frames,
-        {primary.body: primary.frame_p.body for primary in shape.tree},
+        coordinates=coordinates,
+        parent=parent,
+        R=R,
+        x=x,
+        turn=turn,
+        slide=slide,
+        mass=mass,
+        first=first,
+        inertia=inertia,
+        gravity=np.array(model.gravity),
+        rotors=_rotors(model, coordinates, frames),
+        frames=frames,
+        before={primary.body: primary.frame_p.body for primary in shape.tree},
+        **axis_arrays(parent, R, turn, slide),
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from flexmbs.api.model import Model
 from flexmbs.declaration import shown
-from flexmbs.errors import InputError, ModelWarning
+from flexmbs.errors import InputError, ModelWarning, raise_problems
 from flexmbs.model.bodies import RigidBody
 from flexmbs.model.couplings import LinearCoupling
 from flexmbs.model.frames import Frame, FrameRef
@@ -138,8 +138,7 @@ def _couple_mimics(model: Model, urdf: Urdf) -> None:
         for name, mimic in mimics.items()
         if (text := _mimic_problem(name, mimic, joints))
     ]
-    if problems:
-        raise InputError(*problems)
+    raise_problems(problems)
     for name, mimic in mimics.items():
         own, start = item_name(name), _start(mimic, mimics)
         if start:

@@ -13,7 +13,7 @@ from scipy.optimize import nnls
 from scipy.spatial.transform import Rotation
 
 from flexmbs.declaration import shown
-from flexmbs.errors import InputError, ModelWarning
+from flexmbs.errors import InputError, ModelWarning, raise_problems
 from flexmbs.files.path_policy import PathPolicy, path_policy_of
 from flexmbs.files.paths import file_path
 from flexmbs.model.argument_checks import checked
@@ -178,8 +178,7 @@ def read_urdf(
     roots = [link for link in links if link not in carried]
     if not reader.problems:
         reader.check_roots(roots, links, carried)
-    if reader.problems:
-        raise InputError(*reader.problems)
+    raise_problems(reader.problems)
     if reader.strange:
         names = f"link{'s' if len(reader.strange) > 1 else ''} {', '.join(reader.strange)}"
         remedy = "correct the file" + (

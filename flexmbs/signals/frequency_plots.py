@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flexmbs.page.style import MUTED, PALETTE, decades, finish, house_style, label, panels
+from flexmbs.page.style import (
+    MUTED,
+    PALETTE,
+    decades,
+    finish,
+    house_style,
+    label,
+    outer_legend,
+    panels,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -80,15 +89,7 @@ class FrequencyPlots:
                     [(name, values, colour) for name, own, values, colour in curves if own == unit],
                 )
                 self._note_more(ax)
-                handles, labels = ax.get_legend_handles_labels()
-                ax.legend(
-                    handles,
-                    labels,
-                    loc="upper left",
-                    bbox_to_anchor=(1.005, 1.02),
-                    borderaxespad=0.0,
-                    handlelength=1.4,
-                )
+                outer_legend(ax, 1.02)
         return figure
 
     def _note_more(self, ax: Axes) -> None:

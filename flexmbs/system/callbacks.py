@@ -333,91 +333,78 @@ def _text(function: Callable[..., Any], x: np.ndarray, n_out: int) -> str:
 
 def loaded_spread(function: Callable[..., Any], constants: int = 0) -> Callable[..., Any]:
     """Form of a force law with the four loads of its joint."""
+    parametric = constants > 0
 
     def loaded(x: Any, out: Any) -> None:
-        out[0] = function(x[0], x[1], x[2], x[3:7].copy())
+        if parametric:
+            out[0] = function(x[0], x[1], x[2], x[3:7].copy(), x[7:].copy())
+        else:
+            out[0] = function(x[0], x[1], x[2], x[3:7].copy())
 
-    def with_constants(x: Any, out: Any) -> None:
-        out[0] = function(x[0], x[1], x[2], x[3:7].copy(), x[7:].copy())
-
-    return with_constants if constants else loaded
+    return loaded
 
 
 def joints_spread(function: Callable[..., Any], n: int, constants: int = 0) -> Callable[..., Any]:
     """Form of forces on n joint coordinates."""
+    parametric = constants > 0
 
     def joints(x: Any, out: Any) -> None:
-        result = function(x[0], x[1 : 1 + n].copy(), x[1 + n : 1 + 2 * n].copy())
+        position, velocity = x[1 : 1 + n].copy(), x[1 + n : 1 + 2 * n].copy()
+        if parametric:
+            result = function(x[0], position, velocity, x[1 + 2 * n :].copy())
+        else:
+            result = function(x[0], position, velocity)
         if len(result) != n:
             raise ValueError
         for a in range(n):
             out[a] = result[a]
 
-    def with_constants(x: Any, out: Any) -> None:
-        result = function(
-            x[0], x[1 : 1 + n].copy(), x[1 + n : 1 + 2 * n].copy(), x[1 + 2 * n :].copy()
-        )
-        if len(result) != n:
-            raise ValueError
-        for a in range(n):
-            out[a] = result[a]
-
-    return with_constants if constants else joints
+    return joints
 
 
 def wrench_spread(
-    function: Callable[..., Any], readings: int, constants: int = 0
-) -> Callable[..., Any] | None:
-    """Form of a force and torque, with the reactions that it reads; None for the plain one."""
-    end = FRAME_ARGUMENTS + 6 * readings
+    function: Callable[..., Any], readings: int = 0, constants: int = 0
+) -> Callable[..., Any]:
+    """Form of a force and torque, with the reactions that it reads."""
+    end, reading, parametric = FRAME_ARGUMENTS + 6 * readings, readings > 0, constants > 0
 
-    def reading(x: Any, out: Any) -> None:
-        result = function(x[0], x[1:4], x[4:13], x[13:16], x[16:19], x[19:].copy().reshape(-1, 6))
+    def wrench(x: Any, out: Any) -> None:
+        if reading:
+            reactions = x[FRAME_ARGUMENTS:end].copy().reshape(-1, 6)
+            if parametric:
+                result = function(
+                    x[0], x[1:4], x[4:13], x[13:16], x[16:19], reactions, x[end:].copy()
+                )
+            else:
+                result = function(x[0], x[1:4], x[4:13], x[13:16], x[16:19], reactions)
+        elif parametric:
+            result = function(x[0], x[1:4], x[4:13], x[13:16], x[16:19], x[end:].copy())
+        else:
+            result = function(x[0], x[1:4], x[4:13], x[13:16], x[16:19])
         if len(result) != 6:
             raise ValueError
         for a in range(6):
             out[a] = result[a]
 
-    def with_constants(x: Any, out: Any) -> None:
-        result = function(x[0], x[1:4], x[4:13], x[13:16], x[16:19], x[end:].copy())
-        if len(result) != 6:
-            raise ValueError
-        for a in range(6):
-            out[a] = result[a]
-
-    def reading_with_constants(x: Any, out: Any) -> None:
-        reactions = x[19:end].copy().reshape(-1, 6)
-        result = function(x[0], x[1:4], x[4:13], x[13:16], x[16:19], reactions, x[end:].copy())
-        if len(result) != 6:
-            raise ValueError
-        for a in range(6):
-            out[a] = result[a]
-
-    if constants:
-        return reading_with_constants if readings else with_constants
-    return reading if readings else None
+    return wrench
 
 
 def sampled_spread(function: Callable[..., Any], n: int, constants: int = 0) -> Callable[..., Any]:
     """Form of a discrete controller with n numbers of memory."""
+    parametric = constants > 0
 
     def sampled(x: Any, out: Any) -> None:
-        output, memory = function(x[3:].copy(), x[0], x[1], x[2])
+        if parametric:
+            output, memory = function(x[3 : 3 + n].copy(), x[0], x[1], x[2], x[3 + n :].copy())
+        else:
+            output, memory = function(x[3:].copy(), x[0], x[1], x[2])
         if len(memory) != n:
             raise ValueError
         out[0] = output
         for a in range(n):
             out[1 + a] = memory[a]
 
-    def with_constants(x: Any, out: Any) -> None:
-        output, memory = function(x[3 : 3 + n].copy(), x[0], x[1], x[2], x[3 + n :].copy())
-        if len(memory) != n:
-            raise ValueError
-        out[0] = output
-        for a in range(n):
-            out[1 + a] = memory[a]
-
-    return with_constants if constants else sampled
+    return sampled
 
 
 def _spread(function: Callable[..., Any], n_in: int, n_out: int) -> Callable[..., Any]:
@@ -429,15 +416,7 @@ def _spread(function: Callable[..., Any], n_in: int, n_out: int) -> Callable[...
 
         return scalar
     if n_out == 6:
-
-        def wrench(x: Any, out: Any) -> None:
-            result = function(x[0], x[1:4], x[4:13], x[13:16], x[16:19])
-            if len(result) != 6:
-                raise ValueError
-            for a in range(6):
-                out[a] = result[a]
-
-        return wrench
+        return wrench_spread(function)
     if n_out == 3:
         if isinstance(function.py_func(0.0), tuple):  # type: ignore[attr-defined]
 

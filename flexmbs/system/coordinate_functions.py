@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from flexmbs._jit import is_jitted, jitted
+from flexmbs.algebra.differences import STENCIL
 from flexmbs.declaration import shown
 from flexmbs.errors import InputError
 from flexmbs.model.check_references import motion_of
@@ -28,7 +29,7 @@ from flexmbs.model.general_couplings import (
 from flexmbs.model.joints import Joint
 from flexmbs.system.callbacks import Callbacks
 from flexmbs.system.compile_laws import LawTable
-from flexmbs.system.user_derivatives import NEAR, STENCIL, STEP, TINY, first_defined, takes_complex
+from flexmbs.system.user_derivatives import NEAR, STEP, TINY, first_defined, takes_complex
 
 
 def _value(function: Callable[..., Any], x: np.ndarray) -> tuple[float]:
@@ -129,12 +130,7 @@ def _spread_differences(
             out[a] = 0.0
         for k in range(first, n + 1):
             to = n if k == 0 else k - 1
-            for c in range(4):
-                factor = 1.0 + c // 2
-                weight = 8.0 / 12.0 if c < 2 else -1.0 / 12.0
-                if c % 2 == 1:
-                    factor = -factor
-                    weight = -weight
+            for factor, weight in STENCIL:
                 y[k] = x[k] + factor * steps[k]
                 inner(y, g)
                 out[to] += weight / steps[k] * g[0]

@@ -15,18 +15,17 @@ from typing import Any
 import numpy as np
 
 from flexmbs._jit import is_jitted, jitted
+from flexmbs.algebra.differences import PLACES, STENCIL, WEIGHTS
 from flexmbs.declaration import shown
 from flexmbs.errors import InputError
 from flexmbs.model.functions import MissingFunction
 from flexmbs.system.callbacks import FRAME_ARGUMENTS, POSE_ARGUMENTS, Callbacks
 from flexmbs.system.compile_laws import LawTable
-from flexmbs.system.user_derivatives import NEAR, STENCIL, STEP, TINY, first_defined, takes_complex
+from flexmbs.system.user_derivatives import NEAR, STEP, TINY, first_defined, takes_complex
 
 COLUMNS = 7  # of a row: on (v, ω), and a₀ or ∂g/∂t
 # a pose that is special for no function
 PROBE = (0.3, 0.11, -0.07, 0.13, 0.8, 0.36, 0.48, 0.0, 0.8, -0.6, -0.6, 0.48, 0.64)
-
-_WEIGHTS = np.array([weight / STEP for _, weight in STENCIL])
 
 
 def called(function: Callable[..., Any], x: np.ndarray) -> Any:
@@ -92,11 +91,12 @@ def _rows_by_differences(
         g = [function(t, pose[:3], pose[3:]) for pose in poses]
         if rheonomic:
             g += [
-                function(t + factor * STEP, x[1:4].copy(), x[4:13].copy()) for factor, _ in STENCIL
+                function(t + factor * STEP, x[1:4].copy(), x[4:13].copy())
+                for factor in PLACES.tolist()
             ]
         found = np.zeros((n, COLUMNS))
         found[:, : len(g) // 4] = np.einsum(
-            "kcr,c->rk", np.array(g, float).reshape(-1, 4, n), _WEIGHTS
+            "kcr,c->rk", np.array(g, float).reshape(-1, 4, n), WEIGHTS / STEP
         )
         found[:, :3] /= length
     return found
@@ -144,7 +144,7 @@ def _turned() -> tuple[np.ndarray, np.ndarray]:
     """
     matrix, shift = np.tile(np.eye(12), (24, 1, 1)), np.zeros((24, 12))
     for k in range(6):
-        for c, (factor, _) in enumerate(STENCIL):
+        for c, factor in enumerate(PLACES):
             columns = [
                 moved(np.concatenate([[0.0], unit]), k, factor * STEP)[1:] for unit in np.eye(12)
             ]
@@ -215,12 +215,7 @@ def spread_differences(
         for a in range(7 * n):
             out[a] = 0.0
         for k in range(columns):
-            for c in range(4):
-                factor = 1.0 + c // 2
-                weight = 8.0 / 12.0 if c < 2 else -1.0 / 12.0
-                if c % 2 == 1:
-                    factor = -factor
-                    weight = -weight
+            for factor, weight in STENCIL:
                 step = STEP * length if k < 3 else STEP
                 h = factor * step
                 for a in range(13):

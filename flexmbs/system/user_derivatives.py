@@ -18,7 +18,6 @@ from flexmbs.model.model import ModelData
 
 STEP = 1e-3  # of a length of the model, rad or s, of differences of fourth order
 TINY = 1e-30  # complex step: its square is below round-off of any number
-STENCIL = ((1.0, 8.0 / 12.0), (-1.0, -8.0 / 12.0), (2.0, -1.0 / 12.0), (-2.0, 1.0 / 12.0))
 AGREE = 1e-6  # of the derivatives: error of the differences beside which complex steps are judged
 # m, rad and s from the declared start, where that is a special place, as a pose without rotation
 # often is

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from flexmbs.declaration import close_names
+from flexmbs.declaration import close_names, require_known
 from flexmbs.dynamics.events import (
     COMPONENT,
     CUT_POSITION,
@@ -51,11 +51,7 @@ def _row(compiled: Compiled, event: Event) -> tuple[int, int, int]:
             compiled.frames[event.frame],
             event.axis,
         )
-    if event.joint not in compiled.places:
-        raise InputError(
-            f"{event.item}.joint: no joint '{event.joint}'; "
-            f"{close_names(event.joint, compiled.places)}"
-        )
+    require_known(event.joint, compiled.places, f"{event.item}.joint: no joint '{event.joint}'")
     place = compiled.places[event.joint]
     v, q = place.coordinate(event.item, event.coordinate)
     system = compiled.system

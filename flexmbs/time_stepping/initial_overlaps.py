@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from flexmbs.errors import InputError
+from flexmbs.errors import raise_problems
 from flexmbs.initial.assembly import displaced
 from flexmbs.integrators.run_context import ContactData, Point
 from flexmbs.system.compile import Compiled
@@ -35,8 +35,7 @@ def refuse_overlaps(compiled: Compiled, contact: ContactData) -> None:
         )
         if g < -OVERLAP * length and rigid
     ]
-    if overlaps:
-        raise InputError(*overlaps)
+    raise_problems(overlaps)
 
 
 def check_loaded_overlaps(
@@ -86,6 +85,5 @@ def check_loaded_overlaps(
             refused.append(
                 f"{text}; move its bodies by q0, start from statics, or set preloaded=True"
             )
-    if refused:
-        raise InputError(*refused)
+    raise_problems(refused)
     return notes

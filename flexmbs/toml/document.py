@@ -107,7 +107,7 @@ class Locator:
                 raise ValueError(f"{shown(file)} is a URL; only files are read")
             return self.reach.path(file)
         except ValueError as error:
-            raise NestedError([Problem((key,), str(error))]) from None
+            raise NestedError.at((key,), str(error)) from None
 
 
 class ProblemCollector:

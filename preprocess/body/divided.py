@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from flexmbs.errors import InputError, MachineError, shown
+from flexmbs.errors import InputError, MachineError, raise_problems, shown
 from flexmbs.flexible_body.divided import DividedBodyData
 from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.flexible_body.welds import welds
@@ -324,8 +324,7 @@ def _plan(
             places[name] = _place(name, interface, models)
         except InputError as error:
             problems += error.problems
-    if problems:
-        raise InputError(*problems)
+    raise_problems(problems)
     roots, queue = {places[reference]: reference}, [places[reference]]
     for k in queue:
         for cut, j in _neighbours(models, k):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import scipy.linalg
 
-from flexmbs.errors import InputError
+from flexmbs.errors import InputError, raise_problems
 from flexmbs.flexible_body.components import FloatArray
 from preprocess.body.body_modes import BodyModes
 from preprocess.body.geometric_stiffness import geometric_stiffness
@@ -45,8 +45,7 @@ class Prestress:
             for item, (value, size) in given.items()
             if np.shape(value) != (size,) or not np.all(np.isfinite(np.asarray(value, float)))
         ]
-        if problems:
-            raise InputError(*problems)
+        raise_problems(problems)
 
     def factors(self, interfaces: Sequence[str]) -> FloatArray:
         """Load factors of the unit loads (k,). Raises InputError for a wrench on an unknown

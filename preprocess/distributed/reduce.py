@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from flexmbs.console.memory import peak_memory
-from flexmbs.errors import InputError
+from flexmbs.errors import raise_problems
 from flexmbs.flexible_body.record import FlexibleBodyData
 from preprocess.body.build import ReductionOptions, Steps, body_of
 from preprocess.body.provenance import faces_of
@@ -125,8 +125,7 @@ def _check_supported(job: Job) -> None:
         for name, yes in wrong.items()
         if yes
     ]
-    if problems:
-        raise InputError(*problems)
+    raise_problems(problems)
 
 
 def _facts(

@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 import scipy.sparse as sp
 
-from flexmbs.errors import InputError
+from flexmbs.errors import InputError, raise_problems
 from preprocess.fe.connection_base import Arms, Connection, ModelNodes
 from preprocess.fe.constraints import Dependence
 from preprocess.fe.freedoms import Freedoms
@@ -109,6 +109,5 @@ def _of_each(
             results[name] = found(name, each)
         except InputError as error:
             problems += [f"connections.{name}: {problem}" for problem in error.problems]
-    if problems:
-        raise InputError(*problems)
+    raise_problems(problems)
     return results

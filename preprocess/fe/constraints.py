@@ -18,7 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from flexmbs.errors import InputError
+from flexmbs.errors import InputError, raise_problems
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -190,8 +190,7 @@ def _check_distinct(rows: Sequence[Dependence]) -> None:
                     "degrees of freedom; "
                     "a node can follow only one of them"
                 )
-    if problems:
-        raise InputError(*problems)
+    raise_problems(problems)
 
 
 def _check_rigid(rows: Sequence[Dependence], R: Array) -> None:

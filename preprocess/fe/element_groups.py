@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs.errors import InputError
+from flexmbs.errors import InputError, raise_problems
 from preprocess.elements import ELEMENTS, Element
 from preprocess.fe.material import Material
 from preprocess.mesh.mesh import ElementBlock, Mesh
@@ -99,8 +99,7 @@ def _owners(
             f"{', '.join(map(repr, both))}: "
             f"{_some(ids[times > 1])}; keep each in one"
         )
-    if problems:
-        raise InputError(*problems)
+    raise_problems(problems)
     return member.argmax(axis=0)
 
 

@@ -17,7 +17,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from flexmbs.errors import InputError
+from flexmbs.errors import InputError, raise_problems
 from flexmbs.flexible_body.components import FloatArray
 from preprocess.fe.freedoms import NONE, Freedoms, dofs_of
 from preprocess.inputs.argument_checks import checked_arguments, floats, instance
@@ -289,8 +289,7 @@ def bind_interfaces(
         except InputError as error:
             problems.extend(error.problems)
     problems.extend(_overlaps(bound))
-    if problems:
-        raise InputError(*problems)
+    raise_problems(problems)
     return bound
 
 

@@ -12,7 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from flexmbs.errors import InputError, shown
+from flexmbs.errors import InputError, raise_problems, shown
 from preprocess.inputs.argument_checks import checked_arguments, floats, number
 from preprocess.inputs.known_materials import material_doubt
 from preprocess.inputs.units import SI
@@ -73,8 +73,7 @@ class Isotropic:
                 f"material: nu = {self.nu:g} is outside -1 < nu < 0.5, the range of "
                 "stable materials"
             )
-        if problems:
-            raise InputError(*problems)
+        raise_problems(problems)
         if self.nu > 0.49:
             _warn(
                 f"material: nu = {self.nu:g} is nearly incompressible; volumetric locking "
@@ -144,8 +143,7 @@ class Orthotropic:
                 "reduce |nu|"
             )
         problems += _bad_axes(self.axes)
-        if problems:
-            raise InputError(*problems)
+        raise_problems(problems)
         if max(abs(nu) for nu in self.nu) > 0.49:
             _warn(
                 f"material: nu = {tuple(self.nu)} is large; nu_ij is the contraction "
@@ -228,8 +226,7 @@ class Anisotropic:
                 "and the signs"
             )
         problems += _bad_axes(self.axes)
-        if problems:
-            raise InputError(*problems)
+        raise_problems(problems)
         _warn_of_data(float(np.diagonal(C).max()), self.rho)
 
     @property

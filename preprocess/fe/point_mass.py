@@ -7,7 +7,7 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from flexmbs.errors import InputError
+from flexmbs.errors import raise_problems
 from preprocess.inputs.argument_checks import checked_arguments, number
 from preprocess.mesh.node_regions import Region
 
@@ -54,8 +54,7 @@ class PointMass:
                 "coordinates in m"
             )
         problems += _bad_inertia(self.inertia)
-        if problems:
-            raise InputError(*problems)
+        raise_problems(problems)
 
     @property
     def second_moment(self) -> Array:

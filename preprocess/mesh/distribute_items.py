@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs.errors import InputError
+from flexmbs.errors import raise_problems
 from preprocess.mesh.mesh import Mesh
 from preprocess.mesh.node_regions import region_of
 
@@ -64,8 +64,7 @@ def distribute_items(
             found[name] = int(pieces[0])
             owned[pieces[0], rows] = True
         left = {name: rows for name, rows in left.items() if name not in known} if known else {}
-    if problems:
-        raise InputError(*problems)
+    raise_problems(problems)
     return found
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-from flexmbs.errors import InputError
+from flexmbs.errors import raise_problems
 from preprocess.mesh_files.nastran_cards import Card
 
 
@@ -151,5 +151,4 @@ def require_known(cards: Iterable[Card]) -> None:
             else remedy
         )
         problems.append(f"{card.line}: card '{name[:20]}' is not known; {remedy}")
-    if problems:
-        raise InputError(*problems)
+    raise_problems(problems)

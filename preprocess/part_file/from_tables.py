@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from flexmbs.declaration import NestedError, Problem, close_names, shown
+from flexmbs.declaration import NestedError, Problem, close_names, raise_nested, shown
 from flexmbs.errors import InputError
 from flexmbs.files.inputs import check_regular, read_text
 from flexmbs.toml.document import Locator
@@ -55,8 +55,8 @@ def read_kind(kinds: Mapping[str, type[Made]], table: Any, default: str, files: 
     given = as_table(table)
     kind = given.get("kind", default)
     if not isinstance(kind, str) or kind not in kinds:
-        raise NestedError(
-            [Problem(("kind",), f"unknown kind {shown(kind)}; {close_names(str(kind), kinds)}")]
+        raise NestedError.at(
+            ("kind",), f"unknown kind {shown(kind)}; {close_names(str(kind), kinds)}"
         )
     return read_record(
         kinds[kind], {key: value for key, value in given.items() if key != "kind"}, files
@@ -81,8 +81,7 @@ def record_values(cls: type, table: Mapping[str, Any], files: PartFiles) -> dict
                 values[name] = _value(hints[name], table[name], name, files)
             except NestedError as error:
                 problems += error.problems
-    if problems:
-        raise NestedError(problems)
+    raise_nested(problems)
     return values
 
 
@@ -111,7 +110,7 @@ def key_problems(
 def as_table(value: Any) -> Mapping[str, Any]:
     """Value that must be a table. Raises NestedError."""
     if not isinstance(value, Mapping):
-        raise NestedError([Problem((), f"must be a table, not {shown(value)}")])
+        raise NestedError.at((), f"must be a table, not {shown(value)}")
     return value
 
 
@@ -144,7 +143,7 @@ def _number_or_numbers(value: Any, key: str) -> Any:
     if isinstance(value, (list, tuple)):
         return tuple(_number_or_numbers(item, key) for item in value)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise NestedError([Problem((key,), f"must be a number, not {shown(value)}")])
+        raise NestedError.at((key,), f"must be a number, not {shown(value)}")
     return float(value)
 
 
@@ -182,9 +181,7 @@ def _value(hint: Any, value: Any, key: str, files: PartFiles) -> Any:
         found = dict.fromkeys(
             _wanted(item["type"], item["msg"]) for item in error.errors(include_url=False)
         )
-        raise NestedError(
-            [Problem((key,), f"must be {' or '.join(found)}, not {shown(value)}")]
-        ) from None
+        raise NestedError.at((key,), f"must be {' or '.join(found)}, not {shown(value)}") from None
 
 
 def is_array(hint: Any) -> bool:

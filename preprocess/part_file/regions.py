@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from flexmbs.declaration import NestedError, Problem, shown
+from flexmbs.declaration import NestedError, Problem, raise_nested, shown
 from preprocess.fe.connections import CONNECTIONS, Connection
 from preprocess.fe.interfaces import INTERFACES, Interface
 from preprocess.mesh.node_regions import Plane, Point, Region
@@ -72,8 +72,7 @@ def read_with_region(cls: type[Made], table: Any, files: PartFiles) -> Made:
         values["where"] = _where(given, files)
     except NestedError as error:
         problems += error.problems
-    if problems:
-        raise NestedError(problems)
+    raise_nested(problems)
     return cls(**values)
 
 
@@ -81,17 +80,13 @@ def _where(table: Mapping[str, Any], files: PartFiles) -> str | Region:
     """Region given by one of its keys."""
     given = [key for key in REGION_KEYS if key in table]
     if len(given) != 1:
-        raise NestedError(
-            [
-                Problem(
-                    (),
-                    f"give one of {', '.join(REGION_KEYS)}"
-                    + (f", not {' and '.join(given)}" if given else ""),
-                )
-            ]
+        raise NestedError.at(
+            (),
+            f"give one of {', '.join(REGION_KEYS)}"
+            + (f", not {' and '.join(given)}" if given else ""),
         )
     if "radius" in table and given != ["point"]:
-        raise NestedError([Problem(("radius",), "requires point; omit it")])
+        raise NestedError.at(("radius",), "requires point; omit it")
     match given[0]:
         case "point":
             keys = {"position": "point", "radius": "radius"}
@@ -101,9 +96,7 @@ def _where(table: Mapping[str, Any], files: PartFiles) -> str | Region:
         case "plane":
             return _inside("plane", table["plane"], files)
     if not isinstance(table["set"], str):
-        raise NestedError(
-            [Problem(("set",), f"must be the name of a set, not {shown(table['set'])}")]
-        )
+        raise NestedError.at(("set",), f"must be the name of a set, not {shown(table['set'])}")
     return table["set"]
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,14 +19,13 @@ from flexmbs.flexible_body.divided import DividedBodyData, in_one_piece
 from flexmbs.flexible_body.file import GENERATOR
 from flexmbs.flexible_body.free_body import central_inertia
 from flexmbs.flexible_body.record import FlexibleBodyData
-from flexmbs.page.drawings import deformed_drawing, side_by_side
-from flexmbs.page.fields import SCALE
+from flexmbs.page.drawings import deformed_drawing, frames_drawing
 from flexmbs.page.html import Picture, number, powers, rendered
-from flexmbs.page.solids import MarkedFrame, places_picture
-from flexmbs.page.style import PALETTE, png_image
+from flexmbs.page.solids import MarkedFrame
+from flexmbs.page.style import PALETTE, STRESS
 from flexmbs.player.body_scene import ColouredRegion, SceneOptions, body_page_scene
 from flexmbs.player.markup import player_code, scene_text
-from flexmbs.player.modes import MILLIMETRE, PASCALS, mode_stress, mode_title
+from flexmbs.player.modes import MILLIMETRE, PASCALS, mode_pictures, mode_stress, mode_title
 from flexmbs.player.surface import has_triangles
 from preprocess.comparison import Comparison
 from preprocess.fe.interfaces import BoundInterface
@@ -91,7 +89,7 @@ def page(
         still=_still(data, places),
         frames=[(name, frame.kind, 1e3 * frame.x) for name, frame in data.frames.items()],
         modes=_modes(data),
-        pictures=_pictures(data),
+        pictures=mode_pictures(data, MODES_DRAWN),
         stress=_stress_pictures(data),
         comparison=comparison,
         listed=MODES_LISTED,
@@ -213,25 +211,7 @@ def _still(data: FlexibleBodyData, places: Mapping[str, MarkedFrame]) -> Picture
     caption = "Interfaces in colour, with the axes of their frames."
     if hidden:
         caption += f" The nodes of {', '.join(hidden)} are in the part file only."
-    return Picture(
-        png_image(places_picture(data.surface, places)), "The interfaces on the mesh", caption
-    )
-
-
-def _pictures(data: FlexibleBodyData) -> list[Picture]:
-    """Pictures of the lowest modes, coloured by displacement."""
-    surface = data.surface
-    if surface is None or not has_triangles(surface):
-        return []
-    shapes = [(mode_title(data, k), surface.phi[:, :, k]) for k in range(min(data.nf, MODES_DRAWN))]
-    drawings = side_by_side(
-        partial(deformed_drawing, surface),
-        *zip(*((u, np.linalg.norm(u, axis=1)) for _, u in shapes)),
-    )
-    return [
-        Picture(drawing, f"{title} of {data.name}", title)
-        for drawing, (title, _) in zip(drawings, shapes)
-    ]
+    return Picture(frames_drawing(data.surface, places), "The interfaces on the mesh", caption)
 
 
 def _stress_pictures(data: FlexibleBodyData) -> list[Picture]:
@@ -245,6 +225,6 @@ def _stress_pictures(data: FlexibleBodyData) -> list[Picture]:
         worst = int(np.argmax(values))
         largest = number(MILLIMETRE * PASCALS * float(values[worst]), 3)
         caption = f"{mode_title(data, k)} · {largest} MPa at node {surface.node_ids[worst]}"
-        drawing = deformed_drawing(surface, surface.phi[:, :, k], values, SCALE)
+        drawing = deformed_drawing(surface, surface.phi[:, :, k], values, STRESS)
         pictures.append(Picture(drawing, f"Stress of mode {k + 1} of {data.name}", caption))
     return pictures

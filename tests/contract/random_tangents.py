@@ -10,10 +10,10 @@ import numpy as np
 from random_models import Recipe, random_model
 
 import flexmbs as fm
+from flexmbs.algebra.differences import PLACES
 from flexmbs.studies.fitting.initial_runs import begun, difference
 from flexmbs.studies.fitting.parameter_runs import Runs, prepared_runs, run_options
 from flexmbs.studies.fitting.step_tangents import Tangent, concluded_run, everything
-from flexmbs.studies.fitting.trajectory_equations import STENCIL
 
 # of a parameter's size: steps of differences of runs, smaller ones near singular positions
 PART, FINER = 4e-3, 0.25
@@ -64,7 +64,7 @@ def drawn(model: fm.Model, options: Any, seed: int, most: int) -> Runs:
         runs = prepared_runs(model, [str(path)], options, (), evaluate)
         scale = abs(runs.base[str(path)]) or 1.0
         try:
-            for c in STENCIL:
+            for c in PLACES:
                 begun(runs, {str(path): runs.base[str(path)] + c * PART * scale})
         except (fm.InputError, fm.SolverError):
             continue
@@ -84,11 +84,11 @@ def of_runs(runs: Runs, name: str, split: int) -> np.ndarray:
         values = np.array(
             [
                 evaluate(concluded_run(begun(runs, {name: runs.base[name] + c * part * scale})))
-                for c in STENCIL
+                for c in PLACES
             ]
         )
         near, far = (
-            (values[k, :split] - values[k + 1, :split]) / (2.0 * STENCIL[k] * part * scale)
+            (values[k, :split] - values[k + 1, :split]) / (2.0 * PLACES[k] * part * scale)
             for k in (0, 2)
         )
         bend = np.abs(near - far).max() / (

@@ -13,7 +13,7 @@ import pytest
 from test_fatigue import loaded
 
 import flexmbs as fm
-from flexmbs.page.fields import DAMAGE, SCALE
+from flexmbs.page.style import DAMAGE, STRESS
 from flexmbs.player.arrays import read
 from flexmbs.player.markup import HERE
 from preprocess import CraigBampton, Isotropic, Rigid, box_mesh, reduce
@@ -147,7 +147,7 @@ def reduced_otherwise() -> fm.FlexibleBodyData:
 
 def test_colours_of_pictures_and_of_the_player_are_the_same() -> None:
     text = (HERE / "js" / "colours.js").read_text(encoding="utf-8")
-    for name, colours in (("stress", SCALE), ("damage", DAMAGE)):
+    for name, colours in (("stress", STRESS), ("damage", DAMAGE)):
         assert f"{name}: [{', '.join(json.dumps(colour) for colour in colours)}]" in text
 
 

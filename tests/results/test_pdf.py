@@ -71,12 +71,12 @@ def test_curves_are_lines_with_text_and_not_pixels(swing: tuple[Path, fm.Solutio
         page for page in pypdf.PdfReader(path).pages if "Joint angles" in page.extract_text()
     )
     assert len(page.images) == 0
-    assert {"0", "0.2", "0.4", "0.6", "0.8", "hinge.0"} <= set(
+    assert {"0.0", "0.2", "0.4", "0.6", "0.8", "hinge.0"} <= set(
         page.extract_text().replace("−", "-").split()
     )
     drawn = curve_points(page)
     angle = solution.joint("hinge").position[:, 0]
-    assert len(drawn) > 300
+    assert len(drawn) > 30  # points that are less than a ninth of a pixel from a line are left out
     assert np.all(np.diff(drawn[:, 0]) >= 0)
     place = np.interp(
         np.linspace(0, 1, 50), (drawn[:, 0] - drawn[0, 0]) / np.ptp(drawn[:, 0]), drawn[:, 1]

@@ -13,9 +13,11 @@ from test_stress import mechanism, stressed_beam
 
 import flexmbs as fm
 from flexmbs.flexible_body.components import Surface
-from flexmbs.page.drawings import deformed_drawing, field_drawing
-from flexmbs.page.fields import SCALE
+from flexmbs.page.drawings import deformed_drawing, field_drawing, frames_drawing
+from flexmbs.page.figures import field_picture
 from flexmbs.page.raster import Canvas, flat, ramp, smooth
+from flexmbs.page.solids import MarkedFrame
+from flexmbs.page.style import STRESS
 from flexmbs.report.page import page
 from flexmbs.results.summary import summary
 
@@ -78,7 +80,7 @@ def test_the_nearest_is_seen_in_any_order() -> None:
 
 
 def test_a_field_has_the_colours_of_its_bar_alone() -> None:
-    table = ramp(SCALE)
+    table = ramp(STRESS)
     canvas = Canvas(SQUARE, 200, 200)
     canvas.draw(SQUARE[HALVES], smooth(np.array([[0.0, 1, 1], [0, 1, 0]]), table))  # the value x
     image = canvas.image()
@@ -124,3 +126,31 @@ def test_a_page_needs_no_plotting_program() -> None:
     # the pictures of the stress, until the player starts
     assert text.count('<figure class="player single field"') == 2
     assert len(re.findall(r'<img class="still" src="data:image/svg', text)) == 3
+
+
+def test_figures_show_the_pixels_of_the_page() -> None:
+    """Numbers stand on the same marks, and a tip of the mechanism on its path."""
+    surface = cube()
+    marks = np.array([[1.0, 0.5, 0.5], *surface.nodes[[0, 7]]])
+    figure = field_picture(surface, np.arange(8.0), "MPa", marks)
+    shown = [text.get_text() for ax in figure.axes[:2] for text in ax.texts]
+    assert "1" not in shown
+    assert {"2", "3"} <= set(shown)
+    solution = fm.simulate(mechanism(stressed_beam()), t_end=0.01, step=0.002)
+    ax = solution.plot.motion().axes[0]
+    (picture,) = ax.images
+    image = np.asarray(picture.get_array())
+    for line in ax.lines:
+        x, y = np.asarray(line.get_xydata()).T
+        assert min(x.min(), y.min()) >= 0.0
+        assert x.max() <= image.shape[1]
+        assert y.max() <= image.shape[0]
+    body = next(iter(solution.compiled.data))
+    assert np.asarray(solution.plot.mode(body, 0).axes[0].images[0].get_array())[..., 3].any()
+
+
+def test_interfaces_are_coloured_and_named() -> None:
+    surface = cube()
+    places = {"<hub>": MarkedFrame(np.arange(4), np.array([0.0, 0.5, 0.5]), np.eye(3))}
+    text = urllib.parse.unquote(frames_drawing(surface, places))
+    assert re.findall(r'class="ink"[^>]*>([^<]*)<', text) == ["x", "y", "z", "&lt;hub&gt;"]

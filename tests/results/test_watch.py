@@ -54,16 +54,16 @@ def test_the_page_follows_the_log(folder: pathlib.Path) -> None:
     assert status == 200
     assert "&lt;b&gt;pendulum" in text
     assert "<b>pendulum" not in text
-    assert "finished" in text
+    assert "<p>finished</p>" in text
     assert "hinge.0" in text
-    assert "polyline" in text
+    assert "Velocities of joints, bodies and modes" in text
     (folder / SOLUTION).unlink()
     log = (folder / LOG).read_bytes()
     (folder / LOG).write_bytes(log[: len(log) // 2])
     with serving(folder) as port:
         text = answer(port)[1]
     assert "last output" in text
-    assert "finished" not in text
+    assert "<p>finished</p>" not in text
     (folder / LOG).unlink()
     with serving(folder) as port:
         assert "no outputs yet" in answer(port)[1]

@@ -15,7 +15,7 @@ import math
 from pydantic import model_validator
 
 from flexmbs.algebra.vectors import across, dot, load3, load9, mul, scale, sub
-from flexmbs.declaration import NestedError, Problem
+from flexmbs.declaration import NestedError
 from flexmbs.law_kernel import LawKernel, law_kernel
 from flexmbs.model.contacts.contact import FrameContact, touching
 from flexmbs.model.curves import (
@@ -116,7 +116,7 @@ class CamRoller(FrameContact, kind="cam-roller"):
                 f"{self.radius:g} is above the least radius of curvature of a concave part, "
                 f"{1.0 / hollow:.3g}; reduce it"
             )
-            raise NestedError([Problem(("radius",), text)])
+            raise NestedError.at(("radius",), text)
         return self
 
     def _side(self) -> float:

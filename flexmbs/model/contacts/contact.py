@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 from pydantic import BeforeValidator, model_validator
 
 from flexmbs.algebra.vectors import store3
-from flexmbs.declaration import NestedError, Problem, shown
+from flexmbs.declaration import NestedError, shown
 from flexmbs.law_kernel import LawKernel, LawPart, Row
 from flexmbs.model.constraint_class import ConstraintClass
 from flexmbs.model.contact_laws import OptionalContactLaw
@@ -102,17 +102,12 @@ class UnilateralContact(Contact):
     @model_validator(mode="after")
     def _one_restitution(self) -> "UnilateralContact":
         if self.law is not None and self.restitution:
-            raise NestedError(
-                [Problem(("restitution",), "applies to rigid contacts; give it to the law instead")]
+            raise NestedError.at(
+                ("restitution",), "applies to rigid contacts; give it to the law instead"
             )
         if self.law is None and self.preloaded:
-            raise NestedError(
-                [
-                    Problem(
-                        ("preloaded",),
-                        "applies to contacts with a law; a rigid contact cannot overlap",
-                    )
-                ]
+            raise NestedError.at(
+                ("preloaded",), "applies to contacts with a law; a rigid contact cannot overlap"
             )
         return self
 
@@ -161,13 +156,8 @@ class FrameContact(UnilateralContact):
     def _turns_with_a_law(self) -> "FrameContact":
         for key in ("rolling_friction", "torsional_friction"):
             if getattr(self, key) and self.law is None:
-                raise NestedError(
-                    [
-                        Problem(
-                            (key,),
-                            "applies to contacts with a force law; give a law, or set it to 0",
-                        )
-                    ]
+                raise NestedError.at(
+                    (key,), "applies to contacts with a force law; give a law, or set it to 0"
                 )
         return self
 
@@ -178,26 +168,22 @@ class FrameContact(UnilateralContact):
                 f"{self.tangential_restitution:g} requires Newton's law; set it to 0, or use "
                 "restitution_law 'newton'"
             )
-            raise NestedError([Problem(("tangential_restitution",), text)])
+            raise NestedError.at(("tangential_restitution",), text)
         return self
 
     @model_validator(mode="after")
     def _two_bodies(self) -> "FrameContact":
         if self.law is not None and self.tangential_restitution:
-            raise NestedError(
-                [
-                    Problem(
-                        ("tangential_restitution",),
-                        "applies to rigid contacts only; omit it with a force law",
-                    )
-                ]
+            raise NestedError.at(
+                ("tangential_restitution",),
+                "applies to rigid contacts only; omit it with a force law",
             )
         if self.parent.body == self.child.body:
             text = (
                 f"is a frame of '{self.parent.body}' like the parent; a contact needs frames "
                 "of two different bodies"
             )
-            raise NestedError([Problem(("child",), text)])
+            raise NestedError.at(("child",), text)
         return self
 
     def shape(self) -> tuple[LawKernel, tuple[float, ...]]:

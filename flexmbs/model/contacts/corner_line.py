@@ -6,7 +6,7 @@ from typing import ClassVar
 from pydantic import model_validator
 
 from flexmbs.algebra.vectors import add, dot, load3, scale, sub
-from flexmbs.declaration import NestedError, Problem
+from flexmbs.declaration import NestedError
 from flexmbs.law_kernel import LawKernel, law_kernel
 from flexmbs.model.contacts.contact import FrameContact, touching
 from flexmbs.model.fields import Axis, OptionalPositive
@@ -69,13 +69,9 @@ class CornerLine(FrameContact, kind="corner-line"):
     def _across(self) -> "CornerLine":
         cosine = sum(a * b for a, b in zip(self.normal, self.direction))
         if abs(cosine) > SQUARE:
-            raise NestedError(
-                [
-                    Problem(
-                        ("direction",),
-                        f"must be perpendicular to the normal, but their cosine is {cosine:g}",
-                    )
-                ]
+            raise NestedError.at(
+                ("direction",),
+                f"must be perpendicular to the normal, but their cosine is {cosine:g}",
             )
         return self
 

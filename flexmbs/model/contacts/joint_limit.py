@@ -1,20 +1,12 @@
 """Limits of a joint coordinate."""
 
 import math
-from typing import Annotated, Any
 
-from pydantic import BeforeValidator, model_validator
+from pydantic import model_validator
 
-from flexmbs.declaration import NestedError, Problem
+from flexmbs.declaration import NestedError
 from flexmbs.model.contacts.contact import CoordinateContact
-from flexmbs.model.fields import number
-
-
-def _optional_number(value: object) -> Any:
-    return None if value is None else number(value)
-
-
-OptionalNumber = Annotated[Any, BeforeValidator(_optional_number)]
+from flexmbs.model.fields import OptionalNumber
 
 
 class JointLimit(CoordinateContact, kind="joint-limit"):
@@ -57,11 +49,9 @@ class JointLimit(CoordinateContact, kind="joint-limit"):
     @model_validator(mode="after")
     def _ordered(self) -> "JointLimit":
         if self.lower is None and self.upper is None:
-            raise NestedError(
-                [Problem(("lower",), "and upper are missing; give at least one of them")]
-            )
+            raise NestedError.at(("lower",), "and upper are missing; give at least one of them")
         if self.lower is not None and self.upper is not None and self.lower >= self.upper:
-            raise NestedError(
-                [Problem(("upper",), f"must be above lower = {self.lower:g}, not {self.upper:g}")]
+            raise NestedError.at(
+                ("upper",), f"must be above lower = {self.lower:g}, not {self.upper:g}"
             )
         return self

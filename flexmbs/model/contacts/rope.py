@@ -5,7 +5,7 @@ import math
 from pydantic import model_validator
 
 from flexmbs.algebra.vectors import across, dot, load3, scale
-from flexmbs.declaration import NestedError, Problem
+from flexmbs.declaration import NestedError
 from flexmbs.law_kernel import LawKernel, law_kernel
 from flexmbs.model.contacts.contact import FrameContact, touching
 from flexmbs.model.fields import Positive
@@ -53,12 +53,8 @@ class Rope(FrameContact, kind="rope"):
     def _no_plane(self) -> "Rope":
         for key in ("friction", "tangential_restitution"):
             if getattr(self, key):
-                raise NestedError(
-                    [
-                        Problem(
-                            (key,), "does not apply to a rope, which has no contact plane; omit it"
-                        )
-                    ]
+                raise NestedError.at(
+                    (key,), "does not apply to a rope, which has no contact plane; omit it"
                 )
         return self
 

@@ -4,7 +4,7 @@ import dataclasses
 
 from pydantic import model_validator
 
-from flexmbs.declaration import NestedError, Problem
+from flexmbs.declaration import NestedError
 from flexmbs.model.constraint_class import ConstraintClass
 from flexmbs.model.contacts.contact import FrameContact
 from flexmbs.model.fields import Switch
@@ -60,23 +60,14 @@ class UserContact(FrameContact, kind="user"):
     @model_validator(mode="after")
     def _slips(self) -> "UserContact":
         if self.slip is None and (self.friction or self.tangential_restitution):
-            raise NestedError(
-                [
-                    Problem(
-                        ("slip",),
-                        "is missing: friction needs the rows of the slip velocities; "
-                        "give a function",
-                    )
-                ]
+            raise NestedError.at(
+                ("slip",),
+                "is missing: friction needs the rows of the slip velocities; give a function",
             )
         for key in ("rolling_friction", "torsional_friction"):
             if getattr(self, key):
-                raise NestedError(
-                    [
-                        Problem(
-                            (key,), "is not defined here: the gap need not be a distance; omit it"
-                        )
-                    ]
+                raise NestedError.at(
+                    (key,), "is not defined here: the gap need not be a distance; omit it"
                 )
         return self
 

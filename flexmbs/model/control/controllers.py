@@ -8,7 +8,7 @@ from typing import Annotated, Any, Self, final
 import numpy as np
 from pydantic import BeforeValidator, model_validator
 
-from flexmbs.declaration import Declaration, NestedError, Problem, shown
+from flexmbs.declaration import Declaration, NestedError, shown
 from flexmbs.model.control.paths import AnyPath, one_or_each, require_each
 from flexmbs.model.control.rigid_terms import AnyTerms
 from flexmbs.model.fields import nonnegative
@@ -56,9 +56,7 @@ class PathController(Declaration, Controller, section="controllers"):
     def _fitting(self) -> Self:
         n = self.robot.n
         if self.path.n != n:
-            raise NestedError(
-                [Problem(("path",), f"has {self.path.n} coordinates and the robot {n}")]
-            )
+            raise NestedError.at(("path",), f"has {self.path.n} coordinates and the robot {n}")
         require_each(self, ("kp", "kd"), n)
         return self
 

@@ -202,7 +202,7 @@ class FromTo(DeclaredPath):
                 f"{len(self.q0)} and "
                 f"{len(self.q1)}"
             )
-            raise NestedError([Problem((), text)])
+            raise NestedError.at((), text)
         return self
 
     def _each(self, key: str) -> np.ndarray:
@@ -331,7 +331,7 @@ class Trapezoid(FromTo, kind="trapezoid"):
     def _limits(self) -> Self:
         require_each(self, ("rate", "acceleration"), self.n)
         if not np.isfinite(self.acceleration).all():
-            raise NestedError([Problem(("acceleration",), "must be finite")])
+            raise NestedError.at(("acceleration",), "must be finite")
         return self
 
     @functools.cached_property
@@ -396,27 +396,17 @@ class SplinePath(DeclaredPath, kind="spline"):
     def _of_fifth_degree(self) -> Self:
         m = len(self.coefficients)
         if m <= QUINTIC or not self.coefficients[0]:
-            raise NestedError(
-                [
-                    Problem(
-                        ("coefficients",),
-                        f"must be {QUINTIC + 1} rows or more of one number or more",
-                    )
-                ]
+            raise NestedError.at(
+                ("coefficients",), f"must be {QUINTIC + 1} rows or more of one number or more"
             )
         if len(self.knots) != m + QUINTIC + 1:
-            raise NestedError(
-                [
-                    Problem(
-                        ("knots",),
-                        f"must be {m + QUINTIC + 1} times for {m} coefficients, not "
-                        f"{len(self.knots)}",
-                    )
-                ]
+            raise NestedError.at(
+                ("knots",),
+                f"must be {m + QUINTIC + 1} times for {m} coefficients, not {len(self.knots)}",
             )
         if min(np.diff(self.knots)) < 0.0 or self.knots[QUINTIC] >= self.knots[m]:
-            raise NestedError(
-                [Problem(("knots",), "must not decrease, and the last must be after the first")]
+            raise NestedError.at(
+                ("knots",), "must not decrease, and the last must be after the first"
             )
         return self
 
@@ -490,7 +480,7 @@ class DelayedPath(DeclaredPath, kind="shaped"):
     @model_validator(mode="after")
     def _impulses(self) -> Self:
         if text := not_impulses(np.array(self.amplitudes), np.array(self.times)):
-            raise NestedError([Problem((), text)])
+            raise NestedError.at((), text)
         return self
 
     @property

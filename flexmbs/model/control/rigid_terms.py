@@ -7,10 +7,10 @@ from typing import Annotated, Any, Self
 import numpy as np
 from pydantic import BeforeValidator, model_validator
 
-from flexmbs.declaration import Declaration, NestedError, Problem, shown
+from flexmbs.declaration import Declaration, NestedError, Problem, raise_nested, shown
 from flexmbs.model.bodies import inertia_matrix
 from flexmbs.model.control import terms
-from flexmbs.model.control.tree import RobotTree, TreeCoordinate, TreeRotors
+from flexmbs.model.control.tree import RobotTree, TreeCoordinate, TreeRotors, axis_arrays
 from flexmbs.model.couplings import Coordinate as CoordinateName
 from flexmbs.model.fields import Nonnegative, Number, Vector3, items, number
 from flexmbs.model.frames import rotation_matrix
@@ -153,8 +153,7 @@ class RigidTerms(Declaration):
                             ("spins", str(k), key), f"must be the number of a link, 0 … {n - 1}"
                         )
                     )
-        if problems:
-            raise NestedError(problems)
+        raise_nested(problems)
         return self
 
     @classmethod
@@ -202,17 +201,12 @@ class RigidTerms(Declaration):
             return np.array([getattr(link, key) for link in self.links], float).reshape(n, *shape)
 
         parent = np.array([link.parent for link in self.links])
-        above = np.eye(n)
-        for k in range(n):
-            if parent[k] >= 0:
-                above[k] += above[parent[k]]
         R, x, turn, slide = (
             each("rotation", 3, 3),
             each("position", 3),
             each("turn", 3),
             each("slide", 3),
         )
-        K = np.cross(turn[:, None, :], np.eye(3)).swapaxes(1, 2)
         rotors = TreeRotors(
             each("armature"),
             np.array([s.axis for s in spins], int),
@@ -221,23 +215,20 @@ class RigidTerms(Declaration):
         )
         names = tuple(TreeCoordinate(*_parted(name)) for name in self.coordinates)
         return RobotTree(
-            names,
-            parent,
-            above,
-            R,
-            x,
-            R @ K,
-            R @ K @ K,
-            (R @ slide[:, :, None])[..., 0],
-            turn,
-            slide,
-            each("mass"),
-            each("first_moment", 3),
-            each("inertia", 3, 3),
-            np.array(self.gravity),
-            rotors,
-            {},
-            {},
+            coordinates=names,
+            parent=parent,
+            R=R,
+            x=x,
+            turn=turn,
+            slide=slide,
+            mass=each("mass"),
+            first=each("first_moment", 3),
+            inertia=each("inertia", 3, 3),
+            gravity=np.array(self.gravity),
+            rotors=rotors,
+            frames={},
+            before={},
+            **axis_arrays(parent, R, turn, slide),
         )
 
     @functools.cached_property

@@ -61,3 +61,20 @@ class RobotTree(NamedTuple):
     rotors: TreeRotors
     frames: Mapping[FrameRef, NodePose]
     before: Mapping[str, str]  # body → its supporting body
+
+
+def axis_arrays(
+    parent: np.ndarray, R: np.ndarray, turn: np.ndarray, slide: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Arrays of a `RobotTree` that follow from its others."""
+    above = np.eye(len(parent))
+    for k in range(len(parent)):
+        if parent[k] >= 0:
+            above[k] += above[parent[k]]
+    K = np.cross(turn[:, None, :], np.eye(3)).swapaxes(1, 2)
+    return {
+        "above": above,
+        "RK": R @ K,
+        "RKK": R @ K @ K,
+        "Rd": (R @ slide[:, :, None])[..., 0],
+    }

@@ -5,7 +5,7 @@ import math
 import numpy as np
 from pydantic import model_validator
 
-from flexmbs.declaration import NestedError, Problem
+from flexmbs.declaration import NestedError
 from flexmbs.law_kernel import LawPart, Row, law_kernel, nonlinear_law
 from flexmbs.model.fields import NonnegativeSix, OptionalCurve
 from flexmbs.model.forces.force import BetweenFrames
@@ -153,13 +153,8 @@ class Bushing(BetweenFrames, kind="bushing"):
     def _times(self) -> "Bushing":
         for a, (k, T) in enumerate(zip(self.branch_k, self.relaxation_time)):
             if k > 0.0 and not T > 0.0:
-                raise NestedError(
-                    [
-                        Problem(
-                            ("relaxation_time", str(a)),
-                            f"must be > 0 for branch_k = {k:g}, not {T:g}",
-                        )
-                    ]
+                raise NestedError.at(
+                    ("relaxation_time", str(a)), f"must be > 0 for branch_k = {k:g}, not {T:g}"
                 )
         return self
 

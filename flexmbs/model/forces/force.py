@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import model_validator
 
-from flexmbs.declaration import NestedError, Problem
+from flexmbs.declaration import NestedError
 from flexmbs.law_kernel import Row
 from flexmbs.model.couplings import AnyCoordinates, Factors, Term, coordinate_of
 from flexmbs.model.fields import Index
@@ -190,8 +190,8 @@ class BetweenFrames(Force):
     @model_validator(mode="after")
     def _two_frames(self) -> "BetweenFrames":
         if self.frame_a == self.frame_b:
-            raise NestedError(
-                [Problem(("frame_b",), f"is frame_a itself ('{self.frame_a}'); give two frames")]
+            raise NestedError.at(
+                ("frame_b",), f"is frame_a itself ('{self.frame_a}'); give two frames"
             )
         return self
 

@@ -2,10 +2,8 @@
 
 from typing import Annotated
 
-from pydantic import BeforeValidator
-
-from flexmbs.declaration import shown
 from flexmbs.law_kernel import Row, law_kernel
+from flexmbs.model.fields import choice
 from flexmbs.model.forces.force import OnFrame
 from flexmbs.model.laws import ThreeLaws
 
@@ -24,12 +22,6 @@ def following(p, u, x, out):
         for b in range(3):
             out[a] += x[4 + 3 * a + b] * u[b]
             out[3 + a] += x[4 + 3 * a + b] * u[3 + b]
-
-
-def _axes(value: object) -> str:
-    if value not in ("world", "follower"):
-        raise ValueError(f"must be 'world' or 'follower', not {shown(value)}")
-    return str(value)
 
 
 class FrameForce(OnFrame, kind="frame-force"):
@@ -64,7 +56,7 @@ class FrameForce(OnFrame, kind="frame-force"):
 
     force: ThreeLaws = (0.0, 0.0, 0.0)
     torque: ThreeLaws = (0.0, 0.0, 0.0)
-    axes: Annotated[str, BeforeValidator(_axes)] = "world"
+    axes: Annotated[str, choice("world", "follower")] = "world"
 
     def row(self) -> Row:
         law = following if self.axes == "follower" else in_world_axes

@@ -4,7 +4,7 @@ import math
 
 from pydantic import model_validator
 
-from flexmbs.declaration import NestedError, Problem
+from flexmbs.declaration import NestedError
 from flexmbs.law_kernel import LawPart, Row, nonlinear_law
 from flexmbs.model.fields import Nonnegative, Positive
 from flexmbs.model.forces.force import AlongLine
@@ -170,8 +170,8 @@ class HydraulicCylinder(AlongLine, kind="hydraulic-cylinder"):
     @model_validator(mode="after")
     def _drop(self) -> "HydraulicCylinder":
         if not self.tank < self.supply:
-            raise NestedError(
-                [Problem(("tank",), f"must be below supply = {self.supply:g}, not {self.tank:g}")]
+            raise NestedError.at(
+                ("tank",), f"must be below supply = {self.supply:g}, not {self.tank:g}"
             )
         return self
 

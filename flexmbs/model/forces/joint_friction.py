@@ -57,15 +57,15 @@ def check_static(
     static and stribeck_velocity is given; a static friction that ``jumps`` to the sliding one needs
     no rate."""
     if static is not None and static < sliding:
-        raise NestedError([Problem(("static",), f"must be >= {key} = {sliding:g}, not {static:g}")])
+        raise NestedError.at(("static",), f"must be >= {key} = {sliding:g}, not {static:g}")
     if static is None and stribeck_velocity is not None and jumps:
-        raise NestedError(
-            [Problem(("static",), "is missing; stribeck_velocity is the rate over which it decays")]
+        raise NestedError.at(
+            ("static",), "is missing; stribeck_velocity is the rate over which it decays"
         )
     if (static is None) != (stribeck_velocity is None) and not jumps:
         missing = "static" if static is None else "stribeck_velocity"
-        raise NestedError(
-            [Problem((missing,), "is missing; static and stribeck_velocity must be given together")]
+        raise NestedError.at(
+            (missing,), "is missing; static and stribeck_velocity must be given together"
         )
 
 
@@ -114,13 +114,8 @@ class JointFriction(JointForce, kind="joint-friction"):
     def _curve(self) -> "JointFriction":
         check_static("coulomb", self.coulomb, self.static, self.stribeck_velocity)
         if self.reverse is not None and self.static is not None:
-            raise NestedError(
-                [
-                    Problem(
-                        ("reverse",),
-                        "is only supported with Coulomb and viscous friction; omit static",
-                    )
-                ]
+            raise NestedError.at(
+                ("reverse",), "is only supported with Coulomb and viscous friction; omit static"
             )
         return self
 

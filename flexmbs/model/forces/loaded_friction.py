@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import BeforeValidator, model_validator
 
 from flexmbs.law_kernel import LawPart, Row, nonlinear_law
-from flexmbs.model.fields import Nonnegative, OptionalPositive, Positive, nonnegative
+from flexmbs.model.fields import Nonnegative, OptionalPositive, Positive, nonnegative, optional
 from flexmbs.model.forces.force import JointForce
 from flexmbs.model.forces.joint_friction import CHORD, REACHED, check_static
 from flexmbs.model.joints import Joint
@@ -94,10 +94,6 @@ def _coefficient(value: object) -> float:
     return result
 
 
-def _optional_coefficient(value: object) -> Any:
-    return None if value is None else _coefficient(value)
-
-
 class LoadedFriction(JointForce):
     """Friction that depends on the reaction of a joint, Q = −(preload + μ W) tanh(η/v_r).
 
@@ -117,7 +113,7 @@ class LoadedFriction(JointForce):
     """
 
     friction: Annotated[float, BeforeValidator(_coefficient)]
-    static: Annotated[Any, BeforeValidator(_optional_coefficient)] = None
+    static: Annotated[Any, BeforeValidator(optional(_coefficient))] = None
     stribeck_velocity: OptionalPositive = None
     preload: Nonnegative = 0.0
     regularization: Positive = 1e-3

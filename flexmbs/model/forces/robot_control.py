@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from pydantic import model_validator
 
-from flexmbs.declaration import NestedError, Problem
+from flexmbs.declaration import NestedError
 from flexmbs.errors import InputError
 from flexmbs.law_kernel import Row
 from flexmbs.model.argument_checks import real_array
@@ -58,8 +58,8 @@ class RobotControl(OnJoints, kind="robot-control"):
                     f"its robot has the coordinates {', '.join(known)}, and 'of' names "
                     f"{', '.join(self.of)}"
                 )
-                raise NestedError(
-                    [Problem(("controller",), f"{text}; use the same names in the same order")]
+                raise NestedError.at(
+                    ("controller",), f"{text}; use the same names in the same order"
                 )
         return self
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import model_validator
 
-from flexmbs.declaration import NestedError, Problem
+from flexmbs.declaration import NestedError
 from flexmbs.law_kernel import Row
 from flexmbs.model.forces.force import OnCombination
 from flexmbs.model.forces.joint_torque import law_row
@@ -54,7 +54,7 @@ class Transmission(OnCombination, kind="transmission"):
                 f"{law.kind} measures one coordinate at sample times; put it on a joint, as a "
                 "JointTorque"
             )
-            raise NestedError([Problem(("law",), text)])
+            raise NestedError.at(("law",), text)
         return self
 
     def row(self) -> Row:

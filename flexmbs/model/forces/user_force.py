@@ -3,11 +3,10 @@
 import dataclasses
 from typing import Annotated
 
-from pydantic import BeforeValidator, model_validator
+from pydantic import model_validator
 
-from flexmbs.declaration import shown
 from flexmbs.law_kernel import Row
-from flexmbs.model.fields import AnyVector
+from flexmbs.model.fields import AnyVector, choice
 from flexmbs.model.forces.force import OnFrame
 from flexmbs.model.forces.frame_force import in_world_axes
 from flexmbs.model.frames import JointNames
@@ -15,12 +14,6 @@ from flexmbs.model.functions import UserFunction, require_arguments
 
 ALONE = 5, "f(t, r, A, v, w) -> 6 numbers"
 READING = 6, "f(t, r, A, v, w, reactions) -> 6 numbers"
-
-
-def _reaction_axes(value: object) -> str:
-    if value not in ("world", "child"):
-        raise ValueError(f"must be 'world' or 'child', not {shown(value)}")
-    return str(value)
 
 
 class UserForce(OnFrame, kind="user-force"):
@@ -66,7 +59,7 @@ class UserForce(OnFrame, kind="user-force"):
 
     function: UserFunction = dataclasses.field(kw_only=False)
     reads: JointNames = ()
-    axes: Annotated[str, BeforeValidator(_reaction_axes)] = "world"
+    axes: Annotated[str, choice("world", "child")] = "world"
     parameters: AnyVector = ()
 
     @model_validator(mode="after")

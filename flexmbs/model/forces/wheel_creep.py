@@ -21,7 +21,7 @@ from typing import ClassVar
 from pydantic import model_validator
 
 from flexmbs.algebra.vectors import add, cross, dot, load3, scale, store3, sub
-from flexmbs.declaration import NestedError, Problem
+from flexmbs.declaration import NestedError
 from flexmbs.law_kernel import LawPart, Row, nonlinear_law
 from flexmbs.model.fields import Axis, Nonnegative, OptionalPositive, Positive
 from flexmbs.model.forces.force import BetweenFrames
@@ -263,20 +263,15 @@ class WheelCreep(BetweenFrames, kind="wheel-creep"):
                 if given
                 else "is missing; give one of"
             )
-            raise NestedError(
-                [Problem((given[0] if given else "load",), f"{text} load, contact and stiffness")]
+            raise NestedError.at(
+                (given[0] if given else "load",), f"{text} load, contact and stiffness"
             )
         if self.damping > 0.0 and self.stiffness is None:
-            raise NestedError(
-                [
-                    Problem(
-                        ("damping",),
-                        "requires a stiffness; omit it, or give stiffness as the load",
-                    )
-                ]
+            raise NestedError.at(
+                ("damping",), "requires a stiffness; omit it, or give stiffness as the load"
             )
         if isinstance(self.load, Constant) and self.load.value < 0.0:
-            raise NestedError([Problem(("load",), f"must be >= 0, not {self.load.value:g}")])
+            raise NestedError.at(("load",), f"must be >= 0, not {self.load.value:g}")
         return self
 
     def row(self) -> Row:

@@ -59,13 +59,5 @@ class Distance(Relation, kind="distance"):
     length: Positive
     axis: Axis = "x"
 
-    @property
-    def rows(self) -> int:
-        return 1
-
-    @property
-    def position_rows(self) -> int:
-        return 1
-
     def row(self) -> Row:
         return Row(at_distance, (self.length, *self.axis))

@@ -54,10 +54,6 @@ class Holonomic(Relation, kind="holonomic"):
     def rows(self) -> int:
         return self.equations
 
-    @property
-    def position_rows(self) -> int:
-        return self.equations
-
     def constraint_classes(self) -> tuple[ConstraintClass, ...]:
         return (
             ConstraintClass(self.equations, scleronomic=not self.rheonomic, active=self.rheonomic),

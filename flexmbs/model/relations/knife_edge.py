@@ -39,10 +39,6 @@ class KnifeEdge(Relation, kind="knife-edge"):
     axis: Axis = "y"
 
     @property
-    def rows(self) -> int:
-        return 1
-
-    @property
     def position_rows(self) -> int:
         return 0
 

@@ -19,7 +19,7 @@ import numpy as np
 from pydantic import model_validator
 
 from flexmbs.algebra.vectors import add, cross, dot, load3, load9, mul, scale, store3, sub, tmul
-from flexmbs.declaration import NestedError, Problem
+from flexmbs.declaration import NestedError
 from flexmbs.law_kernel import KEPT, ROW, Row, law_kernel
 from flexmbs.model.curves import (
     SpatialPoints,
@@ -125,10 +125,6 @@ class PointOnCurve(Relation, kind="point-on-curve"):
         return 1 if self.planar else 2
 
     @property
-    def position_rows(self) -> int:
-        return self.rows
-
-    @property
     def among_equals(self) -> str:
         return self.name
 
@@ -178,14 +174,14 @@ class PointOnCurve(Relation, kind="point-on-curve"):
                 f"the curve turns back on itself at point {k}, {self.points[k]}, where it has "
                 "no tangent; correct or omit points"
             )
-            raise NestedError([Problem(("points",), text)])
+            raise NestedError.at(("points",), text)
         return self
 
     @model_validator(mode="after")
     def _has_normals(self) -> "PointOnCurve":
         x, e = np.array(self.points), self._across()
         if self.planar and np.abs((x - x[0]) @ e).max() > FLAT * np.ptp(x, axis=0).max():
-            raise NestedError(
-                [Problem(("planar",), "the points are not in a plane; omit it, or correct them")]
+            raise NestedError.at(
+                ("planar",), "the points are not in a plane; omit it, or correct them"
             )
         return self

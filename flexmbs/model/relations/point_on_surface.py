@@ -15,7 +15,7 @@ import numpy as np
 from pydantic import BeforeValidator, model_validator
 
 from flexmbs.algebra.vectors import add, cross, load3, load9, mul, store3, tmul
-from flexmbs.declaration import NestedError, Problem
+from flexmbs.declaration import NestedError
 from flexmbs.law_kernel import KEPT, Row, law_kernel
 from flexmbs.model.fields import Vector, items, vector
 from flexmbs.model.relations.relation import Relation, point_row
@@ -107,14 +107,6 @@ class PointOnSurface(Relation, kind="point-on-surface"):
     )
 
     @property
-    def rows(self) -> int:
-        return 1
-
-    @property
-    def position_rows(self) -> int:
-        return 1
-
-    @property
     def among_equals(self) -> str:
         return self.name
 
@@ -126,7 +118,7 @@ class PointOnSurface(Relation, kind="point-on-surface"):
                 f"must be {len(self.x)} rows of {len(self.y)} numbers, not "
                 f"{len(self.heights)} of {lengths}"
             )
-            raise NestedError([Problem(("heights",), text)])
+            raise NestedError.at(("heights",), text)
         return self
 
     @property

@@ -68,14 +68,9 @@ class Relation(Joint):
         return self.kind
 
     @property
-    @abc.abstractmethod
     def rows(self) -> int:
-        """Number of constraint equations."""
-
-    @property
-    @abc.abstractmethod
-    def position_rows(self) -> int:
-        """Number of equations that constrain positions."""
+        """Number of constraint equations; by default all of them constrain positions."""
+        return 1
 
     @abc.abstractmethod
     def row(self) -> Row | FunctionRows:

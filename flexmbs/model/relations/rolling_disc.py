@@ -14,7 +14,7 @@ import numpy as np
 from pydantic import model_validator
 
 from flexmbs.algebra.vectors import add, cross, dot, load3, load9, mul, scale, store3, sub, tmul
-from flexmbs.declaration import NestedError, Problem
+from flexmbs.declaration import NestedError
 from flexmbs.law_kernel import KEPT, Row, law_kernel
 from flexmbs.model.fields import Axis, Nonnegative, Positive
 from flexmbs.model.relations.relation import Rolling, point_row
@@ -115,7 +115,7 @@ class RollingDisc(Rolling, kind="rolling-disc"):
                 f"{self.rim:g} is larger than the radius {self.radius:g}; reduce it, the rim "
                 "is part of the wheel"
             )
-            raise NestedError([Problem(("rim",), text)])
+            raise NestedError.at(("rim",), text)
         return self
 
 

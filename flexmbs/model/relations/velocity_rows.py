@@ -5,9 +5,9 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import BeforeValidator, model_validator
 
-from flexmbs.declaration import NestedError, Problem, shown
+from flexmbs.declaration import NestedError, Problem
 from flexmbs.model.constraint_class import ConstraintClass
-from flexmbs.model.fields import Switch, items, vector
+from flexmbs.model.fields import Switch, choice, items, vector
 from flexmbs.model.relations.pose_functions import MOST, WORK, Count, OptionalPoseFunction
 from flexmbs.model.relations.relation import FunctionRows, Relation
 
@@ -26,12 +26,6 @@ def _covectors(value: object) -> Any:
             f"{len(made)} of {sizes or 'none'}"
         )
     return tuple(row if len(row) == 7 else (*row, 0.0) for row in made)
-
-
-def _axes(value: object) -> str:
-    if value not in ("child", "parent"):
-        raise ValueError(f"must be 'child' or 'parent', not {shown(value)}")
-    return str(value)
 
 
 Covectors = Annotated[Any, BeforeValidator(_covectors)]
@@ -72,7 +66,7 @@ class VelocityRows(Relation, kind="velocity-rows"):
     covectors: Covectors = None
     function: OptionalPoseFunction = None
     equations: Count = 1
-    axes: Annotated[str, BeforeValidator(_axes)] = "child"
+    axes: Annotated[str, choice("child", "parent")] = "child"
     rheonomic: Switch = False
 
     @property
@@ -114,22 +108,13 @@ class VelocityRows(Relation, kind="velocity-rows"):
     def _one_of_two(self) -> "VelocityRows":
         """Require covectors or a function; covectors determine the number of equations."""
         if (self.covectors is None) == (self.function is None):
-            raise NestedError(
-                [
-                    Problem(
-                        ("covectors",), "give either constant covectors or a function of the pose"
-                    )
-                ]
+            raise NestedError.at(
+                ("covectors",), "give either constant covectors or a function of the pose"
             )
         if self.covectors is not None:
             if self.rheonomic:
-                raise NestedError(
-                    [
-                        Problem(
-                            ("rheonomic",),
-                            "constant covectors do not depend on time; give a function",
-                        )
-                    ]
+                raise NestedError.at(
+                    ("rheonomic",), "constant covectors do not depend on time; give a function"
                 )
             object.__setattr__(self, "equations", len(self.covectors))
         return self

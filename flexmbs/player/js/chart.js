@@ -1,4 +1,4 @@
-// A panel drawn in SVG: grid, curves, bars of states, marks; same style as page/svg_panels.py, at the width of the page.
+// A panel drawn in SVG: grid, curves, bars of states, marks at the width of the page.
 import { commonPower, limits, marks, numberText, powerOfTen } from "./ticks.js";
 
 /** @typedef {{name: string, t: Float64Array, y: Float64Array, stepped: boolean, dashed: boolean, colour: number}} ChartCurve */

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from flexmbs.declaration import close_names, shown
+from flexmbs.declaration import require_known, shown
 from flexmbs.errors import InputError
 from flexmbs.model.actuators import AffineActuator
 from flexmbs.model.forces import FrameForce, JointTorque, Transmission
@@ -240,10 +240,7 @@ def add_actuators(
         if why:
             draft.report.note(f"actuator '{name}' {why}")
     for name in commands:
-        if name not in known:
-            raise InputError(
-                f"commands: no actuator {shown(name)}; {close_names(str(name), known)}"
-            )
+        require_known(name, known, f"commands: no actuator {shown(name)}")
 
 
 def _attach(

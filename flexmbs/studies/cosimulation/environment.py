@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from flexmbs.declaration import close_names, shown
+from flexmbs.declaration import require_known, shown
 from flexmbs.errors import InputError
 from flexmbs.exports.data_frames import optional
 from flexmbs.studies.fitting.parameter_bounds import read_limits, read_number
@@ -156,10 +156,7 @@ def _bounds(inputs: Any, limits: Any) -> dict[str, tuple[float, float]]:
         raise InputError('inputs: give at least one by its name, as {"motor": ("effort", "axle")}')
     found = read_limits(limits, "limits")
     for name in found:
-        if name not in inputs:
-            raise InputError(
-                f"limits: '{name}' is not among the inputs; {close_names(name, inputs)}"
-            )
+        require_known(name, inputs, f"limits: '{name}' is not among the inputs")
     for name in inputs:
         if name not in found or not np.isfinite(found[name]).all():
             raise InputError(f"limits.{name}: needs both, {{'{name}': (-1.0, 1.0)}}")

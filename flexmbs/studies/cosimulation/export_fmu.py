@@ -20,7 +20,7 @@ from typing import Any
 
 from flexmbs.api.model import Model
 from flexmbs.declaration import shown
-from flexmbs.errors import InputError, MachineError, ModelWarning
+from flexmbs.errors import InputError, MachineError, ModelWarning, raise_problems
 from flexmbs.exports.derivatives_library import with_derivatives
 from flexmbs.exports.linear_code import required_compiler, unused_name
 from flexmbs.files.output import atomic_file
@@ -179,8 +179,7 @@ def _check_code(model: Model) -> None:
         f"{place}: is your own code, which a unit does not hold; make it an input"
         for place, _ in functions_of(model)
     ]
-    if problems:
-        raise InputError(*problems)
+    raise_problems(problems)
 
 
 def _states(stepper: Stepper, wanted: bool | None) -> dict[str, Any] | None:

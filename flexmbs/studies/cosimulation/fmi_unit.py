@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from flexmbs.declaration import close_names, shown
+from flexmbs.declaration import require_known, shown
 from flexmbs.errors import InputError, SolverError
 from flexmbs.exports.data_frames import optional
 from flexmbs.files.archives import check_archive
@@ -115,11 +115,7 @@ class FmiUnit:
 
     def variable(self, key: str, item: str) -> Any:
         """The variable of a name. Raises `InputError`."""
-        if key not in self.variables:
-            raise InputError(
-                f"{item}: unit '{self.name}' has no variable '{key}'; "
-                f"{close_names(key, self.variables)}"
-            )
+        require_known(key, self.variables, f"{item}: unit '{self.name}' has no variable '{key}'")
         return self.variables[key]
 
     def scale(self, key: str, item: str, causality: str) -> Scale:

@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from flexmbs.declaration import close_names, shown
+from flexmbs.declaration import require_known, shown
 from flexmbs.errors import InputError, SolverError
 from flexmbs.files.paths import file_path
 from flexmbs.files.reserved_outputs import acquired
@@ -135,8 +135,7 @@ class LoopController:
         old = memory.inputs[self._half]
         values = dict(zip(self._inputs, old, strict=True))
         for name, value in inputs.items():
-            if name not in values:
-                raise InputError(f"answer: no input '{name}'; {close_names(str(name), values)}")
+            require_known(name, values, f"answer: no input '{name}'")
             if (
                 not isinstance(value, numbers.Real)
                 or isinstance(value, bool)

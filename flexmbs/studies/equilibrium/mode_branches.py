@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from flexmbs.api.model import Model
 from flexmbs.audit import report_findings
-from flexmbs.declaration import close_names, shown
+from flexmbs.declaration import require_known, shown
 from flexmbs.errors import InputError, ModelWarning
 from flexmbs.model.laws import Ramp
 from flexmbs.results.state import HasState
@@ -323,10 +323,7 @@ def _turned(model: Model | Maker, drive: str | None) -> Maker:
         return model
     if callable(model):
         raise InputError("drive: needs a model, not a function of the speed")
-    if str(drive) not in model.drives:
-        raise InputError(
-            f"drive: '{drive}' is not in the model; {close_names(str(drive), model.drives)}"
-        )
+    require_known(str(drive), model.drives, f"drive: '{drive}' is not in the model")
     given = model.drives[str(drive)]
     start = float(given.motion.state(0.0)[0])
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from flexmbs.algebra.differences import PLACES
 from flexmbs.api.solution import Solution
 from flexmbs.errors import InputError
 from flexmbs.signals.signal_arguments import FloatArray
@@ -20,7 +21,7 @@ from flexmbs.studies.fitting.implicit_steps import ImplicitSteps, basis
 from flexmbs.studies.fitting.initial_runs import difference
 from flexmbs.studies.fitting.perturbed_solutions import beside
 from flexmbs.studies.fitting.step_tangents import Exact, Tangent, channels, step_numbers
-from flexmbs.studies.fitting.trajectory_equations import STENCIL, STEP
+from flexmbs.studies.fitting.trajectory_equations import STEP
 from flexmbs.studies.parameters.outputs import Output, concluded, observed
 from flexmbs.system.step_scales import displacement_sizes
 
@@ -72,7 +73,7 @@ def _weights(outputs: Sequence[Output], solution: Solution) -> FloatArray:
         step = min(FINE * (float(np.abs(x).max()) or 1.0), PEAK * _flatness(x))
         around = [
             [concluded([output], t, [x + c * step * unit])[0] for unit in np.eye(len(x))]
-            for c in STENCIL
+            for c in PLACES
         ]
         found.append(difference(np.array(around), step))
     return np.array(found)
@@ -134,7 +135,7 @@ def _slope(
         np.array(
             observed(outputs, beside(solution, tangent.base.compiled, {name: c * size * direction}))
         )
-        for c in STENCIL
+        for c in PLACES
     ]
     return difference(np.array(values), size)
 

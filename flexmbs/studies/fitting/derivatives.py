@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from flexmbs.declaration import close_names, shown
+from flexmbs.declaration import require_known, shown
 from flexmbs.errors import InputError, SolverError
 from flexmbs.signals.signal_arguments import FloatArray
 from flexmbs.studies.fitting.extrapolation import extrapolated
@@ -239,10 +239,7 @@ def checked_scales(given: Any, names: Iterable[str]) -> dict[str, float]:
         )
     known = list(names)
     for name in given:
-        if name not in known:
-            raise InputError(
-                f"scales: '{name}' is not among the parameters; {close_names(str(name), known)}"
-            )
+        require_known(name, known, f"scales: '{name}' is not among the parameters")
     found = {str(name): read_number(value, f"scales.{name}") for name, value in given.items()}
     for name, value in found.items():
         if value <= 0.0:

@@ -14,11 +14,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from flexmbs.algebra.differences import PLACES
 from flexmbs.formalisms import calls as equations
 from flexmbs.signals.signal_arguments import FloatArray
 from flexmbs.studies.fitting.initial_runs import Begun, Variants, difference, step_of
 from flexmbs.studies.fitting.perturbed_solutions import Varied
-from flexmbs.studies.fitting.trajectory_equations import STENCIL, TrajectoryPoints
+from flexmbs.studies.fitting.trajectory_equations import TrajectoryPoints
 
 
 class ExplicitSteps:
@@ -44,7 +45,7 @@ class ExplicitSteps:
         """(δy, δṡ, δλ) at the requested points."""
         change = difference(np.array([run.ready.run.state.y for run in each.runs]), each.step)
         for n, y in enumerate(self.states):
-            beside = [(run, y + c * each.step * change) for c, run in zip(STENCIL, each.runs)]
+            beside = [(run, y + c * each.step * change) for c, run in zip(PLACES, each.runs)]
             if n in numbers:
                 rates = [
                     accelerations(run, moved, float(self.points.t[n])) for run, moved in beside

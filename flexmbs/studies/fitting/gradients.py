@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from flexmbs.algebra.differences import PLACES
 from flexmbs.api.solution import Solution
 from flexmbs.errors import InputError, SolverError
 from flexmbs.signals.signal_arguments import FloatArray
@@ -13,7 +14,6 @@ from flexmbs.studies.fitting.adjoint import adjoint_derivative
 from flexmbs.studies.fitting.derivatives import KINK, NOISY, QUICK, Gradient, jacobian, noise_of
 from flexmbs.studies.fitting.parameter_runs import Runs, Values
 from flexmbs.studies.fitting.step_tangents import Tangent, channels
-from flexmbs.studies.fitting.trajectory_equations import STENCIL
 from flexmbs.studies.parameters.outputs import Output
 
 SAME = 1e-4  # relative difference to differences of runs that is an error
@@ -117,5 +117,5 @@ def exact_gradient(
         np.where(found.kink, np.nan, found.derivative),
         np.where(found.kink, np.inf, error),
         notes,
-        2 + len(STENCIL) * (1 + len(tangent.beside)),
+        2 + len(PLACES) * (1 + len(tangent.beside)),
     )

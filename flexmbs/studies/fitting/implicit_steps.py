@@ -25,6 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from flexmbs.algebra.differences import PLACES
 from flexmbs.initial.assembly import holonomic_rows
 from flexmbs.integrators import GeneralizedAlpha
 from flexmbs.signals.signal_arguments import FloatArray
@@ -32,7 +33,6 @@ from flexmbs.studies.fitting.initial_runs import Begun, Variants, difference
 from flexmbs.studies.fitting.perturbed_solutions import Varied
 from flexmbs.studies.fitting.trajectory_equations import (
     POWERS,
-    STENCIL,
     TrajectoryPoints,
     slopes_along,
     values_along,
@@ -96,7 +96,7 @@ def _by_position(compiled: Compiled, q: FloatArray, d: FloatArray) -> FloatArray
 def _slopes(of: Callable[[FloatArray], FloatArray], ns: int) -> FloatArray:
     """Derivatives of positions (n, nq) by a step (ns,), stacked last."""
     found = [
-        difference(np.array([of(c * TURN * unit) for c in STENCIL]), TURN) for unit in np.eye(ns)
+        difference(np.array([of(c * TURN * unit) for c in PLACES]), TURN) for unit in np.eye(ns)
     ]
     return np.stack(found, axis=2) if found else np.zeros((*of(np.zeros(ns)).shape, 0))
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from flexmbs.algebra.differences import PLACES, narrow_and_wide
 from flexmbs.errors import InputError, SolverError
 from flexmbs.formalisms import calls as equations
 from flexmbs.integrators import GeneralizedAlpha
@@ -18,7 +19,7 @@ from flexmbs.integrators.run_context import (
 from flexmbs.integrators.stepper import integrate
 from flexmbs.signals.signal_arguments import FloatArray
 from flexmbs.studies.fitting.parameter_runs import Runs, Values
-from flexmbs.studies.fitting.trajectory_equations import STENCIL, TrajectoryPoints
+from flexmbs.studies.fitting.trajectory_equations import TrajectoryPoints
 from flexmbs.studies.run.run_setup import Prepared
 from flexmbs.system.compile import Compiled
 from flexmbs.time_stepping.run import Run
@@ -66,7 +67,7 @@ class Begun(NamedTuple):
 
 class Variants(NamedTuple):
     """Runs with a parameter changed by ± step, ± 2 step, or by ± step alone, in the order of
-    `STENCIL`.
+    `PLACES`.
     """
 
     name: str
@@ -89,9 +90,7 @@ class Variants(NamedTuple):
         for values in zip(
             *((run.start.q, run.start.s, run.compiled.initial_constants) for run in self.runs)
         ):
-            near, far = (
-                (values[k] - values[k + 1]) / (2.0 * STENCIL[k] * self.step) for k in (0, 2)
-            )
+            near, far = narrow_and_wide(values, self.step)
             least = LITTLE * (LENGTH + np.abs(values[0]).max(initial=0.0)) / self.scale
             found.append(
                 float(np.abs(near - far).max(initial=0.0) / (np.abs(near).max(initial=0.0) + least))
@@ -100,13 +99,13 @@ class Variants(NamedTuple):
 
 
 def difference(values: FloatArray, step: float) -> FloatArray:
-    """Derivative from values (4, …) at the places `STENCIL` times a step, or with errors of second
+    """Derivative from values (4, …) at the places `PLACES` times a step, or with errors of second
     order from the first two.
     """
-    near = (values[0] - values[1]) / (2.0 * step)
     if len(values) == 2:
-        return np.asarray(near)
-    return np.asarray((4.0 * near - (values[2] - values[3]) / (4.0 * step)) / 3.0)
+        return np.asarray((values[0] - values[1]) / (2.0 * step))
+    near, far = narrow_and_wide(values, step)
+    return (4.0 * near - far) / 3.0
 
 
 def begun(runs: Runs, values: Values) -> Begun:
@@ -183,7 +182,7 @@ def variants(
     """Perturbed runs, with steps within which their initial states are smooth: near a singular
     position the assembled state changes over a small interval of a parameter. Raises `InputError`
     where the model has other coordinates or constraints there, or does not run."""
-    places = QUICK * scale * STENCIL[:2] if quick else PART * scale * STENCIL
+    places = QUICK * scale * PLACES[:2] if quick else PART * scale * PLACES
     best = Variants(name, scale, places[0], _beside(runs, base, name, places, mapped))
     for k in range(1, TRIES):
         if best.bend <= STRAIGHT:

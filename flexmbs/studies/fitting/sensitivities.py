@@ -13,7 +13,7 @@ import numpy as np
 
 from flexmbs.api.solution import Solution
 from flexmbs.console.columns import aligned
-from flexmbs.declaration import close_names, shown
+from flexmbs.declaration import require_known, shown
 from flexmbs.errors import InputError, ModelWarning
 from flexmbs.exports.data_frames import optional
 from flexmbs.model.run import Run
@@ -66,10 +66,7 @@ class Sensitivities:
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise InputError(f"sensitivities: take [output, parameter], not {pair!r}")
         for name, known in zip(pair, (self.outputs, self.parameters)):
-            if name not in known:
-                raise InputError(
-                    f"sensitivities: '{name}' is not there; {close_names(str(name), known)}"
-                )
+            require_known(name, known, f"sensitivities: '{name}' is not there")
         return float(self.gradient[self.outputs.index(pair[0]), self.parameters.index(pair[1])])
 
     def rows(self) -> list[tuple[str, str, float, float, float]]:

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from flexmbs.algebra.differences import PLACES, narrow_and_wide
 from flexmbs.api.solution import Solution
 from flexmbs.errors import InputError
 from flexmbs.integrators import DormandPrince, GeneralizedAlpha
@@ -27,7 +28,7 @@ from flexmbs.studies.fitting.implicit_steps import ImplicitSteps
 from flexmbs.studies.fitting.initial_runs import PART, Begun, begun, difference, recorded, variants
 from flexmbs.studies.fitting.parameter_runs import Runs, Values
 from flexmbs.studies.fitting.perturbed_solutions import beside
-from flexmbs.studies.fitting.trajectory_equations import STENCIL, TrajectoryPoints
+from flexmbs.studies.fitting.trajectory_equations import TrajectoryPoints
 from flexmbs.studies.parameters.outputs import Output, concluded, observed
 from flexmbs.studies.parameters.threads import RunThreads
 from flexmbs.studies.run.simulate import unaudited
@@ -213,7 +214,7 @@ class Tangent:
         varied = self.steps.varied(step_numbers(self.points, solution.t))
         for k, each in enumerate(self.beside):
             values = []
-            for c, run in zip(STENCIL, each.runs):
+            for c, run in zip(PLACES, each.runs):
                 changes = {
                     name: c * each.step * part[:, :, k] for name, part in varied._asdict().items()
                 }
@@ -241,7 +242,7 @@ class Tangent:
             return seen.of(concluded_run(begun(self.runs, moved)))
 
         with RunThreads(workers) as pool:
-            middle, *values = pool.map(run, (0.0, *STENCIL))
+            middle, *values = pool.map(run, (0.0, *PLACES))
         derivative, error, _, jump = _concluded(seen, middle, np.array(values), self.compared, FINE)
         return sizes, derivative, error, jump
 
@@ -258,7 +259,7 @@ def _concluded(
     seen: Observed, middle: FloatArray, values: FloatArray, step: float, fine: float
 ) -> tuple[FloatArray, FloatArray, np.ndarray, FloatArray]:  # fmt: skip
     """Derivatives of outputs, their errors, whether there is a kink, from what is seen (4, n) at
-    `STENCIL` times a step, and by how much the derivatives to both sides differ where what is seen
+    `PLACES` times a step, and by how much the derivatives to both sides differ where what is seen
     has a kink.
 
     The outputs are differenced along the slope of what is seen, with a step of their own, ``fine``.
@@ -266,7 +267,7 @@ def _concluded(
     slope, slope_error, bend = _differentiated(values, middle, step)
     slope = np.where((bend > 0.0) & seen.single, math.nan, slope)
     here = seen.outputs(middle)
-    around = np.array([seen.outputs(middle + c * fine * slope) for c in STENCIL])
+    around = np.array([seen.outputs(middle + c * fine * slope) for c in PLACES])
     found, error, bent = _differentiated(around, here, fine)
     error += np.abs(seen.outputs(middle + fine * (slope + slope_error)) - around[0]) / fine
     return (
@@ -281,17 +282,17 @@ def _differentiated(
     values: FloatArray, middle: FloatArray, step: float
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Derivative, its error and the difference of the slopes to both sides, zero where there is no
-    kink, from values (4, n) at `STENCIL` times a step and that in the middle.
+    kink, from values (4, n) at `PLACES` times a step and that in the middle.
 
     The error of D₄ is about the square of the relative difference of D(h) and D(2h), and round-off;
     at a kink the slopes to both sides differ by a part that does not fall with the step.
     """
-    near, far = ((values[k] - values[k + 1]) / (2.0 * STENCIL[k] * step) for k in (0, 2))
+    near, far = narrow_and_wide(values, step)
     found = (4.0 * near - far) / 3.0
     change, size = np.abs(near - far), np.maximum(np.abs(found), 1e-300)
     round_off = np.spacing(np.abs(values).max(axis=0)) / step
     bend, further = (
-        np.abs(values[k] - 2.0 * middle + values[k + 1]) / (STENCIL[k] * step) for k in (0, 2)
+        np.abs(values[k] - 2.0 * middle + values[k + 1]) / (PLACES[k] * step) for k in (0, 2)
     )
     kink = (bend > STAYS * further) & (bend > KINK * size) & (bend > NOISY * round_off)
     return found, change * np.minimum(change / size, 1.0) + round_off, np.where(kink, bend, 0.0)

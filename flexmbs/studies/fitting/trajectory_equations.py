@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from flexmbs.algebra.differences import PLACES, narrow_and_wide
 from flexmbs.errors import InputError
 from flexmbs.results.state import State
 from flexmbs.signals.signal_arguments import FloatArray
@@ -31,7 +32,6 @@ LINEAR = 1e3  # steps of accelerations and multipliers over one and their larges
 # square
 AGREE = 1e-5
 ROUND_OFF = 1e-14  # of the largest values, over the step
-STENCIL = np.array([1.0, -1.0, 2.0, -2.0])
 POWERS = 3  # of forces, dissipation, drives
 
 
@@ -84,20 +84,17 @@ def slopes_along(compiled: Compiled, work: Work, points: TrajectoryPoints) -> Fl
     size = _sizes(compiled, points)
     bent = np.concatenate([np.arange(2 * ns), 3 * ns + nc + np.arange(nz)])
     linear = 2 * ns + np.arange(ns + nc)
-    steps = np.zeros((1 + len(STENCIL) * len(bent) + len(linear), 3 * ns + nc + nz))
-    rows = 1 + np.arange(len(STENCIL) * len(bent)).reshape(len(bent), len(STENCIL))
-    steps[rows, bent[:, None]] = size[bent, None] * STENCIL
+    steps = np.zeros((1 + len(PLACES) * len(bent) + len(linear), 3 * ns + nc + nz))
+    rows = 1 + np.arange(len(PLACES) * len(bent)).reshape(len(bent), len(PLACES))
+    steps[rows, bent[:, None]] = size[bent, None] * PLACES
     rest = 1 + rows.size + np.arange(len(linear))
     steps[rest, linear] = size[linear]
     values = values_along(compiled, work, points, steps)
     here, around = (
         values[:, :1],
-        values[:, 1 : 1 + rows.size].reshape(len(values), len(bent), len(STENCIL), -1),
+        values[:, 1 : 1 + rows.size].reshape(len(values), len(bent), len(PLACES), -1),
     )
-    near, far = (
-        (around[:, :, k] - around[:, :, k + 1]) / (2.0 * STENCIL[k] * size[bent, None])
-        for k in (0, 2)
-    )
+    near, far = narrow_and_wide(np.moveaxis(around, 2, 0), size[bent, None])
     found = np.zeros((len(values), steps.shape[1], values.shape[2]))
     found[:, bent] = (4.0 * near - far) / 3.0
     found[:, linear] = (values[:, rest] - here) / size[linear, None]

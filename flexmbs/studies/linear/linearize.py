@@ -16,7 +16,7 @@ from flexmbs.api.solution import Solution
 from flexmbs.audit import report_findings
 from flexmbs.audit.modal_band import ShownModes, modal_band
 from flexmbs.dynamics.dense import Terms
-from flexmbs.errors import InputError, SolverError
+from flexmbs.errors import InputError, SolverError, raise_problems
 from flexmbs.exports.linear_code import write_linear
 from flexmbs.initial.analysis_arguments import (
     require_no_contacts,
@@ -510,8 +510,7 @@ def require_slopes(here: State, slopes: Tangents) -> None:
         "function; linearize another state"
         for k in np.flatnonzero(slopes.rough)
     ]
-    if problems:
-        raise InputError(*problems)
+    raise_problems(problems)
 
 
 def _full(here: State, slopes: Tangents, known: Terms) -> tuple[Full, np.ndarray]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.linalg import qr
 
+from flexmbs.algebra.differences import STENCIL
 from flexmbs.model.chain_twists import chain_twists
 from flexmbs.model.motions import Motion
 from flexmbs.results.state import State
@@ -19,7 +20,6 @@ from flexmbs.system.records import rows_of
 from flexmbs.system.step_scales import displacement_sizes, model_size
 
 STEP = 1e-3  # of a fourth-order difference: truncation 1e-12, round-off 1e-13 relative
-STENCIL = ((1.0, 8.0 / 12.0), (-1.0, -8.0 / 12.0), (2.0, -1.0 / 12.0), (-2.0, 1.0 / 12.0))
 STEADY = 1e-7  # rates of velocities over their sizes, of 1 s⁻² + |s|²
 
 

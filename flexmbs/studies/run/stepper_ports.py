@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from flexmbs.api.model import Model
-from flexmbs.declaration import close_names, shown
+from flexmbs.declaration import require_known, shown
 from flexmbs.errors import InputError
 from flexmbs.initial.analysis_arguments import coordinate_index
 from flexmbs.integrators.integrator import is_number
@@ -98,8 +98,7 @@ class StepperInputs(MutableMapping[str, float]):
         )
 
     def _place(self, name: str) -> int:
-        if name not in self._places:
-            raise InputError(f"inputs: no '{name}'; {close_names(str(name), self._places)}")
+        require_known(name, self._places, f"inputs: no '{name}'")
         return self._places[name]
 
 
@@ -119,8 +118,7 @@ class StepperOutputs(Mapping[str, float]):
         self._values, self._evaluate, self._alone, self.old = values, evaluate, alone, True
 
     def __getitem__(self, name: str) -> float:
-        if name not in self._places:
-            raise InputError(f"outputs: no '{name}'; {close_names(str(name), self._places)}")
+        require_known(name, self._places, f"outputs: no '{name}'")
         with self._alone:
             if self.old:
                 self._evaluate()

@@ -12,10 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from flexmbs.algebra.differences import PLACES, WEIGHTS
+
 LEVELS, SHRINK = 8, 8.0
-# of the values, and the weights of central differences and of those to both sides
-PLACES = np.array([1.0, -1.0, 2.0, -2.0])
-WEIGHTS = np.array([[8.0, -8.0, -1.0, 1.0], [24.0, 0.0, -6.0, 0.0], [0.0, -24.0, 0.0, 6.0]]) / 12.0
+# weights of differences to both sides
+SIDED = np.array([[24.0, 0.0, -6.0, 0.0], [0.0, -24.0, 0.0, 6.0]]) / 12.0
 ROUND_OFF = 1e-15  # of a value
 AGREE = 1e-3  # of the distance to the slope of a larger step
 # difference of one-sided slopes, of the slope and of the largest one
@@ -39,7 +40,7 @@ def slopes_along(values: Callable[[np.ndarray], np.ndarray], first: float) -> Sl
     found = values(np.concatenate([[0.0], (sizes[:, None] * PLACES).ravel()]))
     here, around = found[0], found[1:].reshape(LEVELS, len(PLACES), -1)
     change = (around - here) / sizes[:, None, None]
-    central, ahead, behind = np.einsum("ak,lkm->aml", WEIGHTS, change)
+    central, ahead, behind = np.einsum("ak,lkm->aml", [WEIGHTS, *SIDED], change)
     noise = (ROUND_OFF * np.abs(around).max(axis=1) / sizes[:, None]).T
     settled = [_settled(*each) for each in zip(central, noise)]
     apart = [_apart(*each) for each in zip(ahead, behind, noise)]

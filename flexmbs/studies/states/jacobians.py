@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from flexmbs._jit.address import packed
-from flexmbs.declaration import close_names
+from flexmbs.declaration import close_names, require_known
 from flexmbs.dynamics.kinematics import rates
 from flexmbs.errors import InputError
 from flexmbs.initial import analysis_arguments
@@ -78,10 +78,7 @@ def joint_directions_of(state: State, joint: str) -> np.ndarray:
     Raises `InputError`.
     """
     compiled = state.compiled
-    if joint not in compiled.places:
-        raise InputError(
-            f"joint '{joint}' is not in the model; {close_names(joint, compiled.places)}"
-        )
+    require_known(joint, compiled.places, f"joint '{joint}' is not in the model")
     place = compiled.places[joint]
     n = sum(m.nv for m in place.motions)
     if place.cut >= 0:

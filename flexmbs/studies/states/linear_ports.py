@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flexmbs.declaration import close_names, shown
+from flexmbs.declaration import require_known, shown
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.free_body import skew
 from flexmbs.initial.analysis_arguments import coordinate_index
@@ -75,10 +75,7 @@ def read_inputs(state: State, ports: Sequence[Port]) -> LinearInputs:
                 raise InputError(f"inputs: {port!r}: a drive takes its name only")
             drives = list(state.compiled.model.drives)
             name = str(port[1])
-            if name not in drives:
-                raise InputError(
-                    f"inputs: drive '{name}' is not in the model; {close_names(name, drives)}"
-                )
+            require_known(name, drives, f"inputs: drive '{name}' is not in the model")
             found.drives.append(name)
             found.rows.append(int(state.compiled.system.drives.row[drives.index(name)]))
             found.drive_units.append(
@@ -127,8 +124,7 @@ def coordinate_unit(model: ModelData, joint: str, coordinate: int) -> str:
     """``rad`` or ``m``: unit of a coordinate of a joint; of a free motion the first three are
     lengths. Raises `InputError`.
     """
-    if joint not in model.joints:
-        raise InputError(f"joint '{joint}' is not in the model; {close_names(joint, model.joints)}")
+    require_known(joint, model.joints, f"joint '{joint}' is not in the model")
     units: list[str] = []
     for motion in model.joints[joint].motions:
         one = "rad" if motion.turns else "m"

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from flexmbs._jit.address import packed
+from flexmbs.algebra.differences import PLACES, WEIGHTS
 from flexmbs.dynamics.dense import Terms, terms
 from flexmbs.dynamics.equations import residual_with_reactions
 from flexmbs.dynamics.kinematics import displace
@@ -32,8 +33,6 @@ from flexmbs.system.step_scales import displacement_sizes
 STEP = 1e-3  # of rotations (rad), and of displacements over the size of the model
 # of 1 + the largest rate: forces but friction are quadratic in rates, without truncation
 RATE_STEP = 1e-2
-STENCIL = np.array([1.0, -1.0, 2.0, -2.0])
-CENTRAL = np.array([8.0, -8.0, -1.0, 1.0]) / 12.0
 # differences to both sides, one from the other; −3 times the value here
 APART = np.array([4.0, 4.0, -1.0, -1.0]) / 2.0
 FINER, REFINEMENTS = 0.25, 6  # of the steps of positions, where the mechanics bends within them
@@ -170,8 +169,8 @@ def _differences(
     """
     ns, nz = len(of.state.s), len(of.state.z)
     place = np.concatenate([np.arange(2 * ns), 3 * ns + np.arange(nz + 1)])[which]
-    steps = np.zeros((len(STENCIL), len(which), _width(of.state)))
-    for k, factor in enumerate(STENCIL):
+    steps = np.zeros((len(PLACES), len(which), _width(of.state)))
+    for k, factor in enumerate(PLACES):
         steps[k, np.arange(len(which)), place] = factor * size
     rows = _rows(
         of.state,
@@ -179,8 +178,8 @@ def _differences(
         of.system,
         of.work,
     )
-    around = rows[1:].reshape(len(STENCIL), len(which), rows.shape[1])
-    slope, apart = (np.einsum("k,kij->ij", weights, around) for weights in (CENTRAL, APART))
+    around = rows[1:].reshape(len(PLACES), len(which), rows.shape[1])
+    slope, apart = (np.einsum("k,kij->ij", weights, around) for weights in (WEIGHTS, APART))
     return slope / size[:, None], (apart - 3.0 * rows[0]) / size[:, None]
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from pydantic import BeforeValidator
 
 from flexmbs.declaration import Declaration
-from flexmbs.errors import InputError
+from flexmbs.errors import InputError, raise_problems
 from flexmbs.exports.data_frames import optional
 from flexmbs.model.fields import index
 from flexmbs.studies.sweeps.ranges import MOST_CASES, Axis, Range, Spread, Values, count_of
@@ -84,8 +84,7 @@ class Listed(Design, kind="list"):
             for name, values in levels.items()
             if len(values) != n
         ]
-        if problems:
-            raise InputError(*problems)
+        raise_problems(problems)
         return list(zip(*levels.values()))
 
 

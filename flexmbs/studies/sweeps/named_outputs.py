@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from flexmbs.api.solution import Solution
 from flexmbs.declaration import shown
-from flexmbs.errors import InputError
+from flexmbs.errors import InputError, raise_problems
 from flexmbs.exports.data_frames import signal
 from flexmbs.model.function_code import code_digest
 from flexmbs.studies.parameters.outputs import Output, Wanted, read_output, unit_of, value_of
@@ -33,8 +33,7 @@ def checked_outputs(given: object) -> dict[str, Wanted]:
             read_output(f"outputs.{name}", name, wanted)
         except InputError as error:
             problems += error.problems
-    if problems:
-        raise InputError(*problems)
+    raise_problems(problems)
     return dict(given)
 
 

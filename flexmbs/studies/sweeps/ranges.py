@@ -9,9 +9,9 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import BeforeValidator, model_validator
 
-from flexmbs.declaration import Declaration, NestedError, Problem, shown
+from flexmbs.declaration import Declaration, NestedError, shown
 from flexmbs.errors import InputError
-from flexmbs.model.fields import Number, Positive, Switch, index
+from flexmbs.model.fields import Number, Positive, Switch, index, optional
 
 MOST_CASES = 1_000_000
 MOST_INTEGER = 2**53
@@ -25,10 +25,6 @@ def count_of(value: object) -> int:
     if not 1 <= result <= MOST_CASES:
         raise ValueError(f"must be within 1 … {MOST_CASES}, not {result}")
     return result
-
-
-def _optional_count(value: object) -> int | None:
-    return None if value is None else count_of(value)
 
 
 class Spread(Declaration, abc.ABC, section="range"):
@@ -67,19 +63,15 @@ class Range(Spread):
 
     low: Number = dataclasses.field(kw_only=False)
     high: Number = dataclasses.field(kw_only=False)
-    count: Annotated[int | None, BeforeValidator(_optional_count)] = None
+    count: Annotated[int | None, BeforeValidator(optional(count_of))] = None
     log: Switch = False
 
     @model_validator(mode="after")
     def _ordered(self) -> "Range":
         if not self.low < self.high:
-            raise NestedError(
-                [Problem(("high",), f"must be above low = {self.low:g}, not {self.high:g}")]
-            )
+            raise NestedError.at(("high",), f"must be above low = {self.low:g}, not {self.high:g}")
         if self.log and self.low <= 0.0:
-            raise NestedError(
-                [Problem(("low",), f"must be > 0 in a logarithmic range, not {self.low:g}")]
-            )
+            raise NestedError.at(("low",), f"must be > 0 in a logarithmic range, not {self.low:g}")
         return self
 
     @property
@@ -178,13 +170,8 @@ def _within_floats(spread: Any) -> Any:
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         ends = [spread.at(0.0), spread.at(1.0)]
     if not np.isfinite(ends).all() or (isinstance(spread, LogNormal) and min(ends) == 0.0):
-        raise NestedError(
-            [
-                Problem(
-                    ("deviation",),
-                    f"is {spread.deviation:g}, for which no float has the values; give less",
-                )
-            ]
+        raise NestedError.at(
+            ("deviation",), f"is {spread.deviation:g}, for which no float has the values; give less"
         )
     return spread
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from flexmbs.declaration import close_names
+from flexmbs.declaration import require_known
 from flexmbs.errors import AuditWarning, InputError, ModelWarning
 from flexmbs.model.run import Run
 from flexmbs.signals.signal_arguments import whole_number
@@ -235,10 +235,7 @@ def _check(
     if not limits:
         raise InputError('limits: give at least one, as {"sag": (-1e-3, None)}')
     for name, pair in limits.items():
-        if name not in outputs:
-            raise InputError(
-                f"limits: '{name}' is not among the outputs; {close_names(name, outputs)}"
-            )
+        require_known(name, outputs, f"limits: '{name}' is not among the outputs")
         if not any(map(math.isfinite, pair)):
             raise InputError(
                 f"limits.{name}: every value is within them; give a lower or an upper one"

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from flexmbs.api.model import Model, load
-from flexmbs.declaration import NestedError, Problem, close_names, shown
+from flexmbs.declaration import NestedError, Problem, close_names, raise_nested, shown
 from flexmbs.errors import InputError
 from flexmbs.model.functions import imports_allowed, named_function
 from flexmbs.model.run import Run
@@ -125,13 +125,12 @@ def _check_keys(table: Mapping[str, Any]) -> None:
             else "is missing; a study begins with format ="
         )
         problems.append(Problem(("format",), f"{given} '{FORMAT}'"))
-    if problems:
-        raise NestedError(problems)
+    raise_nested(problems)
 
 
 def _as_table(value: object) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
-        raise NestedError([Problem((), f"must be a table, not {shown(value)}")])
+        raise NestedError.at((), f"must be a table, not {shown(value)}")
     return value
 
 
@@ -156,13 +155,8 @@ def _output(given: Any) -> Any:
 def _part(name: str, given: Any, locator: Locator) -> Path | Callable[..., Any]:
     """The path of a part file, or the function that is named."""
     if not isinstance(given, str):
-        raise NestedError(
-            [
-                Problem(
-                    (name,),
-                    f"must be the name of a part file or 'module:function', not {shown(given)}",
-                )
-            ]
+        raise NestedError.at(
+            (name,), f"must be the name of a part file or 'module:function', not {shown(given)}"
         )
     return locator.path(given, name) if given.endswith(".toml") else _function(given, name)
 
@@ -171,7 +165,7 @@ def _function(given: str, *key: str) -> Callable[..., Any]:
     try:
         return named_function(given)
     except ValueError as error:
-        raise NestedError([Problem(key, str(error))]) from None
+        raise NestedError.at(key, str(error)) from None
 
 
 def sweep_schema() -> Schema:

@@ -15,7 +15,7 @@ from typing import Any
 
 from flexmbs.api.model import Model, load
 from flexmbs.declaration import shown
-from flexmbs.errors import AssemblyWarning, AuditWarning, InputError, ModelWarning
+from flexmbs.errors import AssemblyWarning, AuditWarning, InputError, ModelWarning, raise_problems
 from flexmbs.files.inputs import read_bytes
 from flexmbs.files.output import ensure_folder
 from flexmbs.files.paths import file_path
@@ -281,8 +281,7 @@ def _check_values(study: Study, axes: Mapping[str, Axis], first: Sequence[Case])
                     study.model(of_parts | {name: value})
                 except InputError as error:
                     problems |= dict.fromkeys(error.problems)
-    if problems:
-        raise InputError(*problems)
+    raise_problems(problems)
 
 
 def _stored(base: Build, folder: Path) -> Build:

@@ -45,15 +45,7 @@ class NastranOp4Importer(Importer):
         if request.mass is not None:
             matrices = {**matrices, **_op4(request.mass)}
         K, M = (_chosen(matrices, letter, report) for letter in "KM")
-        labels = _grid_labels(max(_size(K), _size(M)), nodes, report)
-        return free_solid(
-            K.matrix(len(labels), "K", report),
-            M.matrix(len(labels), "M", report),
-            labels,
-            nodes,
-            request.units,
-            report,
-        )
+        return _solid_on_grid(K, M, nodes, request, report)
 
 
 class NastranDmigImporter(Importer):
@@ -94,15 +86,22 @@ class NastranOp2Importer(Importer):
             _chosen({name: _entries(A) for name, A in found.items()}, letter, report)
             for letter in "KM"
         )
-        labels = _grid_labels(max(_size(K), _size(M)), nodes, report)
-        return free_solid(
-            K.matrix(len(labels), "K", report),
-            M.matrix(len(labels), "M", report),
-            labels,
-            nodes,
-            request.units,
-            report,
-        )
+        return _solid_on_grid(K, M, nodes, request, report)
+
+
+def _solid_on_grid(
+    K: Entries, M: Entries, nodes: NodeTable, request: ImportRequest, report: ImportReport
+) -> FEModel:
+    """Model of matrices whose rows are numbered along the grid points."""
+    labels = _grid_labels(max(_size(K), _size(M)), nodes, report)
+    return free_solid(
+        K.matrix(len(labels), "K", report),
+        M.matrix(len(labels), "M", report),
+        labels,
+        nodes,
+        request.units,
+        report,
+    )
 
 
 def _superelement(
