@@ -316,7 +316,7 @@ def advance_to(context, t):
 def integrate(context, /, first, last, until):
     """Steps until the outputs first … last−1 are there, and time ``until`` is reached.
 
-    Counts[REACHED]: number of outputs written.
+    `Counts.reached`: number of outputs written.
     """
     for i in range(int(first), int(last)):
         context.counts.reached = i

@@ -165,16 +165,49 @@ def docstrings_without_subject(trees: dict[Path, ast.Module]) -> int:
 
 
 def index_constants(trees: dict[Path, ast.Module]) -> int:
-    """Constants at the top of modules that are numbered by ``range``: indices into arrays."""
-    return sum(
-        len(list(ast.walk(node.targets[0]))) // 2
-        for tree in trees.values()
-        for node in tree.body
-        if isinstance(node, ast.Assign)
-        and isinstance(node.targets[0], ast.Tuple)
-        and isinstance(node.value, ast.Call)
-        and ast.unparse(node.value.func) == "range"
-    )
+    """Constants at the top of modules that are numbered by ``range`` and used as indices of arrays.
+
+    Where no name of a group is within the brackets of an index, in its module or in one that
+    imports it, the group is an enumeration.
+    """
+    indices = {path: _names_in_indices(tree) for path, tree in trees.items()}
+    imported = {path: _imported(tree) for path, tree in trees.items()}
+    count = 0
+    for path, tree in trees.items():
+        module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        users = [path, *(other for other in trees if module in imported[other])]
+        for names in _numbered_by_range(tree):
+            if any(names & indices[each] for each in users):
+                count += len(names)
+    return count
+
+
+def _numbered_by_range(tree: ast.Module) -> Iterator[set[str]]:
+    """Groups of names that are assigned by ``range`` at the top of a module."""
+    for node in tree.body:
+        if (
+            isinstance(node, ast.Assign)
+            and isinstance(node.targets[0], ast.Tuple)
+            and isinstance(node.value, ast.Call)
+            and ast.unparse(node.value.func) == "range"
+        ):
+            yield {each.id for each in node.targets[0].elts if isinstance(each, ast.Name)}
+
+
+def _names_in_indices(tree: ast.Module) -> set[str]:
+    """Names within the brackets of indices."""
+    return {
+        name.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Subscript)
+        for name in ast.walk(node.slice)
+        if isinstance(name, ast.Name)
+    }
+
+
+def _imported(tree: ast.Module) -> set[str]:
+    """Modules from which names are imported."""
+    return {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
 
 
 def unused_parameters(function: ast.FunctionDef) -> int:

@@ -66,7 +66,7 @@ def check_solutions(now, t, workspace):
         x = np.concatenate([t.M @ rng.normal(size=ns), t.G @ rng.normal(size=ns)])
         y = x.copy()
         solve(now.system.elimination, now.work.values, x)
-        correction(now.system, now.work, workspace, now.q, y)
+        correction(now.system, now.work, workspace, y)
         assert np.abs(x[:ns] - y[:ns]).max() < 1e-11 * np.abs(x[:ns]).max()
         forces = t.G.T @ x[ns:]
         assert np.abs(forces - t.G.T @ y[ns:]).max(initial=0.0) < 1e-11 * np.abs(forces).max(
