@@ -8,6 +8,7 @@ from samples import rigid, some_axis, state, two_bodies
 from test_contact_kinematics import Touching
 
 import flexmbs as fm
+from flexmbs.algebra.works import Works
 from flexmbs.dynamics.dense import terms
 from flexmbs.system.records import rows_of
 
@@ -94,7 +95,7 @@ def test_power_is_that_of_the_balance(seed: int) -> None:
     model.contacts.update(contacts)
     now = state(model)
     k = terms(now.system, now.work, 0.0, now.q, now.s).k - zero
-    power = now.work.power.values - before
+    power = Works(now.work.power.values - before)
     assert np.abs(k).max() > 1.0
     assert power.drives != 0.0
     assert power.forces - power.loss + power.drives == pytest.approx(now.s @ k, rel=1e-11)
