@@ -1,9 +1,9 @@
 """Memory layout of records: nested tuples of arrays and numbers as Numba stores them.
 
 A word has 8 bytes; an array is its address, sizes and strides, in the order of Numba's
-``ArrayModel``; `Scalars` are their address. Layouts and words of records that are passed repeatedly, those of a model and its
-scratch, are stored, and `Mould` makes copies of a record in one block of memory, in which only the
-addresses change.
+``ArrayModel``; `Scalars` are their address. Layouts and words of records that are passed
+repeatedly, those of a model and its scratch, are stored, and `Mould` makes copies of a record in
+one block of memory, in which only the addresses change.
 """
 
 import functools

@@ -8,8 +8,9 @@ to zero, which omits the row (its multiplier increment is 0). Within a constrain
 small pivot is exchanged for the remaining row with the largest pivot relative to its stiffness: of
 two dependent rows, the one with the larger independent part is kept.
 
-Storage: the diagonal block of node k (upper triangle, row major) starts at ``diagonal``; the blocks to
-the right of it, one per later node i that is coupled to k, hold n_k × n_i numbers from ``place``. The
+Storage: the diagonal block of node k (upper triangle, row major) starts at ``diagonal``; the blocks
+to the right of it, one per later node i that is coupled to k, hold n_k × n_i numbers from
+``place``. The
 interchanges of a constraint node are stored below its diagonal: row j with row j + (number at
 (j + 1, j)).
 
