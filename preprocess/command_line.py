@@ -54,8 +54,9 @@ def reduce_part(
         typer.Option("--engine", help="serial; petsc or slepc: in several processes, by mpirun."),
     ] = "serial",
 ) -> None:
-    """Reduce a meshed part to a flexible body; PART names mesh, unit, material, interfaces, method,
-    reference, damping.
+    """Reduce a meshed part to a flexible body.
+
+    PART names mesh, unit, material, interfaces, method, reference, damping.
     """
     from preprocess.command.reduce import reduce_file as command
 
@@ -101,8 +102,9 @@ def compare_body(
     as_json: AsJson = False,
     allow_outside: AllowOutside = False,
 ) -> None:
-    """Frequencies, shapes (MAC) and compliance of a body against its full model (OTHER: BODY with
-    .toml), or another body.
+    """Compare frequencies, shapes (MAC) and compliance of a body with its full model.
+
+    OTHER: the part file, by default BODY with .toml, or another body of the same mesh.
     """
     from preprocess.command.compare import compare as command
 
@@ -138,8 +140,9 @@ def convert_body(
         typer.Option("--frame", help="NAME=NODE: a node of IN that becomes a frame."),
     ] = None,
 ) -> None:
-    """Convert flexible bodies between formats: flexmbs (.h5), SID, MBDyn, MBSim, Simscape, VTU of
-    modes.
+    """Convert flexible bodies between formats.
+
+    flexmbs (.h5), SID, MBDyn, MBSim, Simscape, VTU of modes.
     """
     from preprocess.command.convert import convert as command
 

@@ -1,3 +1,4 @@
-"""Flexible body: reference conditions, modes, shape integrals, geometric stiffness, stress modes;
-and `reduce`.
+"""Reduction of a part to a flexible body.
+
+Reference conditions, modes, shape integrals, geometric stiffness and stress modes; `reduce`.
 """

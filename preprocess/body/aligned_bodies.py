@@ -1,5 +1,6 @@
-"""Bodies of one part with varied materials and nodes in common modal coordinates, and derivatives
-of their arrays.
+"""Bodies of a varied part in common modal coordinates, and derivatives of their arrays.
+
+The bodies differ in materials and nodal positions.
 
     fixed shapes:  K_ff(p) = Φᵀ K(p) Φ,  Z(p) = Wᵀ m(p) W,  W = [1 | x(p) | Φ]   with the shapes Φ of a base body, or Φ + δp Φ',
     own modes:     φ(p) T(p),  T(p) = argmin ‖φ(p) T − Φ‖,  K_ff → Tᵀ K_ff T, …
@@ -237,10 +238,10 @@ def _change(given: FloatArray, shape: tuple[int, ...]) -> FloatArray:
 
 
 class BodyDerivatives(NamedTuple):
-    """Derivatives of the arrays of a body, named and shaped as in
-    `flexmbs.flexible_body.FlexibleBodyData`.
+    """Derivatives of the arrays of a body.
 
-    Those of the stress modes are (n, 6, nf), or None without stress modes.
+    Names and shapes are those of `flexmbs.flexible_body.FlexibleBodyData`. Those of the stress
+    modes are (n, 6, nf), or None without stress modes.
     """
 
     mass: float
@@ -260,8 +261,9 @@ def body_derivatives(
     *,
     scales: Mapping[str, float] | None = None,
 ) -> dict[str, BodyDerivatives]:
-    """Derivatives of the shape integrals, K_ff, D_ff and stress modes of a body by the arguments of
-    a function that makes it.
+    """Derivatives of the arrays of a body by the arguments of the function that makes it.
+
+    The arrays are the shape integrals, K_ff, D_ff and the stress modes.
 
     make: returns a body for numbers given by keyword, from `aligned` or `with_shapes`, so that all
     bodies have the same modal coordinates. at: the numbers. scales: their sizes, by default their

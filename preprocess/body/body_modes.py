@@ -131,8 +131,7 @@ def _require_compliance(
 
 
 def body_modes(reference: Reference, statics: InterfaceStatics, shapes: FloatArray) -> BodyModes:
-    """Mass-normalised modes of the body in the span of elastic, M-orthonormal shapes Φ (3N, n),
-    ascending.
+    """Mass-normalised modes, ascending, in the span of elastic, M-orthonormal shapes Φ (3N, n).
 
     With c = (C R)⁻¹ C Φ the mass matrix is ``1 + cᵀc`` and the stiffness that of Φ; the largest
     component of V is positive. Raises InputError, also for a mode without stiffness beyond

@@ -84,8 +84,7 @@ def reduce(
     keep: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> FlexibleBodyData:
-    """Reduced flexible body of a meshed part (with its material) or of given finite-element
-    matrices.
+    """Reduced flexible body of a meshed part with its material, or of finite-element matrices.
 
     part: a mesh, or an assembled finite-element model. material: of a mesh, one or by element set,
     by default that of its file. interfaces: where joints and forces are attached, by name. method:
@@ -161,9 +160,7 @@ def reduce(
 
 
 class Piece(NamedTuple):
-    """Piece of a divided part: its statics, and the force patterns (n, m) of its cuts, by
-    interface.
-    """
+    """Piece of a divided part: its statics, and by interface the force patterns (n, m) of cuts."""
 
     statics: InterfaceStatics
     patterns: Mapping[str, FloatArray]
@@ -490,8 +487,9 @@ def _frame(
     modal: _ModalBody,
     patterns: Mapping[str, FloatArray],
 ) -> FlexibleFrame:
-    """Frame of an interface in the body frame; ``motion`` (6, nf) is that of the modes in mesh
-    axes.
+    """Frame of an interface in the body frame.
+
+    motion (6, nf): motion of the interface in each mode, in mesh axes.
     """
     modes, none = modal.modes, np.zeros((len(modal.shapes), 0))
     to_body = modes.axes.T

@@ -1,5 +1,4 @@
-"""Force patterns of full cuts, transmitted in addition to the forces and moments of the cut's
-frame.
+"""Force patterns of full cuts, transmitted besides the resultant force and moment.
 
 The pieces of a part, welded by multipliers of some nodal force patterns p at a cut, pᵀ(u_a − u_b) =
 0, move as the whole part in every motion whose true nodal forces at the cut lie in the span of the
@@ -60,9 +59,7 @@ class PartMotions(NamedTuple):
 
 
 def part_motions(whole: InterfaceStatics) -> PartMotions:
-    """Motions of a part under interface loads and inertia loads, and its normal modes with the
-    interfaces held.
-    """
+    """Motions of a part under interface loads and inertia loads, and its fixed-interface modes."""
     fe, n = whole.fe, whole.size
     u = [whole.constraint_modes() @ _energy_vectors(whole.interface_stiffness)]
     loads = inertial_loads(fe, fe.centre_of_mass, np.eye(3))
@@ -132,8 +129,9 @@ def residual_cut_forces(
 
 
 def _energy_vectors(S: FloatArray) -> FloatArray:
-    """Interface coordinates (6k, 6k − 6), orthonormal in the stiffness S, those of the first
-    interface zero.
+    """Interface coordinates (6k, 6k − 6), orthonormal in the stiffness S.
+
+    Those of the first interface are zero.
     """
     n = len(S) - 6
     L = scipy.linalg.cholesky(S[6:, 6:], lower=True)
@@ -153,9 +151,7 @@ def _dofs_at(fe: FEModel, cut: str) -> Indices:
 def _nodal_forces(
     piece: InterfaceStatics, P: FloatArray, motions: PartMotions, centre: FloatArray
 ) -> FloatArray:
-    """Forces of the rest of the part on the nodes of a piece, in the whole's degrees of freedom (n,
-    k).
-    """
+    """Forces (n, k) of the rest of the part on a piece, in the degrees of freedom of the part."""
     fe = piece.fe
     inertia = (
         fe.mass_product(P @ motions.a) - inertial_loads(fe, centre, np.eye(3)) @ motions.inertial

@@ -94,8 +94,9 @@ def warn_of_stiffness(missing: dict[str, float]) -> None:
 def _missing(
     statics: InterfaceStatics, forces: dict[str, FloatArray], phi: FloatArray, reference: str
 ) -> FloatArray:
-    """φᵀ K0(A f̃) φ + ψᵀ W(f̃) ψ (k, m) of a piece with forces f̃ (n, k) at its cuts, for shapes
-    (n, m).
+    """Missing geometric stiffness φᵀ K0(A f̃) φ + ψᵀ W(f̃) ψ (k, m) of a piece.
+
+    The forces at its cuts are f̃ (n, k), the shapes (n, m).
     """
     names = [each.name for each in statics.interfaces]
     frame = statics.interfaces[names.index(reference)]
@@ -125,8 +126,9 @@ def _missing(
 def _diagonals(
     fe: FEModel, displacements: FloatArray, shapes: FloatArray, acceleration: FloatArray
 ) -> FloatArray:
-    """φᵀ K0 φ (k, m) of the stresses under ``displacements`` (n, k) for each of the shapes (n, m);
-    acceleration (n, k).
+    """Geometric stiffness φᵀ K0 φ (k, m) of each of the shapes (n, m).
+
+    K0 belongs to the stresses under ``displacements`` (n, k) and ``acceleration`` (n, k).
     """
     K0 = stress_stiffness(
         fe, displacements, shapes, lambda rows: accelerations_of(fe, acceleration, rows)

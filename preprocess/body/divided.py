@@ -202,9 +202,7 @@ def _cuts(plan: Sequence[_PlannedPiece]) -> list[tuple[int, int, str]]:
 
 
 def _digest_of(fe: FEModel, cut: str, kind: str, piece: Piece | None, damped: bytes) -> str:
-    """Digest that identifies a cut: nodes, whether they are held, patterns, and the damping of all
-    pieces.
-    """
+    """Digest that identifies a cut: nodes, whether held, patterns, and the damping of all pieces."""
     rows = np.unique(fe.node_sets[cut])
     rows = rows[np.argsort(fe.node_ids[rows])]
     patterns = b"" if piece is None else piece.patterns[cut][dofs_of(rows)].tobytes()
@@ -254,8 +252,9 @@ class _UndividedPart:
     def cut_facts(
         self, reference: str, bodies: Sequence[FlexibleBodyData]
     ) -> dict[str, str | float]:
-        """Errors of the pieces together, with a warning of large ones; empty if the part needs too
-        much memory.
+        """Joint errors of the pieces, with a warning of large ones.
+
+        Empty if the undivided part needs too much memory.
         """
         try:
             errors = cut_errors(self.statics, reference, bodies)
@@ -284,8 +283,9 @@ class _PlannedPiece(NamedTuple):
 
 
 def _models(pieces: Any, material: Materials | None) -> list[FEModel]:
-    """Finite-element models of the pieces, each with the materials of its element sets. Raises
-    InputError.
+    """Finite-element models of the pieces, each with the materials of its element sets.
+
+    Raises InputError.
     """
     if not isinstance(pieces, Sequence) or not pieces:
         raise InputError("pieces: give meshes, from pp.divide")

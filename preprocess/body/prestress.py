@@ -48,8 +48,9 @@ class Prestress:
         raise_problems(problems)
 
     def factors(self, interfaces: Sequence[str]) -> FloatArray:
-        """Load factors of the unit loads (k,). Raises InputError for a wrench on an unknown
-        interface.
+        """Load factors of the unit loads (k,).
+
+        Raises InputError for a wrench on an unknown interface.
         """
         unknown = [name for name in self.wrenches if name not in interfaces]
         if unknown:

@@ -37,8 +37,9 @@ MEAN_AXES, PRINCIPAL_AXES, CHORD = OTHERS = ("mean axes", "principal axes", "cho
 
 
 class BodyFrame(NamedTuple):
-    """Body frame of a reference condition: origin (3,) and axes (3, 3) in mesh axes, and the
-    conditions C (6, 3N).
+    """Body frame of a reference condition, in mesh axes.
+
+    Origin (3,), axes (3, 3), and the conditions C (6, 3N).
     """
 
     origin: FloatArray
@@ -177,11 +178,11 @@ class AttachedNode(Reference):
 @checked_arguments
 @dataclass(frozen=True)
 class MeanAxes(Reference):
-    """Body frame at the centre of mass, along mesh axes, relative to which the deformation has no
-    momentum.
+    """Body frame at the centre of mass in which the deformation carries no momentum.
 
-    Linear and angular momentum both vanish. Source: Buckens, Proc. 19th Int. Astronautical Congress
-    (1968); Canavin and Likins, J. Spacecraft 14 (1977) 724.
+    The axes are parallel to those of the mesh. Linear and angular momentum both vanish. Source:
+    Buckens, Proc. 19th Int. Astronautical Congress (1968); Canavin and Likins, J. Spacecraft 14
+    (1977) 724.
 
     Examples
     --------
@@ -254,12 +255,12 @@ class PrincipalAxes(Reference):
 @checked_arguments
 @dataclass(frozen=True)
 class Chord(Reference):
-    """Body frame with its origin at interface ``first``, x through interface ``second``, its
-    rotation about x that of the first; y is the axis of the first interface closest to
-    perpendicular to the chord, made perpendicular to it.
+    """Body frame with its x axis from interface ``first`` through interface ``second``.
 
-    first, second: names of two interfaces. Conditions: u(first) = 0 (3), u_y(second) = u_z(second)
-    = 0 (2), θ_x(first) = 0 (1). Source: Schwertassek, Wallrapp and Shabana, Nonlinear Dynamics 20
+    Its origin is at ``first``, and it rotates about x with that interface. Its y axis is the axis
+    of the first interface closest to perpendicular to the chord, made perpendicular to it. first,
+    second: names of two interfaces. Conditions: u(first) = 0 (3), u_y(second) = u_z(second) = 0
+    (2), θ_x(first) = 0 (1). Source: Schwertassek, Wallrapp and Shabana, Nonlinear Dynamics 20
     (1999) 361 (choice of frames, secant frame).
 
     Examples

@@ -75,8 +75,9 @@ def _strain_free(statics: InterfaceStatics, R: FloatArray, rigid_quotient: float
 
 
 def _strain_of_rigid_motion(fe: FEModel, R: FloatArray) -> float:
-    """Largest Rayleigh quotient ``rᵀKr / rᵀMr`` of the rigid-body motions, zero up to the accuracy
-    of K.
+    """Largest Rayleigh quotient ``rᵀKr / rᵀMr`` of the rigid-body motions.
+
+    Zero up to the accuracy of K.
     """
     inner = fe.engine.inner
     quotient = scipy.linalg.eigh(

@@ -1,5 +1,4 @@
-"""Derivatives of the shapes of a reduction with respect to parameters of its part, from the factor
-of the part.
+"""Derivatives of the shapes of a reduction by parameters of the part, from its factor.
 
     constraint modes   K_ii Ψ_i = −K_ib:   Ψ' = V + A(−K'Ψ − K V + L'λ)
     normal modes       (K − ω²M) φ = L λ:  (K − ω²M) z = −(K' − ω²M') φ − (K − ω²M) V + L'λ,   φ' = V + z

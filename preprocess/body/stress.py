@@ -154,8 +154,9 @@ def _plies(structures: Sequence[StructuralElement], first: int, axes: FloatArray
 
 
 def _stress(fe: FEModel, u: FloatArray, rows: StressRows) -> FloatArray:
-    """Stress (r, 6, k) at the rows of solids and the points of the skin under u (n, k), in mesh
-    axes.
+    """Stress (r, 6, k) under displacements u (n, k), in mesh axes.
+
+    At the rows of solids and at the points of the skin.
     """
     skins = [each.stress() @ u[each.dofs][:, None] for each in fe.structures]
     return np.concatenate(
@@ -167,10 +168,10 @@ def _stress(fe: FEModel, u: FloatArray, rows: StressRows) -> FloatArray:
 
 
 def stress_rotation(axes: FloatArray) -> FloatArray:
-    """Matrix T (6, 6) with σ' = T σ the components along ``axes`` (3, 3), columns in the present
-    axes.
+    """Matrix T (6, 6) with σ' = T σ, the stress components along ``axes`` (3, 3).
 
-    The elasticity matrix becomes C' = T C Tᵀ.
+    The columns of ``axes`` are given in the present axes. The elasticity matrix becomes C' = T C
+    Tᵀ.
     """
     T = np.empty((6, 6))
     for c, (i, j) in enumerate(_PAIRS):

@@ -100,15 +100,17 @@ class BodyLoads:
 
 
 def inertial_loads(fe: FEModel, origin: FloatArray, axes: FloatArray) -> FloatArray:
-    """Nodal inertia forces (3N, 12) per unit acceleration, angular acceleration and product of
-    angular velocities.
+    """Nodal inertia forces (3N, 12) of the twelve unit rigid-body inertia loads.
+
+    Per unit acceleration, angular acceleration and product of angular velocities.
     """
     return np.asarray(-fe.momentum(unit_accelerations(fe.points, origin, axes)))
 
 
 def unit_accelerations(points: FloatArray, origin: FloatArray, axes: FloatArray) -> FloatArray:
-    """Accelerations (P, 3, 12) of points (P, 3) per unit acceleration, angular acceleration and
-    product of angular velocities.
+    """Accelerations (P, 3, 12) of points (P, 3) in the twelve unit rigid-body motions.
+
+    Per unit acceleration, angular acceleration and product of angular velocities.
     """
     x = (points - origin) @ axes
     fields = [np.broadcast_to(e, x.shape) for e in np.eye(3)] + [np.cross(e, x) for e in np.eye(3)]
@@ -123,8 +125,9 @@ def rigid_acceleration(statics: InterfaceStatics, loads: FloatArray) -> FloatArr
 
 
 def interface_loads(statics: InterfaceStatics, axes: FloatArray) -> FloatArray:
-    """Nodal forces (3N, 6 × interfaces) of unit forces and moments on the interfaces along the body
-    frame's axes.
+    """Nodal forces (3N, 6 × interfaces) of unit forces and moments on the interfaces.
+
+    The loads act along the axes of the body frame.
     """
     rotation = np.kron(np.eye(2 * len(statics.interfaces)), axes)
     return np.asarray(statics.interface_loads @ rotation)

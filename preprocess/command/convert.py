@@ -18,8 +18,9 @@ def convert(
     units: str,
     frames: Sequence[str],
 ) -> None:
-    """Convert a reduced body; report its content and what the format does not support. Raises
-    InputError, MachineError.
+    """Convert a reduced body; report its content and what the format does not support.
+
+    Raises InputError, MachineError.
     """
     from flexmbs.flexible_body.record import FlexibleBodyData
     from preprocess.formats.exporters import write_body

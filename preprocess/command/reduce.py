@@ -27,8 +27,9 @@ def reduce_file(
     allow_large: bool,
     keep: Path | None,
 ) -> None:
-    """Write the flexible body of a part file with an engine of `ENGINES`. Raises InputError,
-    SolverError, MachineError.
+    """Write the flexible body of a part file with an engine of `ENGINES`.
+
+    Raises InputError, SolverError, MachineError.
     """
     if engine not in ENGINES:
         raise InputError(f"--engine: {engine!r} is unknown; choose one of {', '.join(ENGINES)}")

@@ -78,8 +78,9 @@ class Comparison(NamedTuple):
 
 
 def compare(first: Structure, second: Structure, *, modes: int = 20) -> Comparison:
-    """Comparison of modes, free and held at the first common interface, and of the compliance of
-    the others.
+    """Comparison of modes, free and held, and of the compliances of the interfaces.
+
+    The structures are held at the first common interface; the compliance is that of the others.
 
     MAC = |aᵀb|² / (aᵀa bᵀb) over the common nodes; modes of nearly equal frequency are treated as
     one subspace. Raises InputError unless both structures come from the same mesh, checked by

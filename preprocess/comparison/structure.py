@@ -39,6 +39,7 @@ class Structure(ABC):
 
     @abstractmethod
     def compliance(self, held: str, moving: str) -> FloatArray:
-        """Displacement and rotation (6, 6) of interface ``moving`` under unit loads, ``held``
-        fixed.
+        """Compliance (6, 6) of interface ``moving`` with interface ``held`` fixed.
+
+        Columns are the displacement and rotation under unit forces and moments.
         """

@@ -228,10 +228,9 @@ class Decomposition:
 
 
 class _LocalNumbering(NamedTuple):
-    """Nodes of a share, ascending, and the local number of each node of the whole part, −1 for
-    others.
+    """Nodes of a share, ascending, and the local number of each node of the whole part.
 
-    freedoms: of the whole part.
+    The number of a node outside the share is −1. freedoms: of the whole part.
     """
 
     nodes: IntArray

@@ -148,8 +148,9 @@ class MumpsFactor(Factor):
         )
 
     def _soft_motion(self) -> FloatArray | None:
-        """Near-null vector by two steps of inverse iteration; None if the matrix is regular to
-        working accuracy.
+        """Near-null vector by two steps of inverse iteration.
+
+        None if the matrix is regular to working accuracy.
         """
         engine, n = self._engine, 3 * len(self._matrix.places)
         size = float(engine.extent(self._matrix.A.data[:, None])[0])
@@ -168,9 +169,7 @@ class MumpsFactor(Factor):
 
 
 def _matrix(number: IntArray, first: IntArray, processes: Processes, A: sp.csr_matrix) -> Any:
-    """Upper triangle of the sum of the contributions A (n, n) of all processes, by owner of the
-    rows.
-    """
+    """Upper triangle, by owner of the rows, of the sum of all processes' contributions A (n, n)."""
     from petsc4py import PETSc
 
     entries = A.tocoo()

@@ -30,9 +30,7 @@ METHODS = (CraigBampton, Guyan, Rubin, CraigChang)
 
 
 class Job(NamedTuple):
-    """Input of a distributed reduction: the whole part, the options, and further provenance facts
-    by name.
-    """
+    """Input of a distributed reduction: part, options, and further provenance facts by name."""
 
     whole: WholePart
     how: ReductionOptions

@@ -49,11 +49,10 @@ class SlepcEngine(PetscEngine):
             wanted *= 2
 
     def _lowest(self, response: Operator, mass: Operator, count: int) -> Modes:
-        """Lowest modes by the Krylov–Schur iteration of SLEPc with the operator A M, in the inner
-        product of M.
+        """Lowest modes by the Krylov–Schur iteration of SLEPc.
 
-        Source: Stewart, SIAM J. Matrix Anal. Appl. 23 (2001) 601; Hernandez, Roman, Vidal, ACM TOMS
-        31 (2005) 351.
+        The operator is A M, the inner product that of M. Source: Stewart, SIAM J. Matrix Anal.
+        Appl. 23 (2001) 601; Hernandez, Roman, Vidal, ACM TOMS 31 (2005) 351.
         """
         from petsc4py import PETSc
         from slepc4py import SLEPc
@@ -112,8 +111,9 @@ class SlepcEngine(PetscEngine):
         return vector
 
     def _pairs(self, eps: Any, count: int, response: Operator, mass: Operator) -> Modes:
-        """Modes from the eigenvectors, after one step of inverse iteration, so that they obey all
-        constraints.
+        """Modes from the eigenvectors, after one step of inverse iteration.
+
+        The step makes them satisfy all constraints.
         """
         vector = eps.getOperators()[1].createVecRight()
         V = np.zeros((len(self._mine), count))

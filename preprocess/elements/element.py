@@ -16,8 +16,9 @@ APEX = 1e-100
 
 @dataclass(frozen=True, eq=False)
 class Quadrature:
-    """Quadrature rule: points (nq, 3) and weights (nq,) on the reference element; ∫ f dV ≈ Σ w_q
-    f(ξ_q).
+    """Quadrature rule on the reference element, ∫ f dV ≈ Σ w_q f(ξ_q).
+
+    Points (nq, 3) and weights (nq,).
     """
 
     points: Array

@@ -1,5 +1,6 @@
-"""Eight-node hexahedron: corners of [-1, 1]³, trilinear, with incompatible modes to avoid shear
-locking.
+"""Eight-node hexahedron: trilinear, with incompatible modes against shear locking.
+
+The nodes are the corners of [-1, 1]³.
 
 Trilinear displacements respond to bending with parasitic shear. The modes ξ², η², ζ² in each
 component, condensed element by element, eliminate it; their gradients are corrected to satisfy the

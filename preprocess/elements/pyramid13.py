@@ -1,7 +1,7 @@
-"""Thirteen-node pyramid: corners, then the midpoints of the edges 01 12 23 30 of the base and 04 14
-24 34.
+"""Thirteen-node pyramid.
 
-Quadratic, with ξη/(1-ζ), ξ²η/(1-ζ) and ξη²/(1-ζ); on its faces it conforms with hex20 and tet10.
+Corners, then the midpoints of the edges 01 12 23 30 of the base and 04 14 24 34. Quadratic, with
+ξη/(1-ζ), ξ²η/(1-ζ) and ξη²/(1-ζ); on its faces it conforms with hex20 and tet10.
 
 Source: Bedrosian, Int. J. Numer. Meth. Engng 35 (1992) 95.
 """

@@ -1,8 +1,7 @@
-"""Five-node pyramid: square -1 ≤ ξ, η ≤ 1 at ζ = 0, apex at ζ = 1; corners 0-3 of the base, 4 the
-apex.
+"""Five-node pyramid: square -1 ≤ ξ, η ≤ 1 at ζ = 0, apex at ζ = 1.
 
-The functions are 1, ξ, η, ζ and the rational function ξη/(1-ζ), bilinear or linear on the faces, as
-in adjacent elements.
+Nodes 0-3 are the corners of the base, 4 is the apex. The functions are 1, ξ, η, ζ and the rational
+function ξη/(1-ζ), bilinear or linear on the faces, as in adjacent elements.
 
 Source: Bedrosian, Int. J. Numer. Meth. Engng 35 (1992) 95.
 """

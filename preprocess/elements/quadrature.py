@@ -1,5 +1,10 @@
-"""Quadrature rules on the reference tetrahedron (0 ≤ ξ, η, ζ; ξ+η+ζ ≤ 1), hexahedron [-1, 1]³,
-wedge: the triangle (0 ≤ ξ, η; ξ+η ≤ 1) times [-1, 1], and pyramid (|ξ|, |η| ≤ 1-ζ; 0 ≤ ζ ≤ 1)."""
+"""Quadrature rules on the reference elements.
+
+tetrahedron   0 ≤ ξ, η, ζ; ξ + η + ζ ≤ 1
+hexahedron    [-1, 1]³
+wedge         the triangle 0 ≤ ξ, η; ξ + η ≤ 1, times [-1, 1]
+pyramid       |ξ|, |η| ≤ 1 − ζ; 0 ≤ ζ ≤ 1
+"""
 
 import itertools
 

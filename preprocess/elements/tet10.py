@@ -1,5 +1,6 @@
-"""Ten-node tetrahedron: corners 0-3, then the midpoints of the edges 01, 12, 20, 03, 13, 23;
-complete quadratic.
+"""Ten-node tetrahedron: complete quadratic.
+
+Corners 0-3, then the midpoints of the edges 01, 12, 20, 03, 13, 23.
 """
 
 import itertools

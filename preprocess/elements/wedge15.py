@@ -1,5 +1,6 @@
-"""Fifteen-node wedge: corners, then the midpoints of the edges 01 12 20 below, 34 45 53 above, 03
-14 25 along; serendipity.
+"""Fifteen-node wedge: serendipity.
+
+Corners, then the midpoints of the edges 01 12 20 below, 34 45 53 above, 03 14 25 along.
 """
 
 import itertools

@@ -1,8 +1,8 @@
-"""Six-node wedge: a triangle 0 ≤ ξ, η; ξ+η ≤ 1 drawn along -1 ≤ ζ ≤ 1; corners 0-2 below, 3-5
-above; linear times linear.
+"""Six-node wedge: the triangle 0 ≤ ξ, η; ξ + η ≤ 1 extruded along -1 ≤ ζ ≤ 1.
 
-The element locks in bending. Two points on the axis, as in some programs, halve that error but
-leave a zero-energy mode, in which the extension along ζ is the same at both.
+Corners 0-2 are below, 3-5 above; the functions are linear times linear. The element locks in
+bending. Two points on the axis, as in some programs, halve that error but leave a zero-energy mode,
+in which the extension along ζ is the same at both.
 """
 
 import itertools

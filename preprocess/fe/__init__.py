@@ -1,3 +1,4 @@
-"""The finite-element model: materials, assembly of stiffness and mass, interfaces, attached masses,
-element stress.
+"""The finite-element model of a part.
+
+Materials, assembly of stiffness and mass, interfaces, attached masses and element stress.
 """

@@ -274,9 +274,7 @@ def _solid_matrices(
 
 
 def _add_group(nodes: Array, group: ElementGroup, storage: tuple[Any, ...]) -> None:
-    """Add the matrices of a group of elements, by blocks, while those of the next block are
-    computed.
-    """
+    """Add the matrices of a group of elements block by block while the next block is computed."""
     element, C = (
         group.element,
         elasticity_tensor(np.asarray(group.material.elasticity, dtype=float)),

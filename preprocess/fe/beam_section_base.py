@@ -139,8 +139,9 @@ class BeamSection(Section):
             ) from None
 
     def _rows(self, name: str, shape: tuple[int, ...]) -> Array:
-        """One value for all elements, or rows of element numbers and values, as rows. Raises
-        InputError.
+        """One value for all elements, or rows of element numbers and values, as rows.
+
+        Raises InputError.
         """
         given, width = floats(getattr(self, name), f"section: {name}"), math.prod(shape)
         if given.shape != shape and (

@@ -149,8 +149,9 @@ class CircularSection(BeamSection):
 @checked_arguments
 @dataclass(frozen=True, eq=False)
 class BoxSection(BeamSection):
-    """Thin-walled rectangular tube, outer ``height`` along y and ``width`` along z, wall
-    ``thickness`` [m].
+    """Thin-walled rectangular tube.
+
+    Outer ``height`` along y and ``width`` along z, wall ``thickness`` [m].
 
     height, width, thickness: of the tube. J = 4 A_m²/∮ ds/t + Σ b t³/3 (Bredt), A_m within the
     middle line; the shear areas are those of the energy of the shear flow.

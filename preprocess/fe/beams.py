@@ -296,8 +296,7 @@ class Beams(StructuralElement):
         return K0 + self._turned_arms(u, phi, forces) - self._turned_points(phi, forces)
 
     def _turned_arms(self, u: Array, phi: Array, forces: Array | None) -> Array:
-        """Work (k, m, m) of the forces between nodes and centroids on the second-order displacement
-        of the arms.
+        """Second-order work (k, m, m) of the forces between nodes and centroids on the arms.
 
         The centroids are displaced by a further ½ θ × (θ × arm).
         """

@@ -46,8 +46,9 @@ class Arms(NamedTuple):
 
 
 class Connection(ABC):
-    """Declaration of a connection; a new kind is a class and one line in `CONNECTIONS` of
-    `connections`.
+    """Declaration of a connection.
+
+    A new kind is a class and one line in `CONNECTIONS` of `connections`.
     """
 
     kind: ClassVar[str]
@@ -64,8 +65,9 @@ class Connection(ABC):
         """Nodes that need rotational degrees of freedom."""
 
     def dependence(self, name: str, nodes: ModelNodes) -> Dependence | None:
-        """Dependent degrees of freedom and their coefficients; None if there are none. Raises
-        InputError.
+        """Dependent degrees of freedom and their coefficients; None if there are none.
+
+        Raises InputError.
         """
         return None
 

@@ -1,5 +1,6 @@
-"""Interpolation of second-order elements from their corners: coarse space of
-`preprocess.solve.multigrid`.
+"""Interpolation of second-order elements from their corners.
+
+The corners are the coarse space of `preprocess.solve.multigrid`.
 """
 
 from __future__ import annotations

@@ -57,8 +57,9 @@ class CurvedBeams(Beams):
         )
 
     def _interpolated(self, factors: Array, axes: Array) -> Array:
-        """Sum of factors_a times displacement and rotation of the centroids in local axes (ne, 6,
-        18).
+        """Sum of factors_a times displacement and rotation of the centroids (ne, 6, 18).
+
+        In local axes.
         """
         found = np.zeros((len(self.ids), 6, 3, 6))
         for a, factor in enumerate(factors):

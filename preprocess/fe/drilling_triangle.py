@@ -32,10 +32,9 @@ SIDES = ((1, 0), (2, 1), (0, 2))  # 21, 32, 13
 
 
 def drilling_strains(x: Array, nu: Array, zeta: Array) -> Array:
-    """Strains 11, 22, 12 (ne, 3, 3) at area coordinates zeta (3,) per θ̃ of the corners x (ne, 3,
-    2).
+    """Strains 11, 22, 12 (ne, 3, 3) per drilling rotation θ̃ of the corners x (ne, 3, 2).
 
-    nu (ne,): Poisson's ratio.
+    zeta (3,): area coordinates of the point. nu (ne,): Poisson's ratio.
     """
     area = _area(x)
     length2 = np.stack([((x[:, a] - x[:, b]) ** 2).sum(axis=1) for a, b in SIDES], axis=1)

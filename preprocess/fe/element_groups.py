@@ -114,9 +114,7 @@ def _unknown(mesh: Mesh, name: str, what: str) -> str:
 
 
 def _uncovered(mesh: Mesh, ids: Indices, names: tuple[str, ...], what: str) -> str:
-    """Message naming the elements without a material or section, and the other sets that contain
-    them.
-    """
+    """Message naming the elements without material or section, and the other sets with them."""
     others = [
         name
         for name, members in mesh.element_sets.items()

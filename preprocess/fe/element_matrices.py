@@ -17,10 +17,9 @@ from preprocess.elements.element import Array, Indices
 
 
 def jacobians(x: Array, dN: Array) -> tuple[Array, Array]:
-    """Determinants det J (ne, nq), and ∂ξ_m/∂x_i (nq, ne, 3 (i), 3 (m)) of J_im = Σ_a x_ai
-    ∂N_a/∂ξ_m.
+    """Determinants det J (ne, nq) and inverse Jacobians ∂ξ_m/∂x_i (nq, ne, 3 (i), 3 (m)).
 
-    For node positions x (ne, nn, 3) and gradients dN (nq, nn, 3).
+    J_im = Σ_a x_ai ∂N_a/∂ξ_m. For node positions x (ne, nn, 3) and gradients dN (nq, nn, 3).
     """
     ne, nn, _ = x.shape
     J = x.transpose(2, 0, 1).reshape(3 * ne, nn) @ dN.transpose(1, 2, 0).reshape(nn, -1)
@@ -92,8 +91,9 @@ def condensed(K: Array, nn: int) -> Array:
 
 
 def internal_displacements(K: Array, u: Array) -> Array:
-    """Displacements u (ne, nn, 3, k), followed by the amplitudes ``α = −K_pp⁻¹ K_pu u`` of the
-    incompatible modes.
+    """Displacements u (ne, nn, 3, k), followed by the amplitudes α of the incompatible modes.
+
+    They are statically condensed: ``α = −K_pp⁻¹ K_pu u``.
     """
     ne, nn, _, k = u.shape
     _, response = internal_response(K, nn)

@@ -300,8 +300,7 @@ class FEModel:
         return self.engine.assembled(self.constraints.loads(self.engine.counted(f)))
 
     def transmitted(self, f: Array) -> Array:
-        """Forces (n, k) on the degrees of freedom, including those transmitted from all that follow
-        them.
+        """Forces (n, k) on the degrees of freedom, with those transmitted from their dependents.
 
         f (n, k): the forces without these.
         """

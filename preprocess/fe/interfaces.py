@@ -240,8 +240,7 @@ INTERFACES: dict[str, type[Interface]] = {
 
 
 def surface_centroid(nodes: FloatArray, rows: IntArray, triangles: IntArray) -> FloatArray:
-    """Area-weighted centroid (3,) of the surface triangles between the given nodes, or the mean of
-    the nodes.
+    """Area-weighted centroid (3,) of the surface between the given nodes, or their mean.
 
     A triangle counts if all its corners are among the node rows. The mean of the nodes would be off
     the axis of a bore with a finer mesh on one side.

@@ -172,9 +172,7 @@ class Bushing(Connection):
     def _matrix(
         self, nodes: ModelNodes, translation: ArrayLike, rotation: ArrayLike
     ) -> sp.coo_matrix:
-        """Stiffness Bᵀ diag(k) B (size, size) with B the relative motion of the ends at the
-        springs.
-        """
+        """Stiffness Bᵀ diag(k) B (size, size), B the relative motion of the ends at the springs."""
         a, b = self._ends(nodes)
         if a == b:
             raise InputError("first and second are the same node; give two")

@@ -21,8 +21,9 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class MovedPoints:
-    """Points at ``positions`` (P, 3) with displacements ``motion`` (3P, size) times the degrees of
-    freedom.
+    """Mass points at ``positions`` (P, 3) that move with the degrees of freedom.
+
+    motion (3P, size): their displacements per degree of freedom.
     """
 
     positions: Array

@@ -88,9 +88,7 @@ def nodal_stress(
 def _mean_shares(
     group: ElementGroup, x: FloatArray, u: FloatArray, rows: IntArray
 ) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Rows (r,) of some elements, and per row the sum (r, 6 k) of their stresses and their number
-    (r,).
-    """
+    """Rows (r,) of some elements, the sum (r, 6 k) of their stresses in each, and their number."""
     E, stress = sampled_stress(group, x, u)
     element, node = np.nonzero(rows >= 0)
     found, place = np.unique(rows[element, node], return_inverse=True)
@@ -110,8 +108,7 @@ def _mean_shares(
 def sampled_stress(
     group: ElementGroup, x: FloatArray, u: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Extrapolation E (nn, np) from the sampling points to the nodes, and stress (ne, np, 6, k)
-    there.
+    """Extrapolation E (nn, np) to the nodes, and stress (ne, np, 6, k) at the sampling points.
 
     For elements with node positions x (ne, nn, 3) and displacements u (ne, nn, 3, k).
     """
@@ -137,8 +134,7 @@ def sampled_stress(
 def displacement_gradients(
     group: ElementGroup, x: FloatArray, u: FloatArray, g: FloatArray
 ) -> FloatArray:
-    """Gradients ∂u_c/∂x_i (ne, np, 3 (i), 3 (c), k) of elements under displacements u (ne, nn, 3,
-    k).
+    """Gradients ∂u_c/∂x_i (ne, np, 3 (i), 3 (c), k) of displacements u (ne, nn, 3, k).
 
     x (ne, nn, 3): node positions; g (ne, np, 3, n): gradients of their functions; incompatible
     modes are eliminated.

@@ -178,8 +178,9 @@ def _slimness(walls: list[Wall]) -> Array:
 
 
 def _torsion_of_cells(walls: list[Wall]) -> tuple[Array, float]:
-    """Flow q (w,) in each wall, from start to end, at unit rate of twist and unit shear modulus,
-    and J_B.
+    """Shear flow q (w,) in the walls, and J_B, at unit rate of twist and unit shear modulus.
+
+    The flow is positive from the start of a wall to its end.
     """
     areas = np.array(
         [0.5 * (wall.start[0] * wall.end[1] - wall.start[1] * wall.end[0]) for wall in walls]
@@ -225,9 +226,7 @@ def _shear(walls: list[Wall]) -> tuple[tuple[float, float], tuple[float, float]]
 def shear_areas(
     *walls: tuple[tuple[float, float], tuple[float, float], float],
 ) -> tuple[float, float]:
-    """Shear areas along y and z of walls given by both ends of their middle lines and their
-    thickness.
-    """
+    """Shear areas along y and z of walls with given middle lines (by their ends) and thickness."""
     return _shear(_walls(*walls))[1]
 
 
@@ -264,8 +263,10 @@ def _walls(*rows: tuple[tuple[float, float], tuple[float, float], float]) -> lis
 @checked_arguments
 @dataclass(frozen=True, eq=False)
 class TSection(OpenSection):
-    """T section: ``height`` along y, flange of ``width`` along z at its top, thicknesses of ``web``
-    and ``flange`` [m].
+    """T section.
+
+    ``height`` along y, flange of ``width`` along z at its top, thicknesses of ``web`` and
+    ``flange`` [m].
 
     height, width, web, flange: of the section. The shear centre is at the intersection of the
     middle lines of web and flange.
@@ -325,8 +326,9 @@ class TSection(OpenSection):
 @checked_arguments
 @dataclass(frozen=True, eq=False)
 class ChannelSection(OpenSection):
-    """Channel section: ``height`` along y, flanges of ``width`` from the back of the web along z
-    [m].
+    """Channel section.
+
+    ``height`` along y, flanges of ``width`` from the back of the web along z [m].
 
     height, width, web, flange: of the section, the latter two wall thicknesses. The shear centre is
     behind the web.

@@ -62,9 +62,7 @@ class ShellScheme(NamedTuple):
 
 @functools.cache
 def tying(tie: Tie, r: float, s: float, components: int) -> dict[tuple[float, float], Array]:
-    """Factors (components, components) of the strains at each tying point in the assumed strains at
-    r, s.
-    """
+    """Weights (components, components) of the tying points' strains in those at (r, s)."""
     places: list[tuple[float, float]] = []
 
     def listed(p: float, q: float) -> Array:

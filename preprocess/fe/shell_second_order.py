@@ -1,5 +1,6 @@
-"""Geometric stiffness of shells: work of stresses on second-order strains, and of forces on the
-directors.
+"""Geometric stiffness of shells.
+
+Work of the stresses on second-order strains and of the forces on the directors.
 
 With the directors R_a n_a, R = exp(θ̃), a point and the covariant strain are
 

@@ -321,10 +321,10 @@ class LaminateSection(SurfaceSection):
         return super().is_reversible(material)
 
     def stiffnesses(self, material: Material) -> tuple[Array, Array, Array]:
-        """Stiffnesses A, B and D (3, 3) of membrane strains and curvatures 11, 22, 12 about the
-        middle surface.
+        """Stiffnesses A, B and D (3, 3) of membrane strains and curvatures 11, 22, 12.
 
-        The stiffnesses are in laminate axes. material: of plies without their own.
+        They refer to the middle surface. The stiffnesses are in laminate axes. material: of plies
+        without their own.
         """
         A, B, D = np.zeros((3, 3, 3))
         for layer in self.layers(material):

@@ -223,8 +223,9 @@ class Shells(StructuralElement):
         return np.asarray(side / np.linalg.norm(side, axis=1)[:, None])
 
     def axes_at(self, at: ShellKinematics) -> Array:
-        """Local axes as rows (ne, 3, 3): the first axis rotated into the tangent plane, and the
-        normal.
+        """Local axes as rows (ne, 3, 3).
+
+        The first axis is turned into the tangent plane; the last is the normal.
         """
         e1 = (
             self._first_axis
@@ -261,8 +262,7 @@ class Shells(StructuralElement):
         return strains
 
     def _strain(self, r: float, s: float, z: Array) -> tuple[Array, Array, Array]:
-        """Strains 11, 22, 12, 13, 23 in local axes and, except for tri3, (θ − ω)·d, (ne, 5 or 6,
-        n).
+        """Strains 11, 22, 12, 13, 23 in local axes, and (θ − ω)·d except for tri3 (ne, 5 or 6, n).
 
         Without `_modes`; also the axes, and det g (ne,).
         """
@@ -310,9 +310,7 @@ class Shells(StructuralElement):
         )
 
     def _corner_strains(self, r: float, s: float) -> Array:
-        """Membrane strains (ne, 3, n) due to the rotations of a tri3's corners about their
-        directors.
-        """
+        """Membrane strains (ne, 3, n) due to the drilling rotations of the corners of a tri3."""
         at = self.kinematics(r, s)
         turns = [self.kinematics(a, b).turn[:, 0] for a, b in self.scheme.nodes]
         each = [
@@ -391,8 +389,7 @@ class Shells(StructuralElement):
 
     @functools.cached_property
     def elimination(self) -> tuple[Array, Array]:
-        """Stiffness (ne, n, n) of the nodes, and the internal amplitudes from nodal displacements
-        (ne, m, n).
+        """Condensed stiffness (ne, n, n), and internal per nodal amplitudes (ne, m, n).
 
         Internal are the inner degrees of freedom and modes.
         """
@@ -479,9 +476,7 @@ class Shells(StructuralElement):
         return np.asarray(B[..., : self._size] + B[..., self._size :] @ alpha)
 
     def whole_strain(self, r: float, s: float, z: Array) -> tuple[Array, Array, Array]:
-        """Strains (ne, 5 or 6, n) as in `_strain` from nodal displacements, with all internal
-        modes.
-        """
+        """Strains (ne, 5 or 6, n) as in `_strain` per nodal displacement, with all internal modes."""
         B, axes, det = self._strain(r, s, z)
         B = np.concatenate([B, self._modes(r, s, z)], axis=2)
         return self._nodal(B, self.elimination[1]), axes, det

@@ -19,8 +19,9 @@ Indices = NDArray[np.int64]
 
 
 def basis_nodes(basis: skfem.Basis) -> Indices:
-    """Degrees of freedom (N, 3) of the displacements x, y, z at each node: vertices first, then
-    edges, faces and interiors.
+    """Degrees of freedom (N, 3) of the displacements x, y, z at each node.
+
+    The nodes are the vertices, then those of edges, faces and interiors.
 
     Raises InputError unless the basis is that of an ``ElementVector`` of a Lagrange element in
     space, its boundaries of facets.
@@ -54,9 +55,7 @@ def basis_nodes(basis: skfem.Basis) -> Indices:
 
 
 def outer_triangles(basis: skfem.Basis) -> Indices:
-    """Outer faces between the vertices, split into triangles (T, 3), counter-clockwise seen from
-    outside.
-    """
+    """Outer faces between vertices as triangles (T, 3), counter-clockwise seen from outside."""
     import skfem
     from skfem.io.meshio import HEX_MAPPING
 

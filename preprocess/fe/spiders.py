@@ -100,8 +100,9 @@ class Spider(Connection):
 @checked_arguments
 @dataclass(frozen=True, eq=False)
 class RigidSpider(Spider):
-    """Spider whose nodes follow the centre as a rigid body (RBE2, ``*KINEMATIC``); it stiffens the
-    part.
+    """Spider whose nodes follow the centre as a rigid body (RBE2, ``*KINEMATIC``).
+
+    It stiffens the part.
 
     Examples
     --------
@@ -316,8 +317,9 @@ def _rigid_of(nodes: ModelNodes, centre: int, foot: int) -> FloatArray:
 def _spread_along(
     nodes: ModelNodes, centre: int, foot: int, components: str, axes: FloatArray
 ) -> tuple[IntArray, sp.csr_matrix]:
-    """Dependent degrees of freedom of a foot that follows the centre along some axes, and factors
-    (m, size).
+    """Dependent degrees of freedom of a foot held along some axes, and their factors (m, size).
+
+    The foot follows the centre along these axes.
 
     e·u = e·(t + θ × r) is solved for the component where e is largest; it is then eliminated from
     the other directions.

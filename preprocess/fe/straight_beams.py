@@ -83,9 +83,7 @@ class StraightBeams(Beams):
 
     @functools.cached_property
     def _to_local(self) -> Array:
-        """Matrix (ne, 12, 12): motion of the centroids at the ends in local axes from that of the
-        nodes in mesh axes.
-        """
+        """Transformation (ne, 12, 12) from nodes in mesh axes to the end centroids in local axes."""
         arms = self._arms
         T = np.zeros((len(self.ids), 12, 12))
         for end, k in enumerate((0, 6)):
@@ -95,8 +93,7 @@ class StraightBeams(Beams):
 
     @functools.cached_property
     def _released(self) -> Array:
-        """Matrix (ne, 12, 12): motion of the centroids at the ends from that of the nodes there, in
-        local axes.
+        """Motion (ne, 12, 12) of the end centroids per motion of the nodes there, in local axes.
 
         Raises InputError if the beam moves freely without the released degrees of freedom.
         """
@@ -191,18 +188,18 @@ class StraightBeams(Beams):
         return K
 
     def _by_ends(self, s: float) -> Array:
-        """Displacement and rotation (ne, 6, 12) of the centroid at ξ = s from those at the ends, in
-        local axes.
+        """Displacement and rotation (ne, 6, 12) of the centroid at ξ = s per motion of the ends.
 
-        Released or not.
+        In local axes. Released or not.
         """
         S = self._to_shear_centre
         value = np.linalg.inv(S) @ self._fields(s)[0] @ np.kron(np.eye(2), S)
         return value @ self._released if self.releases else value
 
     def _fields(self, s: float) -> tuple[Array, Array]:
-        """Displacement and rotation (ne, 6, 12) at ξ = s per local degree of freedom, and
-        derivatives along x.
+        """Displacement and rotation (ne, 6, 12) at ξ = s per degree of freedom, and x derivatives.
+
+        In local axes.
         """
         L = self._length
         value, slope = np.zeros((len(L), 6, 12)), np.zeros((len(L), 6, 12))

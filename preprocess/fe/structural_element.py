@@ -111,8 +111,9 @@ class StructuralElement(ABC):
 
     @abstractmethod
     def stress(self) -> Array:
-        """Stress xx yy zz xy yz zx at the points of the skin per degree of freedom, Pa, in mesh
-        axes.
+        """Stress (ne, s, 6, 6 nn) at the points of the skin per degree of freedom [Pa].
+
+        Components xx yy zz xy yz zx in mesh axes.
 
         (ne, s, 6, 6 nn).
         """
@@ -142,9 +143,7 @@ class StructuralElement(ABC):
 
 
 class Skin(NamedTuple):
-    """Surface of all structural elements: points, their material's index (s,), and triangles (t,
-    3).
-    """
+    """Surface of all structural elements: points, material index (s,), triangles (t, 3)."""
 
     points: MovedPoints
     material: Indices

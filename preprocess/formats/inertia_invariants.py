@@ -1,5 +1,4 @@
-"""Inertia invariants in the numbering of Adams, Abaqus and MBDyn, from the shape integrals and
-back.
+"""Inertia invariants of Adams, Abaqus and MBDyn, from the shape integrals and back.
 
     Inv3 = ∫φ dm (3, n)      Inv4 = ∫x × φ dm (3, n)      Inv5[:, i, j] = ∫φ_i × φ_j dm (3, n, n)
     Inv8_j = ∫x̃ φ̃_jᵀ dm (3, 3, n)                          Inv9_ij = ∫φ̃_i φ̃_j dm (3, 3, n, n)

@@ -1,5 +1,4 @@
-"""Standard input data (SID) of a flexible body: record, and conversion from and to the shape
-integrals.
+"""Standard input data (SID) of a flexible body, converted from and to the shape integrals.
 
 Each block is a Taylor series in the elastic coordinates, ``A(q) = m0 + Σ_k m1[:, k, :] q_k``. With
 φ, ψ the shape functions, x the undeformed position, ``C4_k = ∫(x·φ_k) 1 − φ_k xᵀ dm`` (invariant 8)

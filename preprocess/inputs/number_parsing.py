@@ -32,10 +32,10 @@ def content(path: Path, expected: str) -> bytes:
 
 
 def numbers(text: bytes, where: str) -> Array:
-    """All numbers of a text separated by blanks, commas or line ends, Fortran's D exponents
-    included.
+    """All numbers of a text separated by blanks, commas or line ends.
 
-    Raises InputError with ``where`` for anything but finite numbers.
+    Fortran's D exponents are read too. Raises InputError with ``where`` for anything but finite
+    numbers.
     """
     plain = text.translate(_SEPARATORS).translate(_EXPONENTS)
     try:

@@ -73,8 +73,9 @@ def units_named(name: str) -> Units:
 
 
 def mesh_units(name: str, item: str) -> Units:
-    """Units of a mesh file from a length unit or the name of a system. Raises InputError naming the
-    item.
+    """Units of a mesh file from a length unit or the name of a system.
+
+    Raises InputError naming the item.
     """
     if not isinstance(name, str) or name not in MESH_UNITS:
         raise InputError(f"{item} {name!r:.60} is unknown; give one of {', '.join(MESH_UNITS)}")

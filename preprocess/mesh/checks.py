@@ -202,9 +202,7 @@ def doubly_curved(nodes: Array, table: Indices, thickness: Array) -> Indices:
 
 
 def nonmatching_faces(faces: Faces, ids: Tables) -> list[str]:
-    """Faces with common corners but different mid-side nodes, and faces shared by more than two
-    elements.
-    """
+    """Faces with equal corners but other mid-side nodes, and faces of more than two elements."""
     numbers = np.concatenate(list(ids.values()))
     order = np.argsort(faces.group, kind="stable")
     start = np.searchsorted(faces.group[order], np.arange(len(faces.count)))
@@ -227,8 +225,9 @@ def nonmatching_faces(faces: Faces, ids: Tables) -> list[str]:
 
 
 def nonconforming_faces(faces: Faces, ids: Tables) -> list[str]:
-    """Outer triangles on an outer quadrilateral, sharing three of its corners: nonconforming
-    displacements.
+    """Outer triangles on an outer quadrilateral that share three of its corners.
+
+    Displacements are nonconforming there.
     """
     outer = faces.count[faces.group] == 1
     four = faces.corners[:, 0] >= 0

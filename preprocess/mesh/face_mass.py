@@ -28,11 +28,11 @@ EXPONENTS = {
 
 
 def face_mass(mesh: Mesh, rows: Indices, beside: Mesh | None = None) -> sp.csr_matrix:
-    """Mass matrix ∫ N_a N_b dA (n, n) [m²] over the outer faces with all nodes among the given
-    ``rows``.
+    """Mass matrix ∫ N_a N_b dA (n, n) [m²] over outer faces.
 
-    Only faces whose nodes, by number, the mesh ``beside`` has too: if the other mesh encloses an
-    element, not all of its faces lie between both.
+    All nodes of a face must be among the given ``rows``. Only faces whose nodes, by number, the
+    mesh ``beside`` has too: if the other mesh encloses an element, not all of its faces lie between
+    both.
     """
     place = np.full(len(mesh.nodes), -1, dtype=np.int64)
     place[rows] = np.arange(len(rows))

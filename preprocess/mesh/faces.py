@@ -64,8 +64,9 @@ def _face_tables(connectivity: Mapping[str, Indices]) -> Iterator[tuple[int, Fac
 
 
 def _grouped(keys: Indices) -> tuple[Indices, Indices]:
-    """Group number of each row (n, 4) of numbers from −1, equal for equal rows, and the group
-    sizes.
+    """Group number of each row (n, 4), equal for equal rows, and the group sizes.
+
+    The rows hold integers from −1.
     """
     base = int(keys.max()) + 2
     a, b = (keys[:, 0] + 1) * base + keys[:, 1] + 1, (keys[:, 2] + 1) * base + keys[:, 3] + 1

@@ -202,8 +202,9 @@ class Mesh:
         return nodes
 
     def surface_triangles(self) -> Indices:
-        """Outer faces of solids, each split into linear triangles (T, 3), counter-clockwise seen
-        from outside.
+        """Outer faces of solids as triangles (T, 3), counter-clockwise seen from outside.
+
+        Every face is split into linear triangles.
         """
         tables = {name: block.connectivity for name, block in self.solids.items()}
         return surface_triangles(tables) if tables else np.zeros((0, 3), dtype=np.int64)

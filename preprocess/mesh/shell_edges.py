@@ -146,10 +146,10 @@ def _equal_beams(connectivity: Tables, ids: Tables) -> Indices:
 
 
 def nonconforming_edges(nodes: Array, node_ids: Indices, edges: ShellEdges) -> list[str]:
-    """Mid-side nodes without a counterpart in a linear neighbour, and nodes inside another
-    element's edge.
+    """Edge nodes without a counterpart in the neighbouring element.
 
-    Displacements are nonconforming there.
+    Mid-side nodes next to a linear element, and nodes inside another element's edge. Displacements
+    are nonconforming there.
     """
     warnings = []
     quadratic = np.unique(edges.group[edges.middle >= 0])

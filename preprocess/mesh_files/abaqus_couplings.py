@@ -28,9 +28,7 @@ RIGID, MEAN = "rigid-spider", "averaging-spider"
 
 @dataclass
 class Coupling:
-    """Coupling: its surface or node set, reference, kind of spider, components, location in the
-    file.
-    """
+    """Coupling: surface or node set, reference, kind of spider, components, location in the file."""
 
     nodes: str
     reference: str

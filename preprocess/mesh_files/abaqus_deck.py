@@ -121,8 +121,9 @@ class Deck:
         self.part = part
 
     def add(self, keyword: str, options: Mapping[str, str], line: str, rows: Rows) -> None:
-        """Add a keyword block that does not belong to the mesh. Raises InputError with the line if
-        it is unsupported.
+        """Add a keyword block that does not belong to the mesh.
+
+        Raises InputError with the line if it is unsupported.
         """
         self.ended = self.ended or keyword == "STEP"
         if self.ended:

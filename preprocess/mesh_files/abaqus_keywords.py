@@ -154,9 +154,7 @@ def _system(reading: AbaqusContent, options: dict[str, str], line: str, rows: Ro
 
 
 def _normal(reading: AbaqusContent, options: dict[str, str], line: str, rows: Rows) -> None:
-    """Element or set, node or set, and direction of the normal of shells or of the second axis of
-    beams.
-    """
+    """Element, node (or sets of them) and direction of a shell normal or a second beam axis."""
     if options.get("TYPE", "ELEMENT").upper() != "ELEMENT":
         return  # of contact surfaces
     for number, text in rows:

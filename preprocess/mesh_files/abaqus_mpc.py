@@ -32,8 +32,10 @@ FREE = ("MEANROT", "DIST", "GAP")  # they constrain no motion of a free body
 
 @dataclass
 class EquationCards:
-    """Equations: their terms and location; lines of *MPC: kind, nodes or sets, location;
-    *TRANSFORM: set, type, values, location.
+    """Data lines of *EQUATION, *MPC and *TRANSFORM.
+
+    Equations: their terms and location; lines of *MPC: kind, nodes or sets, location; *TRANSFORM:
+    set, type, values, location.
     """
 
     equations: list[tuple[Terms, str]] = field(default_factory=list)
@@ -73,9 +75,7 @@ class EquationCards:
             self._add_equations(line, rows)
 
     def _add_equations(self, line: str, rows: Rows) -> None:
-        """Add equations, each a number of terms followed by as many triples: node, component,
-        factor.
-        """
+        """Add equations: each a number of terms and as many triples of node, component, factor."""
         numbers = fields(rows)
         place = 0
         while place < len(numbers):

@@ -266,9 +266,7 @@ class AbaqusSections:
     def _directions(
         self, reading: AbaqusContent, given: SectionCard, numbers: list[int]
     ) -> list[list[float]]:
-        """Rows of element number and first axis, from nodes beside beams or *NORMAL; empty
-        otherwise.
-        """
+        """Rows of element number and first axis, from nodes beside beams or *NORMAL; else empty."""
         normals = _normals_of(reading, numbers)
         if not normals and not any(n in reading.beside for n in numbers):
             return []
@@ -412,8 +410,9 @@ def _offset_of(given: SectionCard) -> float:
 def _normals_of(
     reading: AbaqusContent, numbers: list[int]
 ) -> dict[tuple[int, int], tuple[float, ...]]:
-    """Directions given with the coordinates of nodes, or by *NORMAL, by element and node. Raises
-    InputError.
+    """Directions given with the coordinates of nodes, or by *NORMAL, by element and node.
+
+    Raises InputError.
     """
     if not reading.normals:
         return {}

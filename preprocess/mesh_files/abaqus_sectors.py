@@ -32,10 +32,10 @@ Sides = dict[str, tuple[list[int], list[int]]]
 
 
 class Sector(NamedTuple):
-    """Sector: number of sectors, axis as two points, element set ("" for all), both surfaces,
-    location.
+    """Sector of a cyclically symmetric part.
 
-    The surfaces are the dependent and the independent one.
+    Number of sectors, axis as two points, element set ("" for all), both surfaces, location. The
+    surfaces are the dependent and the independent one.
     """
 
     number: int

@@ -148,9 +148,7 @@ def _header(path: Path, data: bytes) -> tuple[str, bool]:
 
 
 def _in_all_groups(elements: Iterable[Element]) -> list[Element]:
-    """Elements with repeated entries, one per physical group, merged into one that is in all
-    groups.
-    """
+    """Elements listed once per physical group, merged into one that is in all of them."""
     listed = list(elements)
     if len({groups for _, kind, groups, _ in listed if DIMENSION.get(kind, 3) == 3}) < 2:
         return listed

@@ -140,8 +140,9 @@ def text_entities(lines: Lines, n_bytes: int) -> Entities:
 
 
 def text_partitioned_entities(lines: Lines, n_bytes: int) -> Entities:
-    """Physical groups of each entity (dimension, tag) of a partitioned mesh, which renumbers its
-    entities.
+    """Physical groups of each entity (dimension, tag) of a partitioned mesh.
+
+    Such a mesh renumbers its entities.
     """
     groups: Entities = {}
     lines.integers(1, "the number of partitions")

@@ -24,8 +24,9 @@ class Includes:
         self._open, self._size = [path.resolve()], 0
 
     def lines(self, where: str, name: str) -> list[str]:
-        """Lines of the file ``name``, relative to the folder. Raises InputError with the location
-        ``where``.
+        """Lines of the file ``name``, relative to the folder.
+
+        Raises InputError with the location ``where``.
         """
         wanted = name.strip().strip("'\"")
         try:

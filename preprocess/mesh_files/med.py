@@ -220,8 +220,9 @@ def _group(parent: h5py.Group, name: str) -> h5py.Group:
 
 
 def _numbers(group: h5py.Group, name: str, kinds: str) -> np.ndarray:
-    """Numbers of a dataset stored in the file itself, checked against its storage size. Raises
-    InputError.
+    """Numbers of a dataset stored in the file itself, checked against its storage size.
+
+    Raises InputError.
     """
     if name not in group or not isinstance(group.get(name, getlink=True), h5py.HardLink):
         raise InputError(f"{group.name} has no own dataset {name}; expected a MED file")

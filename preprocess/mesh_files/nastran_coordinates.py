@@ -102,8 +102,9 @@ class CoordinateSystems:
                 )
 
     def displacements(self, number: int, card: Card) -> Array | None:
-        """Axes (columns) of the displacements of a grid, None for the basic ones. Raises
-        InputError.
+        """Axes (columns) of the displacements of a grid, None for the basic ones.
+
+        Raises InputError.
         """
         grid = self.grids.get(number)
         system = integer_field(grid, 5, self.default[1]) if grid is not None else 0

@@ -1,5 +1,6 @@
-"""Names of Nastran bulk data entries that are not read, by whether they describe an analysis or a
-body.
+"""Names of Nastran bulk data entries that are not read.
+
+They are grouped by whether they describe an analysis or a body.
 
 Source: MSC Nastran, Quick Reference Guide; Simcenter Nastran and OptiStruct have some of their own.
 """

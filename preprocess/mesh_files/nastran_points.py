@@ -123,8 +123,9 @@ class NastranPoints:
         }
 
     def placed(self, frames: CoordinateSystems) -> Iterator[Item]:
-        """Masses with an offset and the inertia about their centre, in basic axes. Raises
-        InputError.
+        """Masses with an offset and the inertia about their centre, in basic axes.
+
+        Raises InputError.
         """
         for card in self.masses:
             number, grid, system = (

@@ -1,5 +1,4 @@
-"""Properties and materials of Nastran bulk data, as declarations of a part in the units of the
-file.
+"""Properties and materials of Nastran bulk data, declared in the units of the file.
 
 Source: MSC Nastran, Quick Reference Guide, entries by name.
 """

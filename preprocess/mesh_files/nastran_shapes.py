@@ -21,8 +21,9 @@ OPEN = ("t", "channel", "angle", "walled")
 
 
 class NastranShape(NamedTuple):
-    """Number of dimensions; the section; its angle from the y axis of the element, about x
-    [degrees].
+    """Number of dimensions of a shape, its section and the angle of the section.
+
+    The angle about x is measured from the y axis of the element [degrees].
     """
 
     size: int
@@ -66,8 +67,9 @@ def _doubly(height: float, width: float, web: float, flange: float) -> Section:
 
 
 def _h(d: Dimensions) -> Section:
-    """H section: clear distance and twice the thickness of the upright flanges, height, thickness
-    of the web.
+    """H section.
+
+    Clear distance and twice the thickness of the upright flanges, height, thickness of the web.
     """
     between, both, height, web = d
     return _doubly(between + both, height, web, 0.5 * both)
@@ -88,9 +90,7 @@ def angle(height: float, width: float, upright: float, flat: float) -> Section:
 
 
 def _hat(d: Dimensions) -> Section:
-    """Hat section: height, thickness, width of the top, width of each brim beside the upright
-    walls.
-    """
+    """Hat section: height, thickness, width of the top, width of the brim beside each wall."""
     height, t, width, brim = d
     m, z = 0.5 * t, 0.5 * (width - t)
     line = [
@@ -117,9 +117,7 @@ def _hat(d: Dimensions) -> Section:
 
 
 def _hat_on_plate(d: Dimensions) -> Section:
-    """Hat on a plate: width and height overall, width of the top, thickness of the hat and of the
-    plate.
-    """
+    """Hat on a plate: overall width and height, width of the top, thicknesses of hat and plate."""
     width, height, top, t, plate = d
     b, z, y = 0.5 * width, 0.5 * (top - t), 0.5 * plate
     walls = [[y, -z, y, z, plate], [height - 0.5 * t, -z, height - 0.5 * t, z, t]]
@@ -174,9 +172,7 @@ def _z(d: Dimensions) -> Section:
 
 
 def _cross(d: Dimensions) -> Section:
-    """Cross: width of both arms beside the upright wall, its thickness, its height, thickness of
-    the arms.
-    """
+    """Cross: width of both arms beside the wall, its thickness, its height, thickness of the arms."""
     arms, upright, height, flat = d
     y, m, z = 0.5 * height, 0.5 * upright, 0.5 * (arms + upright)
     walls = [

@@ -271,6 +271,7 @@ class StructuralCards:
 
     def select_equations(self, number: int) -> None:
         """Keep the equations of MPC = number, 0 for none, and note those that are not applied.
+
         Raises InputError.
         """
         left = self.points.select(number, self.source)
@@ -394,9 +395,7 @@ class StructuralCards:
 
 
 def _axis_independent(components: str) -> bool:
-    """True if components are all translations, all rotations, or both, so that the axes do not
-    matter.
-    """
+    """True if components are all translations, all rotations, or both: the axes do not matter."""
     return all(len(set(components) & chosen) in (0, 3) for chosen in (set("123"), TURNS))
 
 
@@ -552,9 +551,7 @@ def add_spider(found: StructuralCards, card: Card) -> None:
 
 
 def _bar_ends(card: Card, name: str) -> Item:
-    """Centre, node and components of RBAR, one of whose ends has all independent degrees of
-    freedom.
-    """
+    """Centre, node and components of an RBAR with all independent components at one end."""
     nodes = integer_field(card, 1), integer_field(card, 2)
     free, led = [text_field(card, k) for k in (3, 4)], [text_field(card, k) for k in (5, 6)]
     for a, b in ((0, 1), (1, 0)):

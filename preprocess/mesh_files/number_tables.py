@@ -21,8 +21,9 @@ LARGEST_NUMBER = 1e15  # largest floating-point value that is certainly an exact
 
 
 class ExtractedTables(NamedTuple):
-    """Text with each table replaced by a unique marker line and empty lines, and the tables by
-    marker.
+    """Text with each table replaced by a marker line, and the tables by marker.
+
+    Empty lines follow the marker, so that line numbers remain.
     """
 
     text: str
@@ -47,8 +48,9 @@ def extract_tables(text: str, columns: Callable[[str], int]) -> ExtractedTables:
 
 
 def _numbers(body: str, columns: int) -> Array | None:
-    """Table (rows, columns) of the lines, unique integers in the first column; None for anything
-    else.
+    """Table (rows, columns) of the lines; None unless they are a plain table of numbers.
+
+    The first column must hold unique integers.
     """
     if not columns or not body.endswith("\n") or not _PLAIN.fullmatch(body):
         return None

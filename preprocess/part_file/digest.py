@@ -57,8 +57,9 @@ def companions(path: Path) -> list[Path]:
 
 @functools.cache  # the program that runs does not change
 def program_digest() -> str:
-    """Version of the program and SHA-256 of the sources of the preprocessor and of the flexible
-    body.
+    """Version of the program and SHA-256 of the sources that determine a flexible body.
+
+    These are the sources of the preprocessor and of the flexible body.
     """
     root = Path(__file__).resolve().parents[2]
     digest = hashlib.sha256(flexmbs.__version__.encode())

@@ -132,6 +132,7 @@ def problem_at(problem: str, path: tuple[str, ...], table: Any) -> Problem:
 
 def numbers(value: Any, key: str, files: PartFiles) -> Any:
     """Nested lists of numbers as tuples, or the name of a file of numbers (.npy, .csv, .txt).
+
     Raises NestedError.
     """
     if isinstance(value, str):
@@ -170,8 +171,9 @@ def _required(field: dataclasses.Field[Any]) -> bool:
 
 
 def _value(hint: Any, value: Any, key: str, files: PartFiles) -> Any:
-    """Value of the annotated type; integers are accepted as real numbers, nothing else is
-    converted.
+    """Value of the annotated type.
+
+    Integers are accepted as real numbers; nothing else is converted.
     """
     if is_array(hint):
         return numbers(value, key, files)

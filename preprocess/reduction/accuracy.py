@@ -1,5 +1,6 @@
-"""Error estimates of a reduced body against its finite-element model, without another
-factorization.
+"""Error estimates of a reduced body without another factorization.
+
+The reference is its finite-element model.
 
 Frequencies of the free body and with one interface held: the Ritz vectors w of the basis, ``K w = λ
 M w`` in its span, are improved by one step of inverse iteration, and the corrections ``d = λ A M w
@@ -37,8 +38,7 @@ _BEYOND, _MORE = 1.5, 4
 
 
 class FrequencyErrors(NamedTuple):
-    """Frequencies (m,) [Hz] of the reduced body under a support and their estimated relative
-    errors.
+    """Frequencies (m,) [Hz] of the reduced body under a support and estimated relative errors.
 
     The support is "free" or "held at …".
     """
@@ -162,8 +162,9 @@ def ritz(reduced: ReducedModel, held: int | None) -> tuple[FloatArray, FloatArra
 def _improved(
     statics: InterfaceStatics, W: FloatArray, lam: FloatArray, m: int, held: int | None
 ) -> FloatArray:
-    """Lowest m eigenvalues in the span of the Ritz vectors W (3N, n), m corrections and static
-    responses.
+    """Lowest m eigenvalues in the span of Ritz vectors, m corrections and static responses.
+
+    W (3N, n): the Ritz vectors.
     """
     mass, MW, engine = statics.fe.mass_product, statics.fe.mass_product(W), statics.fe.engine
     response = (
@@ -185,8 +186,9 @@ def _improved(
 
 
 def _static_shapes(statics: InterfaceStatics, held: int | None) -> FloatArray:
-    """Responses (3N, n) to loads at the interfaces and, if the body is held, to its inertia, of
-    unit M-norm.
+    """Responses (3N, n) to loads at the interfaces and, if held, to the inertia of the body.
+
+    They have unit M-norm.
     """
     R, mass, engine = statics.rigid_modes, statics.fe.mass_product, statics.fe.engine
     Psi = statics.constraint_modes()

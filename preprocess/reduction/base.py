@@ -40,8 +40,7 @@ class Reduction(ABC):
 
     @abstractmethod
     def basis(self, statics: InterfaceStatics, progress: Progress) -> Basis:
-        """Basis of the body ``statics.fe`` with ``statics.interfaces``, by the factorization in
-        ``statics``.
+        """Basis of the body ``statics.fe`` with ``statics.interfaces``.
 
-        Raises InputError, SolverError.
+        Computed with the factorization in ``statics``. Raises InputError, SolverError.
         """

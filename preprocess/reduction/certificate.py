@@ -43,9 +43,7 @@ class AccuracyRequest(NamedTuple):
 
 
 class SupportBounds(NamedTuple):
-    """Frequencies (m,) [Hz] of the reduction under a support, and bounds of those of the full
-    model.
-    """
+    """Frequencies (m,) [Hz] of the reduction under a support, and bounds of the full model's."""
 
     support: str
     reduced: FloatArray

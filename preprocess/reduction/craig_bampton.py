@@ -14,9 +14,10 @@ from preprocess.reduction.normal_modes import NormalModeReduction
 @checked_arguments
 @dataclass(frozen=True)
 class CraigBampton(NormalModeReduction):
-    """Basis ``[Ψ | Φ]``: six constraint modes Ψ per interface, ``K_ii Ψ_i = −K_ib``, and normal
-    modes Φ with all interfaces held, ``K_ii Φ = M_ii Φ Ω²``. Exact for static loads at the
-    interfaces.
+    """Craig–Bampton basis ``[Ψ | Φ]``: constraint modes and fixed-interface normal modes.
+
+    Ψ has six constraint modes per interface, ``K_ii Ψ_i = −K_ib``; Φ are normal modes with all
+    interfaces held, ``K_ii Φ = M_ii Φ Ω²``. Exact for static loads at the interfaces.
 
     inertia_relief: add the six responses, interfaces held, to the inertia forces of rigid-body
     accelerations. Source: Craig and Bampton, AIAA Journal 6 (1968) 1313; inertia-relief modes:

@@ -14,9 +14,11 @@ from preprocess.reduction.normal_modes import NormalModeReduction
 @checked_arguments
 @dataclass(frozen=True)
 class CraigChang(NormalModeReduction):
-    """Basis ``[A | Φ]``: the responses ``A = Pᵀ K_c⁻¹ P L`` of the free body to unit loads L at the
-    interfaces, balanced by the inertia forces of its rigid-body acceleration, ``P = 1 − M R Rᵀ``,
-    and free-interface normal modes Φ, or none (the default).
+    """Craig–Chang basis ``[A | Φ]``: inertia-relief attachment modes and free normal modes.
+
+    The responses ``A = Pᵀ K_c⁻¹ P L`` of the free body to unit loads L at the interfaces are
+    balanced by the inertia forces of its rigid-body acceleration, ``P = 1 − M R Rᵀ``. Φ are
+    free-interface normal modes; by default there are none.
 
     Without modes it is the free-body counterpart of Guyan's reduction. With the same modes it spans
     the same space as `Rubin`. Source: Craig and Chang, AIAA Journal 14 (1976) 1633; Craig and

@@ -47,8 +47,7 @@ SLOWEST = 1e-4  # of the band; slower poles are creep, and lost to round-off whe
 
 
 class PoleErrors(NamedTuple):
-    """Poles s (m,) [rad/s] of the reduced body under a support, and their estimated relative
-    errors.
+    """Poles s (m,) [rad/s] of the reduced body under a support and estimated relative errors.
 
     Each pair is represented by the pole with Im s ≥ 0.
     """
@@ -83,8 +82,7 @@ def damper_forces(fe: FEModel, shapes: FloatArray) -> FloatArray:
 
 
 def _range(D: sp.csr_matrix | None) -> tuple[np.ndarray, FloatArray]:
-    """Degrees of freedom (k,) that D damps, and patterns (k, r) of forces there that span its
-    range.
+    """Degrees of freedom (k,) that D damps, and force patterns (k, r) there that span its range.
 
     If their number exceeds `MOST`, zeros of more than that many columns.
     """
@@ -102,10 +100,9 @@ def _range(D: sp.csr_matrix | None) -> tuple[np.ndarray, FloatArray]:
 def pole_errors(
     statics: InterfaceStatics, shapes: FloatArray, band: float
 ) -> tuple[PoleErrors, ...]:
-    """Estimated errors of the damped poles of elastic, M-orthonormal shapes (n, k) up to ``band``
-    [Hz].
+    """Estimated errors of the damped poles of elastic, M-orthonormal shapes (n, k).
 
-    Free and with each interface held.
+    Poles up to ``band`` [Hz], of the body free and with each interface held.
     """
     reduced = ReducedModel.of(statics, shapes)
     return tuple(

@@ -36,8 +36,9 @@ _MARGIN = 10.0  # factor on the estimated round-off in the bounds
 
 
 class Enclosure(NamedTuple):
-    """The eigenvalues below a shift, (n,) each, ascending with multiplicity, ``lower ≤ λ ≤ upper``,
-    [rad²/s²].
+    """Enclosed eigenvalues below a shift, ``lower ≤ λ ≤ upper`` [rad²/s²].
+
+    Both arrays are (n,), ascending, with multiplicity.
     """
 
     lower: FloatArray
@@ -58,11 +59,10 @@ def enclosure(trial: TrialPairs, shift: float, count: int) -> Enclosure:
 
 
 def lower_bounds(trial: TrialPairs, shift: float, count: int) -> FloatArray:
-    """Lower bounds (count,) of the ``count`` eigenvalues below ``shift``, reduced by their
-    round-off.
+    """Lower bounds (count,) of the ``count`` eigenvalues below ``shift``.
 
-    Zero if there is none. Vectors whose product with (M⁻¹K − ρ)² is not clear of round-off are
-    omitted.
+    They are reduced by their round-off. Zero if there is none. Vectors whose product with (M⁻¹K −
+    ρ)² is not clear of round-off are omitted.
     """
     lam, found = trial.lam, np.zeros(count)
     scale = np.outer(lam, lam)

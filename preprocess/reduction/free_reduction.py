@@ -63,8 +63,9 @@ class FreeReduction(NamedTuple):
 
 
 def supported_pairs(K: FloatArray, follow: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Eigenvalues (n,), ascending, and vectors (n, n) of (K, 1 + FᵀF), F (6, n) the rigid-body
-    motion.
+    """Eigenvalues (n,), ascending, and vectors (n, n) of (K, 1 + FᵀF).
+
+    F (6, n) is the rigid-body motion.
 
     Computed from the triangular factor of [1; F]: for an interface with hardly any mass F is large,
     and 1 + FᵀF would lose the one to round-off. The eigenvalues are the Rayleigh quotients of the

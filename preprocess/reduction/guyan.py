@@ -14,8 +14,9 @@ from preprocess.reduction.interface_statics import InterfaceStatics
 @checked_arguments
 @dataclass(frozen=True)
 class Guyan(Reduction):
-    """Basis ``Ψ`` of six constraint modes per interface, ``K_ii Ψ_i = −K_ib``, without normal
-    modes.
+    """Guyan basis ``Ψ`` of six constraint modes per interface, ``K_ii Ψ_i = −K_ib``.
+
+    It has no normal modes.
 
     Exact for static loads at the interfaces; for dynamics only far below the first mode with the
     interfaces held. Source: Guyan, AIAA Journal 3 (1965) 380; Irons, ibid. 961.

@@ -1,6 +1,4 @@
-"""Independent elastic shapes: a basis without rigid-body modes and without linearly dependent
-shapes.
-"""
+"""Basis of linearly independent elastic shapes without rigid-body modes."""
 
 from __future__ import annotations
 

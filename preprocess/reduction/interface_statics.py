@@ -134,17 +134,14 @@ class InterfaceStatics:
         )
 
     def response(self, loads: FloatArray, *, refined: bool = True) -> FloatArray:
-        """Displacements (3N, k) under nodal loads (3N, k) with every interface coordinate held at
-        zero.
+        """Displacements (3N, k) under nodal loads (3N, k) with every interface held.
 
         refined: to double precision if the factor is in single precision; also below.
         """
         return self._closed(self.fe.loads(loads), np.zeros((len(self._B), loads.shape[1])), refined)
 
     def constraint_modes(self) -> FloatArray:
-        """Displacements Ψ (3N, 6 × interfaces) for each interface coordinate at one, all others at
-        zero.
-        """
+        """Displacements Ψ (3N, 6 × interfaces) for one interface coordinate at one, others zero."""
         return self._Psi
 
     @functools.cached_property
@@ -165,10 +162,9 @@ class InterfaceStatics:
         return np.asarray(0.5 * (S + S.T))
 
     def interface_compliance(self, held: int) -> FloatArray:
-        """Displacements of the interface coordinates under their unit loads, interface ``held``
-        held.
+        """Displacements of the interface coordinates under their unit loads, one interface held.
 
-        ``S_oo⁻¹``, zero elsewhere.
+        held: this interface. ``S_oo⁻¹``, zero elsewhere.
         """
         others = self._others(held)
         result = np.zeros((self.coordinates, self.coordinates))
@@ -285,16 +281,13 @@ class InterfaceStatics:
         return np.asarray(scipy.linalg.solve_triangular(L, R.T, lower=True).T)
 
     def held_response(self, loads: FloatArray, k: int, *, refined: bool = True) -> FloatArray:
-        """Displacements (3N, c) under nodal loads (3N, c) with interface ``k`` held and all others
-        free.
-        """
+        """Displacements (3N, c) under nodal loads (3N, c) with only interface ``k`` held."""
         return self.released(self.response(loads, refined=refined), loads, k)
 
     def released(self, u: FloatArray, loads: FloatArray, k: int) -> FloatArray:
-        """Displacements (3N, c) with only interface ``k`` held, from those u (3N, c) with all
-        interfaces held.
+        """Displacements (3N, c) with only interface ``k`` held, from those with all held.
 
-        The loads are the same.
+        u (3N, c): the latter, under the same loads.
         """
         others = self._others(k)
         if not others.size:
@@ -305,8 +298,7 @@ class InterfaceStatics:
         )
 
     def free_response(self, loads: FloatArray, *, refined: bool = True) -> FloatArray:
-        """Elastic displacements (3N, c) of the free body under nodal loads (3N, c), ``a = Pᵀ K_c⁻¹
-        P f``.
+        """Elastic displacements ``a = Pᵀ K_c⁻¹ P f`` (3N, c) of the free body under loads f.
 
         P = 1 − M R Rᵀ: the inertia forces of the rigid-body acceleration balance the loads (inertia
         relief), K_c is held at one interface, and the result has no rigid-body part: Rᵀ M a = 0.
@@ -339,9 +331,7 @@ class InterfaceStatics:
         return self._releases[k]
 
     def _closed(self, loads: FloatArray, q: FloatArray, refined: bool = True) -> FloatArray:
-        """Response to loads T_cᵀ f with the constrained motion G u = q and eliminated nodes at
-        zero.
-        """
+        """Response to loads T_cᵀ f with constrained motion G u = q and eliminated nodes at zero."""
         # the reactions of an approximate response would not vanish with the loads' reactions
         if not refined and len(self._B):
             for _ in range(2):  # which may be much larger than what they balance
@@ -373,9 +363,7 @@ class InterfaceStatics:
 
 
 class _Deflated:
-    """Response P A Pᵀ with P = 1 − V Vᵀ M, in the motions that are M-orthogonal to shapes V (3N,
-    m).
-    """
+    """Response P A Pᵀ, P = 1 − V Vᵀ M, to motions that are M-orthogonal to shapes V (3N, m)."""
 
     def __init__(self, response: StaticResponse, shapes: FloatArray, fe: FEModel) -> None:
         self._response, self._V, self._MV, self._inner = (
@@ -436,9 +424,7 @@ class _BorderedSystem:
 
 
 def free_blocks(fe: FEModel, interfaces: Sequence[BoundInterface]) -> np.ndarray:
-    """Blocks of degrees of freedom, ascending, that follow neither a rigid interface nor a
-    connection.
-    """
+    """Blocks of degrees of freedom, ascending, that follow no rigid interface and no connection."""
     held = [each.blocks for each in interfaces if each.drives_nodes]
     blocks = np.setdiff1d(
         np.arange(fe.freedoms.size // 3), np.concatenate([np.zeros(0, np.int64), *held])
@@ -480,9 +466,7 @@ def _diagonal(fe: FEModel, K: sp.csr_matrix) -> FloatArray:
 def _driven(
     fe: FEModel, interfaces: Sequence[BoundInterface], eliminated: np.ndarray
 ) -> tuple[FloatArray, np.ndarray]:
-    """Motion T (n, 6r) of all nodes by the coordinates of the eliminated interfaces, and their
-    indices.
-    """
+    """Motion T (n, 6r) of all nodes by the coordinates of eliminated interfaces; their indices."""
     chosen = [k for k, each in enumerate(eliminated) if each]
     T = np.zeros((fe.freedoms.size, 6 * len(chosen)))
     for j, k in enumerate(chosen):
@@ -540,8 +524,9 @@ def _constraint_count(interfaces: Sequence[BoundInterface]) -> int:
 def _factor(
     fe: FEModel, K: sp.csr_matrix, free: np.ndarray, keep: str | os.PathLike[str] | None
 ) -> tuple[bool, Factor]:
-    """True if the factor of some blocks was in the file, and the factor, which is then stored
-    there.
+    """True if the factor of some blocks was in the file, and the factor.
+
+    A factor that was not there is stored.
     """
     found = None if keep is None else load_factor(keep, K, free)
     if found is not None:

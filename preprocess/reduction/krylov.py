@@ -31,15 +31,15 @@ _MAX_STEPS = 100  # five times the twenty steps that the condition number 2 need
 @checked_arguments
 @dataclass(frozen=True)
 class Krylov(Reduction):
-    """Basis ``[X_1, X_2, …]`` about each frequency, ``X_1 = (K − σM)⁻¹ L, X_j = (K − σM)⁻¹ M
-    X_{j−1}``, σ = (2πf)², for the unit loads L at the interfaces: the first 2·moments derivatives
-    in ω² of the transfer function Lᵀ (K − ω²M)⁻¹ L are matched there.
+    """Krylov basis ``[X_1, X_2, …]`` that matches moments of the interface transfer function.
 
-    frequencies: expansion points [Hz]. moments: number of blocks for each. The shapes are elastic,
-    the rigid-body part being exact in any basis. About f = 0 this is the Lanczos sequence of the
-    inertia-relief responses. Raises SolverError if the shifted equations do not converge. Source:
-    Su and Craig, J. Guidance 14 (1991) 260; Lehner and Eberhard, Multibody System Dynamics 16
-    (2006) 191.
+    ``X_1 = (K − σM)⁻¹ L, X_j = (K − σM)⁻¹ M X_{j−1}``, σ = (2πf)², about each frequency f, for the
+    unit loads L at the interfaces: the first 2·moments derivatives in ω² of the transfer function
+    Lᵀ (K − ω²M)⁻¹ L are matched there. frequencies: expansion points [Hz]. moments: number of
+    blocks for each. The shapes are elastic, the rigid-body part being exact in any basis. About f =
+    0 this is the Lanczos sequence of the inertia-relief responses. Raises SolverError if the
+    shifted equations do not converge. Source: Su and Craig, J. Guidance 14 (1991) 260; Lehner and
+    Eberhard, Multibody System Dynamics 16 (2006) 191.
 
     Examples
     --------

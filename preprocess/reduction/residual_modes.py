@@ -28,8 +28,9 @@ STILL = 1e-9
 
 
 def residual_modes(statics: InterfaceStatics, shapes: FloatArray, wanted: int) -> Modes:
-    """About ``wanted`` modes in the complement of elastic, M-orthonormal ``shapes`` (3N, n),
-    ascending.
+    """About ``wanted`` modes, ascending, in the complement of elastic, M-orthonormal shapes.
+
+    shapes (3N, n): these.
 
     None if the shapes span all modes. Raises SolverError.
     """
@@ -45,9 +46,7 @@ def residual_modes(statics: InterfaceStatics, shapes: FloatArray, wanted: int) -
 
 
 def _still_shapes(statics: InterfaceStatics, shapes: FloatArray) -> FloatArray:
-    """M-orthonormal combinations (3N, m) of rigid-body modes and shapes that do not move the
-    interfaces.
-    """
+    """M-orthonormal combinations (3N, m) of rigid-body modes and shapes with interfaces at rest."""
     R = statics.rigid_modes
     rigid, elastic = statics.interface_motion(R), statics.interface_motion(shapes)
     # rotations as large as displacements

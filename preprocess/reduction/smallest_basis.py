@@ -1,5 +1,6 @@
-"""Smallest basis with a proved accuracy, among Craig–Bampton and Rubin bases with any number of
-modes.
+"""Smallest Craig–Bampton or Rubin basis with a proved accuracy.
+
+The number of modes of either kind is free.
 """
 
 from __future__ import annotations
@@ -36,8 +37,7 @@ _NOT_FOUND = "band: the modes up to {:g} Hz with interfaces held are not all fou
 
 
 class BasisFamily(NamedTuple):
-    """Static shapes (3N, n) by name, and normal modes of which any number of the lowest may be
-    kept.
+    """Static shapes (3N, n) by name, and normal modes of which the lowest are kept.
 
     The family also has the method for each number.
     """
@@ -181,9 +181,7 @@ def _smallest(
 def _reduction(
     reference: CertifiedReference, coordinates: list[FloatArray], count: int
 ) -> FreeReduction:
-    """Reduction to static shapes and ``count`` modes, given by their coordinates in the trial
-    space.
-    """
+    """Reduction to static shapes and ``count`` modes, by their coordinates in the trial space."""
     columns = np.hstack([*coordinates[:-1], coordinates[-1][:, :count]])
     sizes = np.linalg.norm(columns, axis=0)
     Q, kept, _ = np.linalg.svd(columns / np.where(sizes > 0, sizes, 1.0), full_matrices=False)

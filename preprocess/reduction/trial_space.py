@@ -1,6 +1,4 @@
-"""Trial space of error bounds: shapes, their responses ``A M Φ``, and the inertia responses of
-both.
-"""
+"""Trial space of error bounds: shapes, their responses ``A M Φ``, and inertia responses."""
 
 from __future__ import annotations
 

@@ -161,9 +161,7 @@ def _modes(data: FlexibleBodyData) -> list[tuple[int, float, str, float, list[fl
 
 
 def _piece(number: int, piece: FlexibleBodyData) -> tuple[Any, ...]:
-    """Number, mass, mesh, frames, modes and lowest frequency of a piece, and whether its checks
-    passed.
-    """
+    """Row of a piece: number, mass, mesh, frames, modes, lowest frequency, result of its checks."""
     frequency = float(piece.modes.frequency[0]) if piece.nf else None
     size = piece.provenance.get("degrees of freedom")
     return (

@@ -187,8 +187,9 @@ def _settled(settled: Flags, before: FloatArray, value: FloatArray) -> Flags:
 
 
 def _clusters(value: FloatArray) -> NDArray[np.intp]:
-    """Group numbers (k,) of ascending values whose vectors may mix; the values of a group converge
-    together.
+    """Group numbers (k,) of ascending values whose vectors may mix.
+
+    The values of a group converge together.
     """
     return np.cumsum(np.diff(value, prepend=value[0]) > _APART * np.abs(value))
 
@@ -264,8 +265,9 @@ class _SearchSpace:
         return W
 
     def watch(self, shapes: FloatArray, momenta: FloatArray) -> None:
-        """Switch to two sweeps if Ritz vectors (n, m), with their momenta, are no longer
-        orthonormal.
+        """Switch to two sweeps if the Ritz vectors (n, m) are no longer orthonormal.
+
+        momenta (n, m): M times the vectors.
 
         The error that one sweep leaves grows from step to step. Raises SolverError if some vectors
         have no mass.

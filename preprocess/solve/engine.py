@@ -30,8 +30,9 @@ Indices = NDArray[np.int64]
 
 
 class BlockMatrix(NamedTuple):
-    """Rows and columns A (n, n) of some ``blocks`` (b,) of three degrees of freedom, the others
-    held.
+    """Rows and columns A (n, n) of some ``blocks`` (b,) of three degrees of freedom.
+
+    The other blocks are held.
 
     places (n/3, 3) and numbers (n/3,) of all blocks, for the ordering and for messages; whether A
     must be positive definite; interpolation (n/3, n/3) of all blocks from coarse ones, if any.
@@ -73,8 +74,9 @@ class Engine(ABC):
 
     @abstractmethod
     def assembled(self, f: Array) -> Array:
-        """Field (n, k) that is the sum of the contributions f (n, k) of all processes; f may be
-        overwritten.
+        """Field (n, k) that is the sum of the contributions f (n, k) of all processes.
+
+        The contributions may be overwritten.
         """
 
     @abstractmethod

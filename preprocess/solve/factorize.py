@@ -67,8 +67,9 @@ def factorize(
 
 
 def _soft_motion(problem: FactorProblem, factor: Factor) -> Array | None:
-    """Near-null vector of K by two steps of inverse iteration; None if K is regular to working
-    accuracy.
+    """Near-null vector of K by two steps of inverse iteration.
+
+    None if K is regular to working accuracy.
     """
     K = problem.K
     size = float(np.abs(K.data).max(initial=0.0))
@@ -101,8 +102,9 @@ def _loose_motion(problem: FactorProblem, dof: int | None) -> Array:
 
 
 def _part_of(problem: FactorProblem, dof: int | None) -> Array:
-    """Indicator of the connected component of a degree of freedom, by default of the smallest
-    component.
+    """Indicator of the connected component of a degree of freedom.
+
+    By default the smallest component.
     """
     _, part = connected_components(problem.graph, directed=False)
     chosen = (

@@ -79,8 +79,9 @@ class Factor(ABC):
 
     @abstractmethod
     def __init__(self, problem: FactorProblem) -> None:
-        """Factor the matrix. Raises PivotError if a pivot fails, MachineError for insufficient
-        memory.
+        """Factor the matrix.
+
+        Raises PivotError if a pivot fails, MachineError for insufficient memory.
         """
 
     @property
@@ -96,8 +97,9 @@ class Factor(ABC):
         """
 
     def approximate(self, loads: Array) -> Array:
-        """Solutions as `solve`, in the precision of the factor, for iterations with residuals of
-        their own.
+        """Solutions as in `solve`, in the precision of the factor.
+
+        For iterations that form their own residuals.
         """
         return self.solve(loads)
 
@@ -113,8 +115,9 @@ class Factor(ABC):
 
     @property
     def error(self) -> float:
-        """Largest error of a refined solution so far, relative in the energy norm; zero if none is
-        refined.
+        """Largest error of a refined solution so far, relative in the energy norm.
+
+        Zero if none is refined.
         """
         return 0.0
 

@@ -165,8 +165,9 @@ def _root(M: FloatArray) -> FloatArray:
 def _block_lanczos(
     response: Operator, mass: Operator, products: TallProducts, wanted: WantedModes, block: int
 ) -> tuple[FloatArray, FloatArray]:
-    """Leading eigenpairs (θ, φ) of A M by block Lanczos with full orthogonalization and thick
-    restart.
+    """Leading eigenpairs (θ, φ) of A M by block Lanczos iteration.
+
+    With full orthogonalization and thick restart.
     """
     # a response to inertia forces obeys the supports and has no massless motions; the fixed seed
     # makes results reproducible

@@ -57,8 +57,9 @@ def node_order(
     coordinates: Array | None = None,
     interpolation: sp.csr_matrix | None = None,
 ) -> Indices:
-    """Elimination order of the nodes of a symmetric graph (n, n): order[k] is the k-th one
-    eliminated.
+    """Elimination order of the nodes of a symmetric graph (n, n).
+
+    order[k] is the node eliminated k-th.
 
     coordinates (n, 3): positions for the plane cuts; distances in the graph are used when not
     given. interpolation (n, n): of all nodes from coarse ones, one for these. If there are many,

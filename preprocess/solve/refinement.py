@@ -36,10 +36,9 @@ TOGETHER = 16  # number of loads refined at once; they share the reading of K an
 
 
 def refined(stiffness: Operator, rough: Operator, loads: Array) -> tuple[Array, float]:
-    """Solutions x (n, k) of K x = b for loads b (n, k), and the largest of their errors, relative
-    in the energy norm.
+    """Refined solutions x (n, k) of K x = b, and the largest of their errors.
 
-    stiffness: K x; rough: S b.
+    The errors are relative in the energy norm. b (n, k): loads. stiffness: K x; rough: S b.
     """
     x = rough(loads)
     size = np.maximum(squares(x, loads), _TINY)

@@ -41,8 +41,9 @@ class CsrRows(NamedTuple):
 
 @part
 def rows_share_columns(A: CsrRows, i: int, high: int) -> bool:
-    """True if rows i, i + 1, i + 2, below ``high``, have the same columns, as the rows of a node
-    do.
+    """True if rows i, i + 1, i + 2 have the same columns, as the three rows of a node do.
+
+    Rows from ``high`` on do not count.
     """
     if i + 2 >= high:
         return False
@@ -214,8 +215,7 @@ class RepeatedProduct:
 def _by_columns(
     product: Callable[[Array, int, int, Array], None], u: Array, n: int, alone: int
 ) -> Array:
-    """Results (n, k) of a product for u (n, k), padded to a multiple of eight columns if that is
-    faster.
+    """Results (n, k) of a product for u (n, k), padded to multiples of eight columns if faster.
 
     ``alone``: up to this number of columns beyond a multiple of eight there is no padding.
     """

@@ -97,9 +97,7 @@ class Threads:
     def in_dependency_order(
         self, function: Callable[[int], None], before: Sequence[Sequence[int]]
     ) -> None:
-        """Call the function for each k = 0 … n − 1, after the calls for those in before[k] have
-        finished.
-        """
+        """Call the function for each k = 0 … n − 1 after the calls for before[k] have finished."""
         left = [len(each) for each in before]
         after: list[list[int]] = [[] for _ in before]
         for k, each in enumerate(before):

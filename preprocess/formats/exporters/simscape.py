@@ -107,8 +107,9 @@ def _boundary_and_modes(E: FloatArray, K: FloatArray, M: FloatArray) -> FloatArr
 
 
 def _frame_motion(body: FlexibleBodyData) -> FloatArray:
-    """Matrix E (6k, 6 + n): displacements of the frames, body axes, for rigid motion of the body
-    frame and q.
+    """Displacements E (6k, 6 + n) of the frames per rigid motion of the body frame and per q.
+
+    In body axes.
     """
     rows = [
         np.hstack([rigid_frame_motion(frame), elastic_frame_motion(frame)])

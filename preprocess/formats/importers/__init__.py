@@ -209,8 +209,9 @@ def _named(name: str) -> Importer:
 
 
 def _recognised(path: Path) -> Importer:
-    """Importer for the file's suffix; among several, the one whose signature is near the start of
-    the file.
+    """Importer for the file's suffix.
+
+    Among several, the one whose signature occurs near the start of the file.
     """
     suffix = path.suffix.lower()
     candidates = [importer for importer in FORMATS.values() if suffix in importer.suffixes]

@@ -20,8 +20,9 @@ ImportedPart = FEModel | FlexibleBodyData
 
 
 class Finding(NamedTuple):
-    """One line of a report: "found" for content, "ok" for a passed check, "warning" for a failed
-    one.
+    """One line of a report.
+
+    Its kind is "found" for content, "ok" for a passed check, "warning" for a failed one.
     """
 
     kind: str
@@ -95,8 +96,9 @@ class ImportRequest:
     frames: Mapping[str, int] | None = None
 
     def companion(self, given: Path | None, *suffixes: str) -> Path:
-        """The given file, or the file of the same name with the first suffix that exists. Raises
-        InputError.
+        """The given file, or the file of the same name with the first suffix that exists.
+
+        Raises InputError.
         """
         if given is not None:
             return given

@@ -88,12 +88,11 @@ def free_solid(
     units: Units,
     report: ImportReport,
 ) -> FEModel:
-    """Model in SI units from K and M whose rows belong to labels (n, 2): node number, direction 1 …
-    3.
+    """Model in SI units from K and M with rows labelled by node and direction.
 
-    Rotations without stiffness are dropped, penalty diagonals of supports removed, unused nodes
-    omitted. Raises InputError unless the result is the K and M = m ⊗ 1₃ of a solid with six
-    rigid-body modes.
+    labels (n, 2): node number, direction 1 … 3. Rotations without stiffness are dropped, penalty
+    diagonals of supports removed, unused nodes omitted. Raises InputError unless the result is the
+    K and M = m ⊗ 1₃ of a solid with six rigid-body modes.
     """
     order, ids = _node_by_node(K, M, labels, report)
     rows = _node_rows(ids, nodes, report)

@@ -1,5 +1,6 @@
-"""Importer of flexible bodies of MBSim (.h5): elementary shape integrals, modal matrices and nodal
-shapes.
+"""Importer of flexible bodies of MBSim (.h5).
+
+The file holds elementary shape integrals, modal matrices and nodal shapes.
 
 Datasets at the root: "mass", "position integral" (3), "position position integral" (3, 3), "shape
 function integral" (3, n), "position shape function integral" (9, n), "shape function shape function

@@ -64,8 +64,9 @@ def checked_body(raw: RawBody, request: ImportRequest, report: ImportReport) -> 
 
 
 def _in_si(raw: RawBody, request: ImportRequest, report: ImportReport) -> FlexibleBodyData:
-    """Body converted to SI units; the elastic coordinates are scaled so that modes remain
-    mass-normalised.
+    """Body converted to SI units.
+
+    The elastic coordinates are scaled so that the modes remain mass-normalised.
     """
     u, given = request.units, raw.integrals
     phi = u.mass**-0.5  # q in √kg m where the file has √mass · length
@@ -118,8 +119,9 @@ def _geometric(K0: GeometricStiffness | None, u: Units) -> GeometricStiffness | 
 
 
 class BodyNodes(NamedTuple):
-    """Nodes of a reduced body: numbers (N,), positions (N, 3), shapes of translation and rotation
-    (N, 3, n).
+    """Nodes of a reduced body.
+
+    Numbers (N,), positions (N, 3), and shapes of translation and rotation (N, 3, n).
     """
 
     ids: np.ndarray
@@ -128,10 +130,9 @@ class BodyNodes(NamedTuple):
     psi: FloatArray
 
     def wanted(self, numbers: Mapping[str, int] | None, report: ImportReport) -> dict[str, int]:
-        """Rows of the nodes that become frames, by name: those given, or every node of a short
-        list.
+        """Rows of the nodes that become frames, by name.
 
-        Raises InputError for a missing node.
+        Those given, or every node of a short list. Raises InputError for a missing node.
         """
         row_of = {int(node): row for row, node in enumerate(self.ids)}
         if numbers is None:

@@ -243,9 +243,7 @@ def _inertia(block: TaylorSeries) -> FloatArray:
 
 
 def _shape_products(sid: Sid, n: int, report: ImportReport) -> FloatArray:
-    """Products SS from the first-order terms of Gr if given, otherwise from Oe and the
-    antisymmetric part of Cr.
-    """
+    """Products SS from the first-order terms of Gr, otherwise from Oe and antisymmetric Cr."""
     m_ff = sid.blocks["Me"].m0
     Kr = _cross_products(sid, n, report)
     gyroscopic = sid.blocks["Gr"].m1
@@ -286,8 +284,9 @@ def _from_centrifugal(
 
 
 def _cross_products(sid: Sid, n: int, report: ImportReport) -> FloatArray:
-    """Products Kr[c, i, j] from Cr.m1, whose geometric part is symmetric; reports the column order
-    of Ge.
+    """Products Kr[c, i, j] from Cr.m1; reports the column order of Ge.
+
+    The geometric part of Cr.m1 is symmetric.
     """
     first = sid.blocks["Cr"].m1
     Kr = np.zeros((3, n, n)) if first is None else first.transpose(2, 1, 0)

@@ -114,8 +114,9 @@ def subtract_tile(
 
 
 def factor_panel(panel: FrontPanel, signed: bool, parallel_map: ParallelMap) -> int:
-    """Eliminate the columns of a panel strip by strip; returns the number of the failing pivot, or
-    0.
+    """Eliminate the columns of a panel strip by strip.
+
+    Returns the number of the failing pivot, or 0.
     """
     L, f, columns, height = panel.L, panel.f, panel.columns, panel.height
     for first in range(0, columns, WIDTH):

@@ -1,5 +1,6 @@
-"""Division of the elimination into tasks for several threads: whole subtrees below, single large
-fronts above.
+"""Division of the elimination into tasks for several threads.
+
+Whole subtrees are tasks of one thread; large fronts above them are shared by all threads.
 
 The division depends only on the tree, so that the factor is bitwise identical for any number of
 threads.

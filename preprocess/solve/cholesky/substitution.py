@@ -36,8 +36,9 @@ class LoadRows(NamedTuple):
 
 
 def gather(nodes: Indices, low: int, high: int, loads: Array, x: Array) -> None:
-    """Copy loads (N, 3, k) of all nodes to rows low … high − 1 of x (N, 3, k or more) in
-    elimination order.
+    """Copy nodal loads (N, 3, k) to rows low … high − 1 of x in elimination order.
+
+    x: (N, 3, k or more).
     """
     x[low:high, :, : loads.shape[2]] = loads[nodes[low:high]]
 

@@ -20,8 +20,9 @@ Indices = NDArray[np.int64]
 
 
 class EliminationTree(NamedTuple):
-    """Supernodal elimination tree of N nodes with three degrees of freedom each; supernodes in
-    postorder.
+    """Supernodal elimination tree of N nodes with three degrees of freedom each.
+
+    The supernodes are in postorder.
 
     order (N,): the node eliminated k-th; position: its inverse, for every node of the matrix, −1
     for excluded nodes; first (S + 1,): supernode s eliminates the nodes order[first[s]:first[s+1]];
@@ -97,9 +98,7 @@ def analyse(indptr: Indices, indices: Any, order: Indices) -> EliminationTree:
 
 
 class Graph(NamedTuple):
-    """A symmetric graph in row storage, and the order in which its nodes are eliminated with its
-    inverse.
-    """
+    """Symmetric graph in row storage, the elimination order of its nodes, and its inverse."""
 
     indptr: Any
     indices: Any

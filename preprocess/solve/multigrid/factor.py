@@ -43,8 +43,9 @@ class Multigrid(Factor):
     """
 
     def __init__(self, problem: FactorProblem) -> None:
-        """Set up the two grids. Raises PivotError if the coarse matrix has no factor or a node no
-        stiffness.
+        """Set up the two grids.
+
+        Raises PivotError if the coarse matrix has no factor or a node no stiffness.
         """
         assert problem.interpolation is not None
         self._problem, self._error = problem, 0.0

@@ -39,8 +39,9 @@ TINY = 1e-300  # guards against division by zero for loads that are zero
 
 
 class TwoGridIteration:
-    """Conjugate gradients with the two-grid cycle as preconditioner, for eight loads in single
-    precision.
+    """Conjugate gradients preconditioned by the two-grid cycle.
+
+    For eight loads at once, in single precision.
     """
 
     def __init__(self, level: GridLevel, coarse: Cholesky, P: sp.csr_matrix) -> None:
@@ -141,8 +142,7 @@ class TwoGridIteration:
 
 
 def least_eigenvalue(steps: Array, ratios: Array) -> float:
-    """Least eigenvalue of A K from conjugate gradients with the preconditioner A, for several loads
-    (k, m).
+    """Least eigenvalue of A K from conjugate gradients with preconditioner A, by load.
 
     Steps α along the directions, and ratios β of these (k or more, m), β_0 = 0; infinite without
     steps. ``T_kk = 1/α_k + β_k/α_{k-1}, T_k,k+1 = √β_{k+1}/α_k``.
