@@ -20,7 +20,14 @@ def check(path: Path, *, as_json: bool, allow_outside: bool, allow_code: bool) -
     report = model.check()
     if as_json:
         found = {"ready": not report.errors, "errors": report.errors, "warnings": report.warnings}
-        put_json({"model": model.name, **found, **report.sections})
+        put_json(
+            {
+                "model": model.name,
+                **found,
+                **report.sections,
+                "constraint classes": report.classes,
+            }
+        )
     else:
         put(str(report))
     return InputError.exit_code if report.errors else 0

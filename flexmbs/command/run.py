@@ -220,7 +220,7 @@ def _print_results(
     if as_json:
         put_json(numbers | {"files": files})
         return
-    for line in [*solution.run.moved, *solution.run.notes]:
+    for line in solution.run.notes:
         note(f"note: {line}")
     put("\n".join(f"{check.status}  {check}" for check in solution.audit))
     put("\n".join(f"{what}: {file}" for what, file in files.items()))

@@ -1,6 +1,4 @@
-"""The constraints of a model by their classes: one row per joint, drive, coupling or other
-constraint.
-"""
+"""Constraints of a model, with one row per joint, drive, coupling or other constraint."""
 
 from flexmbs.console.columns import aligned
 from flexmbs.model.constraint_class import ConstraintClass
@@ -9,7 +7,16 @@ from flexmbs.model.model import ModelData
 from flexmbs.system.topology import Topology
 
 
-def constraint_lines(model: ModelData, shape: Topology) -> list[str]:
+def constraint_lines(model: ModelData) -> list[str]:
+    """Name, kind, number of rows and unusual properties of each constraint, in columns."""
+    return aligned(
+        (item.name, item.kind, _rows_text(found), found.remarks)
+        for item in items_with_constraints(model)
+        for found in item.constraint_classes()
+    )
+
+
+def class_lines(model: ModelData, shape: Topology) -> list[str]:
     """Name, kind, number of rows and class of each constraint, in columns.
 
     A joint of the tree is explicit: positions are given by its own coordinates; loop closure,

@@ -6,7 +6,7 @@ import numpy as np
 
 from flexmbs.diagnosis.assemble import assembly, redundancy_text
 from flexmbs.diagnosis.change_points import change_points
-from flexmbs.diagnosis.constraint_table import constraint_lines
+from flexmbs.diagnosis.constraint_table import class_lines, constraint_lines
 from flexmbs.diagnosis.planar import planar_line
 from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.work import make_work
@@ -22,12 +22,14 @@ from flexmbs.system.topology import independent_loops
 
 
 class Diagnosis(NamedTuple):
-    """Lines on the tree and its degrees of freedom, the table of constraints, warnings, the count
-    of a planar mechanism or "".
+    """Diagnosis of a compiled model.
+
+    lines: the tree and its degrees of freedom. classes: those of the constraints. planar: count of
+    degrees of freedom of a planar mechanism, or "".
     """
 
     lines: list[str]
-    constraints: list[str]
+    classes: list[str]
     warnings: list[str]
     planar: str
 
@@ -46,7 +48,8 @@ def check(model: ModelData) -> CheckReport:
         return report
     if found.planar:  # of rigid bodies
         report.sections["degrees of freedom"] = degree_of_freedom_lines(model, 0, found.planar)
-    report.sections["constraints"] = found.constraints
+    report.sections["constraints"] = constraint_lines(model)
+    report.classes = found.classes
     report.sections["system"] = found.lines
     report.warnings += found.warnings
     return report
@@ -79,7 +82,7 @@ def diagnose(model: ModelData) -> Diagnosis:
     warnings += [f"model: {found.singular}"] if found.singular else []
     warnings += change_points(compiled, ((cut, *tree) for cut, tree in loops.items()))
     return Diagnosis(
-        lines, constraint_lines(model, compiled.topology), warnings, planar_line(compiled, regular)
+        lines, class_lines(model, compiled.topology), warnings, planar_line(compiled, regular)
     )
 
 

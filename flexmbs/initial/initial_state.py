@@ -65,7 +65,7 @@ class Moved:
     def __str__(self) -> str:
         declared = f", against the declared {' and '.join(self.against)}" if self.against else ""
         return (
-            f"{self.joint}: by {self.position:.3g} in position, {self.velocity:.3g} in "
+            f"{self.joint} by {self.position:.3g} in position, {self.velocity:.3g} in "
             f"velocity{declared}"
         )
 

@@ -25,12 +25,15 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass
 class CheckReport:
-    """Result of a check: ``sections`` of lines that describe the model, ``warnings``, ``errors``;
-    printable.
+    """Printable result of a check.
+
+    sections: lines that describe the model, by heading. classes: class of each constraint, in
+    columns; not printed.
     """
 
     title: str
     sections: dict[str, list[str]] = dataclasses.field(default_factory=dict)
+    classes: list[str] = dataclasses.field(default_factory=list)
     warnings: list[str] = dataclasses.field(default_factory=list)
     errors: list[str] = dataclasses.field(default_factory=list)
 

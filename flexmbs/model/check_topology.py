@@ -185,11 +185,14 @@ def degree_of_freedom_lines(model: "ModelData", modes: int, planar: str = "") ->
     ]
     b = sum(joint.position_rows for joint in model.joints.values()) + 3 * len(lone_points)
     lines = [planar] if planar else []
-    f = _signed(6 * n - b)
-    lines.append(
-        f"f = 6·{n} − {b} = {f} rigid-body degrees of freedom (6n − b, redundant "
-        "constraints not considered)"
+    f = 6 * n - b
+    redundant = -f - modes  # more rows than velocities cannot be independent
+    note = (
+        f"at least {redundant} of the constraints redundant"
+        if redundant > 0
+        else "redundant constraints not considered"
     )
+    lines.append(f"f = 6·{n} − {b} = {_signed(f)} rigid-body degrees of freedom (6n − b, {note})")
     if all(body.kind == "point-mass" for body in model.bodies.values()):
         held_back = sum(
             3 - _translations_of_child(joint) if joint.carries else joint.position_rows
@@ -212,17 +215,19 @@ def degree_of_freedom_lines(model: "ModelData", modes: int, planar: str = "") ->
         )
     left = 6 * n - b - len(model.drives)
     if model.drives:
-        lines.append(
-            f"{len(model.drives)} prescribed by drives"
-            + (f", {_signed(left)} remaining" if not planar else "")
-        )
+        lines.append(f"{len(model.drives)} prescribed by drives{_remaining(left, planar)}")
     if m := len(model.couplings) - own:
-        remaining = f", {_signed(left - m)} remaining" if not planar else ""
-        lines.append(f"{m} equation{'' if m == 1 else 's'} of couplings{remaining}")
+        equations = f"{m} equation{'' if m == 1 else 's'} of couplings"
+        lines.append(f"{equations}{_remaining(left - m, planar)}")
     if modes:
         lines.append(f"{modes} elastic coordinate{'' if modes == 1 else 's'}")
     lines.append(_loops_line(model))
     return lines
+
+
+def _remaining(count: int, planar: str) -> str:
+    """Number of degrees of freedom left, unless redundant constraints make it meaningless."""
+    return "" if planar or count < 0 else f", {count} remaining"
 
 
 def _signed(count: int) -> str:

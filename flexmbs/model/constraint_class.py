@@ -12,7 +12,6 @@ class ConstraintClass(NamedTuple):
     the shape of the parts.  A constraint may be formulated explicitly (positions given by
     independent coordinates) or implicitly (equations between coordinates). Source: Schiehlen and
     Eberhard, Applied Dynamics, ch. 2.
-
     """
 
     rows: int
@@ -30,3 +29,13 @@ class ConstraintClass(NamedTuple):
             "bilateral" if self.bilateral else "unilateral",
             "kinematic" if self.active else "geometric",
         )
+
+    @property
+    def remarks(self) -> str:
+        """Properties in which the class differs from that of most joints, in plain words."""
+        names = {
+            "nonholonomic": not self.holonomic,
+            "time-dependent": not self.scleronomic,
+            "unilateral": not self.bilateral,
+        }
+        return ", ".join(name for name, holds in names.items() if holds)

@@ -56,7 +56,7 @@ def test_a_start_that_the_drives_move_is_reported() -> None:
     model = linkages.pendulum(0.1)
     model.add(fm.Drive("motor", "hinge", fm.Ramp(0.1, 1.0)))
     solution = fm.simulate(model, t_end=0.02, step=0.01, start=fm.state(model, t=1.0))
-    assert solution.run.moved == ["hinge: by 1 in position, 0 in velocity"]
+    assert solution.run.moved == ["hinge by 1 in position, 0 in velocity"]
     assert fm.simulate(model, t_end=0.02, step=0.01, start=fm.state(model)).run.moved == []
 
 

@@ -128,7 +128,7 @@ def test_rows_with_a_rate_of_their_own() -> None:
     assert (A @ (vd + np.cross(w, v)))[0] == pytest.approx(0.4, abs=1e-9)
     assert w[2] == pytest.approx(2.5, abs=1e-12)
     assert wd[2] == pytest.approx(0.0, abs=1e-12)
-    lines = model.check().sections["constraints"]
+    lines = model.check().classes
     assert (
         "belt  velocity-rows  1 row  nonholonomic  rheonomic    bilateral  kinematic  implicit"
         in lines

@@ -115,7 +115,7 @@ def test_the_rows_by_name() -> None:
     model = cart()
     found = fm.matrices(model)
     assert found.constraints == ("rod", "wheel")
-    lines = [" ".join(line.split()) for line in model.check().sections["constraints"]]
+    lines = [" ".join(line.split()) for line in model.check().classes]
     assert "rod holonomic 1 row holonomic scleronomic bilateral geometric implicit" in lines
     assert "wheel velocity 1 row nonholonomic scleronomic bilateral geometric implicit" in lines
     assert any(

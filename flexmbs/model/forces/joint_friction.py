@@ -72,9 +72,9 @@ def check_static(
 class JointFriction(JointForce, kind="joint-friction"):
     """Friction in one rotation or translation of a joint, a smooth odd function of its rate η:
 
-    Q = −[F_c + (F_s − F_c) exp(−(η/v_s)²)] tanh(η/v_r) − c η
+    Q = −[F_c + (F_s − F_c) exp(−(η/v_s)²)] tanh(η/v_r) − c η.
 
-    Armstrong-Hélouvry, Dupont & Canudas de Wit, Automatica 30 (1994) 1083.
+    Source: Armstrong-Hélouvry, Dupont & Canudas de Wit, Automatica 30 (1994) 1083.
 
     Parameters
     ----------

@@ -62,8 +62,7 @@ def study() -> Study:
     v, lines = runs["ball"].s[:, 0], []
     impacts = int(np.sum((v[:-1] < 0.0) & (v[1:] > 0.0)))
     for model in (ball(), block(), falling_rod(), skate()):
-        text = str(model.check()).splitlines()
-        lines += [model.name, *text[text.index("constraints:") + 1 : text.index("system:")]]
+        lines += [model.name, *(f"  {line}" for line in model.check().classes)]
 
     def draw(figure: Figure) -> None:
         left, middle, right = figure.subplots(1, 3)
