@@ -10,8 +10,9 @@ STATUSES = (PASS, NOT_JUDGED, WARN, FAIL)  # from the best to the worst
 
 @dataclass(frozen=True)
 class Check:
-    """One criterion: title, PASS, NOT JUDGED, WARN or FAIL,
-    finding with location and time, remedy.
+    """One criterion of the audit.
+
+    Title; PASS, NOT JUDGED, WARN or FAIL; finding with location and time; remedy.
     """
 
     title: str
@@ -23,7 +24,7 @@ class Check:
         return f"{self.title}: {self.found}{'; ' if self.remedy else ''}{self.remedy}"
 
 
-# the whole audit of a result that was asked not to be judged
+# the whole audit of a run whose audit is switched off
 SWITCHED_OFF = Check(
     "Audit", NOT_JUDGED, "switched off", "switch it on before you rely on the result"
 )
@@ -35,7 +36,5 @@ def verdict(found: Iterable[Check]) -> str:
 
 
 def graded(value: float, limits: tuple[float, float]) -> str:
-    """PASS up to the first limit, WARN up to the second, FAIL
-    beyond and for what is not a number.
-    """
+    """PASS up to the first limit, WARN up to the second, FAIL beyond it and for NaN."""
     return PASS if value <= limits[0] else WARN if value <= limits[1] else FAIL

@@ -1,7 +1,8 @@
-"""Model → System: names become numbers, declarations become flat records. Done once per run.
+"""Compilation of a Model into a System, done once per run.
 
-``compile_model`` returns the records with what is needed to go back: names, topology, and the user
-functions kept alive.
+Names become numbers, declarations become flat records. ``compile_model`` returns the records
+together with what is needed to interpret results: names, topology, and the user functions, which
+must be kept alive.
 """
 
 import functools
@@ -53,22 +54,22 @@ from flexmbs.system.topology import Topology, topology
 
 @dataclass(frozen=True)
 class Compiled:
-    """A model ready to run: records, names, and user functions kept alive."""
+    """A compiled model: records, names, and user functions kept alive."""
 
-    declared: ModelData  # as the user sees it; that of the records has divided bodies in pieces
+    declared: ModelData  # as the user sees it; in the records, divided bodies are pieces
     model: ModelData
     pieces: Mapping[str, BodyPieces]  # of divided bodies, by their names
     topology: Topology
     system: System
     data: dict[str, FlexibleBodyData]
-    places: dict[str, JointPlace]  # joint → where its coordinates are
+    places: dict[str, JointPlace]  # joint → place of its coordinates
     frames: dict[FrameRef, int]
     callbacks: Callbacks = field(repr=False)
     force_states: tuple[str, ...] = ()
     contacts: tuple[str, ...] = ()  # names of the rows of `Contacts`
-    # times (s) of the laws that controlled steps must not pass over
+    # times (s) of corners of the laws, at which controlled steps must end
     corners: tuple[float, ...] = ()
-    # of the constraints at regular positions near the start of a run, where it is known
+    # rank of the constraints at regular positions near the start of a run, if known
     rank: int | None = None
 
     @property
@@ -82,7 +83,7 @@ class Compiled:
         return [str(ref) for ref in self.frames if ref.body not in pieces]
 
     def pieces_of(self, body: str) -> tuple[str, ...]:
-        """Names of the bodies of the equations that a declared body is: its pieces, or itself."""
+        """Names of the bodies in the equations for a declared body: its pieces, or itself."""
         return self.pieces[body].names if body in self.pieces else (body,)
 
     def whole_of(self, piece: str) -> str:
@@ -90,8 +91,9 @@ class Compiled:
         return next((body for body, own in self.pieces.items() if piece in own.names), piece)
 
     def owner_of(self, constraint: str) -> str:
-        """The declared item of a constraint: the joint, drive or coupling, of a weld of pieces
-        their body.
+        """The declared item of a constraint: joint, drive or coupling.
+
+        For a weld between pieces, their body.
         """
         if any(
             constraint in items
@@ -105,16 +107,15 @@ class Compiled:
         )
 
     def modes_at(self, body: str) -> tuple[int, ...]:
-        """Number of the first elastic coordinate of each piece of a declared body among all of the
-        body.
-        """
+        """Index of the first elastic coordinate of each piece among those of the declared body."""
         sizes = [self.data[piece].nf if piece in self.data else 0 for piece in self.pieces_of(body)]
         return tuple(itertools.accumulate(sizes[:-1], initial=0))
 
     @functools.cached_property
     def ground_places(self) -> np.ndarray:
-        """(n, 3) positions of the frames on the ground to which items are attached; absolute
-        coordinates have their origin beside.
+        """Positions (n, 3) of the frames on the ground to which items are attached.
+
+        Absolute coordinates have their origin beside them.
         """
         model = self.model
         used = {
@@ -137,8 +138,11 @@ class Compiled:
 
     @property
     def initial_constants(self) -> np.ndarray:
-        """(n,) lengths of the forces along lines without load, then constants of the couplings; NaN
-        where none is declared and the initial position gave none yet."""
+        """Constants that the initial position may determine (n,).
+
+        Unloaded lengths of the forces along lines, then the constants of the couplings. NaN if none
+        is declared and the initial position has not determined it yet.
+        """
         return np.concatenate([self.system.forces.line.value[:, -1], self.system.couplers.constant])
 
     def with_initial_constants(self, constants: np.ndarray) -> "Compiled":
@@ -155,8 +159,11 @@ class Compiled:
 def compile_model(
     model: ModelData, coordinates: str = "joint", *, all_free: bool = False
 ) -> Compiled:
-    """Flat records of a model under ``coordinates`` ("joint", "absolute" or "rheonomic");
-    ``all_free``: as in `topology`. Raises `InputError`."""
+    """Flat records of a model.
+
+    coordinates: "joint", "absolute" or "rheonomic". all_free: as in `topology`. Raises
+    `InputError`.
+    """
     declared, (model, pieces, same) = model, in_pieces(model)
     shape = topology(model, coordinates, all_free=all_free)
     data = {
@@ -225,7 +232,7 @@ def compile_model(
 
 
 def frozen(record: Any) -> Any:
-    """The array or record, closed for writing."""
+    """The array or record, made read-only."""
     if isinstance(record, np.ndarray):
         record.flags.writeable = False
     elif isinstance(record, tuple):
@@ -287,8 +294,11 @@ def _cuts(
     laws: LawTable,
     poses: StartPoses,
 ) -> tuple[Cuts, np.ndarray, list[int], dict[str, JointPlace]]:
-    """Rows of the cut joints (constraint rows are numbered with the drives), parameters of
-    relations, paths, and where each joint of the model went."""
+    """Records of the cut joints and what belongs to them.
+
+    Also the parameters of relations, the paths, and the place of each joint of the model. The
+    constraint rows are numbered with the drives.
+    """
     places = {
         p.joint: JointPlace(i, -1, p.reversed, p.motions)
         for i, p in enumerate(shape.tree)
@@ -331,8 +341,9 @@ def _cuts(
 
 
 def constant_directions(motions: tuple[Motion, ...]) -> bool:
-    """True when the free directions in the child's axes never change: one moving motion, only
-    slides, one common axis.
+    """True if the free directions in the child's axes never change.
+
+    They are constant for one moving motion, for slides alone, and for one common axis.
     """
     moving = [motion for motion in motions if motion.nv > 0]
     if len(moving) <= 1 or all(motion.slides for motion in moving):
@@ -345,8 +356,9 @@ def constant_directions(motions: tuple[Motion, ...]) -> bool:
 
 
 def _cut_rows(model: ModelData, shape: Topology, cuts: Cuts, places: dict[str, JointPlace]) -> int:
-    """Number the rows of the cut joints, each joint's own and those of its driven coordinates;
-    returns how many there are.
+    """Number the constraint rows of the cut joints; return their number.
+
+    Each joint has its own rows and those of its driven coordinates.
     """
     driven = Counter(
         places[drive.joint].cut for drive in model.drives.values() if places[drive.joint].cut >= 0
@@ -362,8 +374,10 @@ def _cut_rows(model: ModelData, shape: Topology, cuts: Cuts, places: dict[str, J
 def _drives(
     model: ModelData, shape: Topology, cuts: Cuts, places: dict[str, JointPlace], laws: LawTable
 ) -> tuple[Drives, int]:
-    """Rows of the drives and the number of all; constraint rows: those of the cut joints, of the
-    couplers, of driven primary coordinates."""
+    """Records of the drives and the total number of constraint rows.
+
+    The rows are those of the cut joints, of the couplers, and of driven primary coordinates.
+    """
     m = len(model.couplings)
     nc, node = int(cuts.rows.sum()) + m, len(shape.tree) + len(shape.cuts) + m
     next_of = cuts.row + cuts.closed
@@ -422,9 +436,12 @@ def _elimination(
     coupled: tuple[Couplings, Rotors, PiecesDamping, Contacts],
     paths: list[int],
 ) -> Elimination:
-    """Order of elimination. A constraint of the spanning tree may follow the body it carries: the
-    twist of that body gives its rows full rank. A loop-closure constraint follows everything on its
-    loop, a coupler everything between its joints."""
+    """Order of elimination.
+
+    A constraint of the spanning tree may follow the body that it carries: the twist of that body
+    gives its rows full rank. A loop-closure constraint follows everything on its loop, a coupler
+    everything between its joints.
+    """
     nb, ncut, m = len(shape.tree), len(shape.cuts), len(couplers.row)
     real = topology(model, "joint") if shape.coordinates == "absolute" else shape
     driven = [int(body) for body in drives.body if body >= 0]
@@ -461,8 +478,10 @@ def _elimination(
 
 
 def _branches(bodies: Sequence[int], parents: Sequence[int]) -> list[list[int]]:
-    """The bodies on the way from each of them without children among them toward the root, as far
-    as it leads through them."""
+    """Paths from each body without children among ``bodies`` toward the root.
+
+    A path ends where it leaves these bodies.
+    """
     own, carrying = set(bodies), {parents[i] for i in bodies}
     found: list[list[int]] = []
     for i in bodies:
@@ -477,9 +496,7 @@ def _branches(bodies: Sequence[int], parents: Sequence[int]) -> list[list[int]]:
 def _between(
     shape: Topology, real: Topology, ends: Sequence[str], tree_node: dict[int, int]
 ) -> set[int]:
-    """Nodes of the bodies on the paths in the real tree between ``ends``, and of their constraints
-    in the tree.
-    """
+    """Nodes of the bodies on the real tree's paths between ``ends``, and of their constraints."""
     found = {i for end in ends[1:] for i in real.common_path(ends[0], end)[0]}
     bodies = {shape.numbers[real.bodies[i]] for i in found}
     return bodies | {tree_node[i] for i in bodies if i in tree_node}

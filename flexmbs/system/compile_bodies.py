@@ -25,7 +25,7 @@ def body_records(model: ModelData, shape: Topology, data: dict[str, FlexibleBody
     n = max((d.nf for d in data.values()), default=0)
     R = max((len(each.C) for each in fields.values()), default=0)
     F = max((d.nf + len(fields[name].C) for name, d in data.items()), default=0)
-    # the first row is that of bodies without modes
+    # the first row is for bodies without modes
     rows = {key: row for row, key in enumerate(distinct, 1)}
     m, z = 1 + len(rows), np.zeros
     b = Bodies(
@@ -109,8 +109,9 @@ def _damping(body: FlexibleBody, d: FlexibleBodyData) -> np.ndarray:
 
 
 class FrameTable:
-    """All frames of the bodies and the ground, numbered; ``same``: other references to some of
-    them.
+    """Numbered frames of the bodies and the ground.
+
+    same: other references to some of the frames.
     """
 
     def __init__(
@@ -196,7 +197,7 @@ class FrameTable:
 def _second_order(
     frames: Frames, m: int, d: FlexibleBodyData, name: str, second: list[np.ndarray]
 ) -> None:
-    """Second-order displacement of a frame, where its body has one."""
+    """Second-order displacement of a frame, if its body has any."""
     K0 = d.geometric.frames.get(name) if d.geometric is not None else None
     if K0 is not None and K0.any():
         frames.second_at[m] = len(second)

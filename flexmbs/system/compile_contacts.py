@@ -1,4 +1,7 @@
-"""Contacts → flat records; bounds of a joint coordinate make one row each."""
+"""Contacts → flat records.
+
+Each bound of a joint coordinate makes one row.
+"""
 
 from collections.abc import Callable
 
@@ -50,8 +53,11 @@ def compile_contacts(
     laws: LawTable,
     poses: StartPoses,
 ) -> tuple[Contacts, tuple[str, ...], list[int]]:
-    """Records of all contacts, the names of their rows, and the paths ``moving`` lengthened by
-    theirs; those between frames with laws have the last of n couplings."""
+    """Records of all contacts, the names of their rows, and the extended paths.
+
+    Contacts between frames with force laws have the last of the n couplings. moving: the paths of
+    bodies that move something, to which those of the contacts are appended.
+    """
     cuts, paths = moving
     terms: list[tuple[int, ...]] = []
     coupling = n - len(lawful(model))

@@ -28,8 +28,9 @@ def compile_couplers(
     laws: LawTable,
     begin: tuple[int, int],
 ) -> tuple[Couplers, list[int]]:
-    """Rows of the couplings, from the constraint row and the node ``begin`` on, and the paths
-    lengthened by theirs.
+    """Records of the couplings and the extended paths.
+
+    begin: first constraint row and first node.
     """
     rows: list[tuple[int, ...]] = []
     terms: list[tuple[int, ...]] = []

@@ -1,4 +1,4 @@
-"""Forces → flat records, and the pairs of frames they couple."""
+"""Forces → flat records, and the pairs of frames that they couple."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -30,7 +30,7 @@ from flexmbs.system.records import (
 from flexmbs.system.topology import Topology
 
 
-SAME = 1e-9  # of a sample time: differences of times that are round-off
+SAME = 1e-9  # of a sample time: smaller differences of times are round-off
 
 
 class JointPlace(NamedTuple):
@@ -42,8 +42,9 @@ class JointPlace(NamedTuple):
     motions: tuple[Motion, ...]
 
     def coordinate(self, item: str, number: int) -> tuple[int, int]:
-        """(velocity, position) place of freedom ``number`` within the joint. Raises `InputError`
-        for what has no coordinate.
+        """(velocity, position) index of degree of freedom ``number`` within the joint.
+
+        Raises `InputError` if it has no coordinate.
         """
         v = q = count = 0
         n = sum(m.freedoms for m in self.motions)
@@ -70,13 +71,13 @@ class JointPlace(NamedTuple):
 
 
 class _Acting(NamedTuple):
-    """A row with its item, and the place: joint coordinates or frames."""
+    """Parameters of a force law, its item, and the joint coordinates or frames on which it acts."""
 
     item: str
     row: Row
     on: tuple[CoordinateUse, ...] = ()
-    together: bool = False  # whether its law takes arrays of the coordinates
-    factors: tuple[float, ...] = ()  # of the combination that it takes
+    together: bool = False  # its law takes arrays of all coordinates
+    factors: tuple[float, ...] = ()  # of the linear combination on which it depends
     frames: tuple[FrameRef, ...] = ()
     length: float = 0.0
 
@@ -89,10 +90,11 @@ def compile_forces(
     laws: LawTable,
     paths: list[int],
 ) -> tuple[Forces, Readings, Samplers, Couplings, list[int], list[str]]:
-    """Records of all forces, of the joints that they read and of their discrete controllers, the
-    couplings they make, the paths lengthened by theirs, names of force states.
+    """Records of all forces and of what belongs to them.
 
-    Couplings: forces along lines, between frames, joint forces on cut joints, contacts with laws.
+    Forces, joints whose reactions they read, discrete controllers, couplings, extended paths, names
+    of the force states. Couplings are forces along lines, forces between frames, joint forces on
+    cut joints, and contacts with force laws.
     """
     acting: dict[str, list[_Acting]] = {place: [] for place in Forces._fields}
     for name, force in model.forces.items():
@@ -197,9 +199,7 @@ def compile_forces(
 def _counted(
     acting: dict[str, list[_Acting]],
 ) -> dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """First reading and number of readings of each force, and 1 if they are in world axes, by
-    place.
-    """
+    """By place: first reading and number of readings of each force, 1 if they are in world axes."""
     counts = {
         place: np.array([len(each.row.reads) for each in rows], np.int64)
         for place, rows in acting.items()
@@ -216,17 +216,16 @@ def _counted(
 
 
 def _readings(places: list[tuple[JointPlace, int]]) -> Readings:
-    """The joints that are read with the frames of their children, those of one force after those of
-    the other.
-    """
+    """Joints whose reactions are read, with the frames of their children, force by force."""
     return columns(
         Readings, [(place.body, place.cut, int(place.reversed), frame) for place, frame in places]
     )
 
 
 def _samplers(acting: list[_Acting], laws: LawTable, first: np.ndarray) -> Samplers:
-    """Records of the discrete controllers among the joint
-    forces with the ``first`` force states.
+    """Records of the discrete controllers among the joint forces.
+
+    first: their first force states.
     """
     found = [(f, each, each.row.sampler) for f, each in enumerate(acting) if each.row.sampler]
     numbers, times, counts = [], [], []
@@ -250,9 +249,7 @@ def _samplers(acting: list[_Acting], laws: LawTable, first: np.ndarray) -> Sampl
 
 
 class Clock(NamedTuple):
-    """Phases of measurement and output within a period (s), and
-    how many values of each are stored.
-    """
+    """Phases of measurement and output within a period (s), and numbers of stored values."""
 
     measured: float
     n_measured: int
@@ -261,8 +258,10 @@ class Clock(NamedTuple):
 
 
 def clock_of(sampler: Sampler) -> Clock:
-    """A delay of n periods less a phase φ, 0 ≤ φ < T; times within round-off of a multiple of T are
-    taken as that.
+    """Clock of a discrete controller.
+
+    A delay is n periods less a phase φ, 0 ≤ φ < T. Times within round-off of a multiple of the
+    period T are taken as that multiple.
     """
     T = sampler.period
     n, m = math.ceil(sampler.delay / T - SAME), math.floor(sampler.computing_time / T + SAME)
@@ -302,7 +301,7 @@ def _acting(item: str, force: Force, model: ModelData) -> _Acting:
 
 
 def _law_columns(each: _Acting, laws: LawTable, states: list[str]) -> tuple[int, ...]:
-    """The columns of `ForceLaws`; the names of its force states join ``states``."""
+    """Columns of `ForceLaws` of a law; the names of its force states are appended to ``states``."""
     row, first = each.row, len(states)
     held = n_stored(row.sampler) if row.sampler else 0
     states += [each.item] * (row.states + held)
@@ -310,8 +309,9 @@ def _law_columns(each: _Acting, laws: LawTable, states: list[str]) -> tuple[int,
 
 
 def n_stored(sampler: Sampler) -> int:
-    """Numbers stored by a discrete controller, beside its
-    output and the time to its next sample.
+    """Number of values stored by a discrete controller.
+
+    Its output and the time to its next sample are not counted.
     """
     clock = clock_of(sampler)
     return 2 * clock.n_measured + clock.n_coming + len(sampler.memory)
@@ -320,7 +320,7 @@ def n_stored(sampler: Sampler) -> int:
 def _numbers(
     each: _Acting, row: Row | Sampler, laws: LawTable, states: tuple[int, int, int]
 ) -> tuple[int, ...]:
-    """The columns of a row; its laws get consecutive numbers."""
+    """Columns of a law; its laws of time and user functions get consecutive numbers."""
     keys = row.keys or ("",) * len(row.laws)
     numbers = [
         _number(f"{each.item}.{key}" if key else each.item, law, each, laws, row)
@@ -332,9 +332,7 @@ def _numbers(
 
 
 def _number(item: str, law: Any, each: _Acting, laws: LawTable, row: Row | Sampler) -> int:
-    """Number of a law of time, or of a user-defined function
-    with the arguments of where it acts.
-    """
+    """Number of a law of time, or of a user function with the arguments of its place."""
     if isinstance(law, TimeLaw):
         return laws.number(item, law)
     if isinstance(row, Sampler):
@@ -351,7 +349,7 @@ def _number(item: str, law: Any, each: _Acting, laws: LawTable, row: Row | Sampl
 
 
 def lawful(model: ModelData) -> list[tuple[FrameRef, FrameRef]]:
-    """Pairs of frames of the contacts between frames with laws of force."""
+    """Pairs of frames of the contacts with force laws."""
     return [
         (c.parent, c.child)
         for c in model.contacts.values()
@@ -362,13 +360,16 @@ def lawful(model: ModelData) -> list[tuple[FrameRef, FrameRef]]:
 def _ends(
     coupled: list[int], ends: list[tuple[int, ...]]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Couplings and the two frames of forces, −1 where there is none."""
+    """Couplings and the two frames of forces, −1 if there is none."""
     two = np.array([(*each, -1)[:2] for each in ends], np.int64).reshape(-1, 2)
     return np.array(coupled or [-1] * len(ends), np.int64), *two.T.copy()
 
 
 def _values(acting: list[_Acting], *, lengths: bool) -> np.ndarray:
-    """Parameters of the laws; of forces along lines last the length without load."""
+    """Parameters of the laws.
+
+    For forces along lines the unloaded length comes last.
+    """
     value = table([each.row.parameters for each in acting])
     if lengths:
         value = np.column_stack([value, [each.length for each in acting]])
@@ -376,7 +377,7 @@ def _values(acting: list[_Acting], *, lengths: bool) -> np.ndarray:
 
 
 def table(rows: Sequence[Sequence[float]]) -> np.ndarray:
-    """The rows one below the other, short ones filled with zeros."""
+    """Array of the rows, short ones padded with zeros."""
     value = np.zeros((len(rows), max(map(len, rows), default=0)))
     for k, row in enumerate(rows):
         value[k, : len(row)] = row
@@ -389,7 +390,7 @@ def _couplings(
     frame: Callable[[FrameRef], int],
     paths: list[int],
 ) -> tuple[Couplings, list[int]]:
-    """Bodies that move the two frames of each pair."""
+    """Pairs of coupled frames, with the bodies that move them."""
     paths = list(paths)
     rows = []
     for a, b in pairs:

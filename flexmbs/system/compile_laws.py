@@ -38,8 +38,10 @@ from flexmbs.system.records import (
 
 Constants = tuple[float, ...]
 
-GENERAL = 0.37  # all arguments but the time at which a function is examined, special for none
-MORE = 64  # parameters more than declared, by which a function that reads beyond them is recognized
+GENERAL = (
+    0.37  # value of all arguments except t when a function is examined: special for no function
+)
+MORE = 64  # additional parameters, to detect a function that reads beyond the declared ones
 
 
 def _table(law: Table) -> list[float]:
@@ -91,7 +93,7 @@ def _wrench_body(function: Callable[..., Any], x: np.ndarray) -> Any:
 
 
 def _with_constants(body: Callable[..., Any], n: int) -> Callable[..., Any]:
-    """``body`` of a function that takes the numbers behind its first n as its last argument."""
+    """``body`` for a function whose last argument is the array of the numbers after the first n."""
 
     def extended(function: Callable[..., Any], x: np.ndarray) -> Any:
         return body(lambda *arguments: function(*arguments, x[n:].copy()), x[:n])
@@ -102,9 +104,11 @@ def _with_constants(body: Callable[..., Any], n: int) -> Callable[..., Any]:
 def _check_bounds(
     name: str, function: Callable[..., Any], body: Callable[..., Any], x: np.ndarray
 ) -> None:
-    """Raise `InputError` where a function compiled with Numba, which checks no bounds, reads beyond
-    its parameters, the last numbers of x: it raises an IndexError in Python, but not with more
-    parameters."""
+    """Raise `InputError` if a Numba function reads beyond its parameters, the last numbers of x.
+
+    Numba does not check bounds. Such a function raises an IndexError in Python, but not if there
+    are more parameters.
+    """
     if not is_jitted(function):
         return
     plain = function.py_func  # type: ignore[attr-defined]
@@ -118,8 +122,9 @@ def _check_bounds(
 
 
 def _reads_beyond(function: Callable[..., Any], body: Callable[..., Any], x: np.ndarray) -> bool:
-    """True if a call raises an IndexError; other exceptions
-    only tell that it is not defined there.
+    """True if a call raises an IndexError.
+
+    Other exceptions only mean that the function is not defined there.
     """
     try:
         body(function, x)
@@ -131,7 +136,7 @@ def _reads_beyond(function: Callable[..., Any], body: Callable[..., Any], x: np.
 
 
 class LawTable:
-    """Numbers laws as they are met and collects their parameters."""
+    """Table that numbers laws as they are encountered and collects their parameters."""
 
     def __init__(self, callbacks: Callbacks, length: float = 1.0) -> None:
         self.callbacks, self.length = callbacks, length
@@ -140,10 +145,10 @@ class LawTable:
         self.at = [0]
         self.addresses: list[int] = []
         self.places = itertools.count()
-        self.corners: set[float] = set()  # times of all laws that steps must not pass over
+        self.corners: set[float] = set()  # times of corners, at which steps must end
 
     def place(self) -> int:
-        """The next place among the kernels of relations, forces and contacts."""
+        """The next index among the kernels of relations, forces and contacts."""
         return next(self.places)
 
     def number(self, name: str, law: TimeLaw) -> int:
@@ -161,13 +166,13 @@ class LawTable:
         raise InputError(f"{name}: a law of kind '{law.kind}' is not known to the equations")
 
     def force(self, name: str, function: Callable[..., Any]) -> int:
-        """Number of a user's force law f(t, x, v)."""
+        """Number of a user-defined force law f(t, x, v)."""
         return self._add(
             LAW_FUNCTION, [], self.callbacks.address(name, function, _force_body, 3, 1)
         )
 
     def loaded(self, name: str, function: Callable[..., Any], constants: Constants = ()) -> int:
-        """Number of a user's force law f(t, x, v, loads)."""
+        """Number of a user-defined force law f(t, x, v, loads)."""
         return self._function(
             name, function, _loaded_body, (7, 1), loaded_spread(function, len(constants)), constants
         )
@@ -175,14 +180,14 @@ class LawTable:
     def joints(
         self, name: str, function: Callable[..., Any], n: int, constants: Constants = ()
     ) -> int:
-        """Number of a user's force law f(t, x, v) → n numbers on n joint coordinates."""
+        """Number of a user-defined force law f(t, x, v) → n numbers on n joint coordinates."""
         spread = joints_spread(function, n, len(constants))
         return self._function(name, function, _joints_body, (1 + 2 * n, n), spread, constants)
 
     def sampled(
         self, name: str, function: Callable[..., Any], memory: int, constants: Constants = ()
     ) -> int:
-        """Number of a user's discrete controller f(memory, t, x, v) → (output, memory)."""
+        """Number of a user-defined discrete controller f(memory, t, x, v) → (output, memory)."""
         spread = sampled_spread(function, memory, len(constants))
         return self._function(
             name, function, _sampled_body, (3 + memory, 1 + memory), spread, constants
@@ -191,8 +196,9 @@ class LawTable:
     def wrench(
         self, name: str, function: Callable[..., Any], readings: int = 0, constants: Constants = ()
     ) -> int:
-        """Number of a user's force and torque f(t, r, A, v, ω), or f(t, r, A, v, ω, reactions (n,
-        6)) of n ``readings``.
+        """Number of a user-defined force and torque f(t, r, A, v, ω).
+
+        With n ``readings`` it is f(t, r, A, v, ω, reactions (n, 6)).
         """
         spread = wrench_spread(function, readings, len(constants))
         return self._function(
@@ -208,8 +214,9 @@ class LawTable:
         spread: Any,
         constants: Constants,
     ) -> int:
-        """Number of a user function with ``sizes`` (arguments, results), which takes its
-        ``constants`` behind the arguments.
+        """Number of a user function with ``sizes`` (arguments, results).
+
+        constants: passed after the other arguments.
         """
         n_in, n_out = sizes
         if constants:
@@ -221,7 +228,7 @@ class LawTable:
         return self._add(LAW_FUNCTION, list(constants), address)
 
     def pose(self, address: int) -> int:
-        """Number of a user's function of a relative pose, by its address."""
+        """Number of a user function of a relative pose, by its address."""
         return self._add(LAW_FUNCTION, [], address)
 
     def _add(self, code: int, parameters: list[float], address: int) -> int:

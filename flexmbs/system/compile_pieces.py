@@ -12,8 +12,10 @@ from flexmbs.system.topology import Topology
 def compile_pieces(
     divided: Iterable[BodyPieces], shape: Topology, tree: Tree, paths: list[int]
 ) -> tuple[PiecesDamping, list[int]]:
-    """The record of the divided bodies that have such damping, and the paths lengthened by their
-    pieces, in the order of the tree."""
+    """Records of divided bodies with damping across pieces, and the extended paths.
+
+    The pieces are in the order of the tree.
+    """
     paths, found = list(paths), []
     for whole in divided:
         if len(whole.damping_rows[0]):

@@ -19,7 +19,7 @@ from flexmbs.system.start_poses import StartPoses
 def relation_record(
     joint: Joint, laws: LawTable, poses: StartPoses
 ) -> tuple[int, int, tuple[float, ...]]:
-    """Kernel of the rows of a cut joint, its place among all kernels, and the numbers it needs."""
+    """Kernel of the rows of a cut joint, its index among all kernels, and its parameters."""
     if not isinstance(joint, Relation):
         return OF_CHAIN, -1, ()
     made = joint.row()
@@ -31,7 +31,10 @@ def relation_record(
 def _of_functions(
     joint: Relation, made: FunctionRows, laws: LawTable, poses: StartPoses
 ) -> tuple[float, ...]:
-    """Constant rows, or g by its law, and rows by that of a function or by differentiation."""
+    """Parameters of a relation by user functions.
+
+    Constant rows, or the laws of g and of its rows, given by a function or by differentiation.
+    """
     name, n, callbacks, in_parent = (
         f"joints.{joint.name}",
         joint.rows,

@@ -18,8 +18,11 @@ def compile_rotors(
     frame: Callable[[FrameRef], int],
     paths: list[int],
 ) -> tuple[Rotors, list[int]]:
-    """Records of all rotors, and the paths lengthened by theirs: bodies that move the joint or,
-    with gyroscopic part, turn the carrier."""
+    """Records of all rotors and the extended paths.
+
+    The path of a rotor has the bodies that move the joint and, with gyroscopic part, turn the
+    carrier.
+    """
     paths = list(paths)
     rows, spins = [], []
     for name, rotor in model.rotors.items():

@@ -1,9 +1,8 @@
-"""User functions of joint coordinates (t, x) as callbacks: values g, rows (a | a₀), and derivatives
-of g.
+"""User functions of joint coordinates (t, x) as callbacks.
 
-A function of Python is differentiated by complex steps, exact to round-off (Squire and Trapp, SIAM
-Rev. 40 (1998) 110), where it takes complex numbers; else, and where it is compiled, by differences
-of fourth order.
+Values g, rows (a | a₀), and derivatives of g. A Python function is differentiated by complex steps,
+exact to round-off (Squire and Trapp, SIAM Rev. 40 (1998) 110), if it accepts complex numbers;
+otherwise, and if it is compiled, by differences of fourth order.
 """
 
 import functools
@@ -42,13 +41,13 @@ def _single(value: Any) -> Any:
 
 
 def row(function: Callable[..., Any], x: np.ndarray) -> list[float]:
-    """(a | a₀), a₀ = 0 where the function gives none."""
+    """(a | a₀), a₀ = 0 if the function gives none."""
     given = np.ravel(function(float(x[0]), x[1:].copy())).tolist()
     return [*given, 0.0] if len(given) == len(x) - 1 else given
 
 
 def _by_complex_steps(function: Callable[..., Any], x: np.ndarray, rheonomic: bool) -> list[float]:
-    """(∂g/∂x | ∂g/∂t), the imaginary parts."""
+    """(∂g/∂x | ∂g/∂t) as imaginary parts."""
     found = [
         _single(function(float(x[0]), moved)).imag / TINY
         for moved in x[1:] + 1j * TINY * np.eye(len(x) - 1)
@@ -64,8 +63,9 @@ def _by_complex_steps(function: Callable[..., Any], x: np.ndarray, rheonomic: bo
 def by_differences(
     function: Callable[..., Any], x: np.ndarray, rheonomic: bool, sizes: np.ndarray
 ) -> list[float]:
-    """(∂g/∂x | ∂g/∂t) by differences of fourth order; ``sizes`` (n,): comparable changes of the
-    coordinates, to which steps are relative.
+    """(∂g/∂x | ∂g/∂t) by differences of fourth order.
+
+    sizes (n,): comparable changes of the coordinates, to which the steps are relative.
     """
     steps = STEP * np.concatenate([[1.0], sizes])
 
@@ -83,9 +83,7 @@ def by_differences(
 def _rule(
     function: Callable[..., Any], x: np.ndarray, rheonomic: bool, sizes: np.ndarray
 ) -> Callable[..., list[float]]:
-    """Complex steps where they give the derivatives that differences give at x = (t, coordinates),
-    else differences.
-    """
+    """Complex steps if they agree with differences at x = (t, coordinates), else differences."""
     differences = functools.partial(by_differences, sizes=sizes)
     reach = np.append(sizes, 1.0)
     exact = takes_complex(
@@ -142,8 +140,9 @@ def _spread_differences(
 def addresses(
     laws: LawTable, coupling: CoordinateEquation, joints: Mapping[str, Joint]
 ) -> tuple[int, int]:
-    """Addresses of g, 0 where there is none, and of (a | a₀). Raises `InputError` for functions of
-    another shape.
+    """Addresses of g, 0 if there is none, and of (a | a₀).
+
+    Raises `InputError` for functions with results of another shape.
     """
     name, n, callbacks = f"{coupling.section}.{coupling.name}", len(coupling.of), laws.callbacks
     sizes = comparable_changes(coupling, joints, laws.length)
@@ -173,7 +172,7 @@ def addresses(
 def comparable_changes(
     coupling: CoordinateEquation, joints: Mapping[str, Joint], length: float
 ) -> np.ndarray:
-    """(n,) the ``length`` of the model for translations, 1 rad for rotations."""
+    """Comparable changes (n,): the ``length`` of the model for translations, 1 rad for rotations."""
     uses = [coordinate_of(text, joints) for text in coupling.of]
     turns = [motion_of(joints[use.joint], use.coordinate).turns for use in uses]
     return np.where(turns, 1.0, length)
@@ -193,8 +192,11 @@ def _start(coupling: CoordinateEquation, joints: Mapping[str, Joint]) -> np.ndar
 
 
 def _examined(functions: Mapping[str, Any], n: int, start: np.ndarray) -> np.ndarray:
-    """(t, x) at which all functions are defined: general coordinates, else some near the declared
-    start, or the start itself. Raises `InputError` where a function raises there."""
+    """(t, x) at which all functions are defined.
+
+    A general position, otherwise one near the declared start, or the start itself. Raises
+    `InputError` if a function raises there.
+    """
     general = np.concatenate([[probe_of(n)[0]], probe_of(n)[1]])
     places = (general, start + NEAR * np.arange(1, n + 2), start)
     remedy = f"correct it, it gets (t, x) with x of {n} numbers"
@@ -204,7 +206,10 @@ def _examined(functions: Mapping[str, Any], n: int, start: np.ndarray) -> np.nda
 
 
 def row_of(coupling: GeneralCoupling, t: float, x: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """(a | a₀) at time t and coordinates x with comparable changes ``sizes``, in Python."""
+    """(a | a₀) at time t and coordinates x, evaluated in Python.
+
+    sizes: comparable changes of the coordinates.
+    """
     given = np.concatenate([[t], x])
     function: Any = coupling.function  # type: ignore[attr-defined]
     if not isinstance(coupling, HolonomicCoupling):
@@ -219,7 +224,10 @@ def row_of(coupling: GeneralCoupling, t: float, x: np.ndarray, sizes: np.ndarray
 def factors_at(
     coupling: Coupling, t: np.ndarray, x: np.ndarray, joints: Mapping[str, Joint], length: float
 ) -> np.ndarray:
-    """Factors a (nt, n) at times (nt,) and coordinates x (nt, n) in a model of a ``length``."""
+    """Factors a (nt, n) at times (nt,) and coordinates x (nt, n).
+
+    length: that of the model.
+    """
     if not isinstance(coupling, GeneralCoupling):
         return np.tile([term.factor for term in coupling.terms], (len(t), 1))
     sizes = comparable_changes(coupling, joints, length)
@@ -235,9 +243,7 @@ def _row_address(callbacks: Callbacks, name: str, function: Callable[..., Any], 
 def _check_shape(
     name: str, function: Callable[..., Any], at: np.ndarray, sizes: tuple[int, ...]
 ) -> None:
-    """Raise `InputError` where the function gives no real numbers at (t, x), or another number of
-    them.
-    """
+    """Raise `InputError` unless the function gives as many real numbers as expected at (t, x)."""
     if isinstance(function, MissingFunction):
         return
     found = np.asarray(getattr(function, "py_func", function)(float(at[0]), at[1:].copy()))

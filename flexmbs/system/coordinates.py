@@ -10,8 +10,10 @@ from flexmbs.model.motions import Motion
 def inverse_coordinates(
     motions: tuple[Motion, ...], q: ArrayLike, v: ArrayLike
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Coordinates (…, nq) and velocities (…, nv) of the reversed chain: the same numbers in reverse
-    order; balls and free motions inverted, A⁻¹, −A ω, −Aᵀ x and −(A v − A ω × x).
+    """Coordinates (…, nq) and velocities (…, nv) of the reversed chain.
+
+    The same numbers in reverse order; balls and free motions are inverted: A⁻¹, −A ω, −Aᵀ x and −(A
+    v − A ω × x).
     """
     q, v = np.asarray(q, float), np.asarray(v, float)
     parts = [(np.zeros((*q.shape[:-1], 0)), np.zeros((*v.shape[:-1], 0)))]
@@ -25,7 +27,7 @@ def inverse_coordinates(
 
 
 def _inverted(q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The inverse of a ball (Euler parameters, ω) or of a free motion (x and these, v and ω)."""
+    """Inverse of a ball (Euler parameters, ω) or of a free motion (x and these, v and ω)."""
     A = np.moveaxis(rotation_matrix(np.moveaxis(q[..., -4:], -1, 0)), (0, 1), (-2, -1))
     w = -np.einsum("...ij,...j", A, v[..., -3:])
     if v.shape[-1] == 3:

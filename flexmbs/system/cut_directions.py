@@ -1,5 +1,6 @@
-"""Directions of cut joints that do not depend on the joint's coordinates: found once, exactly, for
-all evaluations.
+"""Directions of cut joints that do not depend on the joint coordinates.
+
+They are computed once for all evaluations.
 """
 
 import numpy as np
@@ -8,18 +9,19 @@ from flexmbs.model.chain_twists import chain_twists
 from flexmbs.model.motions import Motion
 from flexmbs.system.records import OF_CHAIN, Cuts, Directions, Drives
 
-# Remainders that differ by less are alike: the first unit vector is taken. Directions of machines
-# often have equal ones; neither round-off nor a small change of a parameter may exchange the rows,
-# whose multipliers are compared.
+# Remainders that differ by less count as equal, and the first unit vector is taken. Joint axes of
+# machines often have equal remainders; neither round-off nor a small change of a parameter may
+# exchange the rows, whose multipliers are compared.
 ALIKE = 0.05
-# Part of a unit axis that others leave, above which it turns about a direction of its own: above
-# the round-off of axes, far below angles between axes that are meant.
+# Remainder of a unit axis above which it is independent of the others: above the round-off of axes,
+# far below intended angles between axes.
 PARALLEL = 1e-9
 
 
 def constant_rows(cuts: Cuts, drives: Drives, chains: list[tuple[Motion, ...]]) -> Directions:
-    """Free directions C, their left inverse C⁺, and the covectors of closed and driven rows, zero
-    elsewhere.
+    """Free directions C, their left inverse C⁺, and the covectors of constrained and driven rows.
+
+    The entries of other cut joints are zero.
     """
     found = Directions(*(np.zeros((len(cuts.row), 36)) for _ in Directions._fields))
     for k, motions in enumerate(chains):
@@ -40,8 +42,9 @@ def constant_rows(cuts: Cuts, drives: Drives, chains: list[tuple[Motion, ...]]) 
 
 
 def left_inverse(C: np.ndarray) -> np.ndarray:
-    """C⁺ (n, 6), C⁺ C = 1, of directions C (6, n): wrenches of the least |f|, and of those the least
-    |n|.
+    """C⁺ (n, 6), C⁺ C = 1, of directions C (6, n).
+
+    Each row is the wrench with the least |f|, and among these the least |n|.
     """
     axes, size, mixed = np.linalg.svd(C[3:])
     rank = int((size > PARALLEL).sum())
@@ -52,8 +55,9 @@ def left_inverse(C: np.ndarray) -> np.ndarray:
 
 
 def complement(C: np.ndarray) -> np.ndarray:
-    """T (6 − n, 6): an orthonormal basis orthogonal to the columns of C (6, n), from unit vectors
-    of the largest remainders.
+    """T (6 − n, 6): an orthonormal basis of the complement of the columns of C (6, n).
+
+    Built from the unit vectors with the largest remainders.
     """
     basis = np.linalg.qr(C)[0].T if C.shape[1] else np.zeros((0, 6))
     n = len(basis)

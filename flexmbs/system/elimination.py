@@ -1,10 +1,9 @@
-"""Symbolic block factorization: which nodes couple, in which order they are eliminated, where
-blocks lie.
+"""Symbolic block factorization: coupling of nodes, elimination order, places of the blocks.
 
-Nodes with the same neighbours are handled together, as one class: the bodies of an unbranched part
+Nodes with the same neighbours are treated together, as one class: the bodies of an unbranched part
 of a tree, whose blocks of the mass matrix are full, cost no more than one node.
 
-George and Liu (1989), SIAM Review 31, 1 (indistinguishable nodes, minimum degree).
+Source: George and Liu, SIAM Review 31 (1989) 1 (indistinguishable nodes, minimum degree).
 """
 
 import heapq
@@ -25,13 +24,13 @@ def symbolic(
 ) -> Elimination:
     """Elimination order, fill and block places of a quasi-definite matrix.
 
-    ``sizes``, ``signs`` (+1 bodies, −1 constraints) by node; ``coupled`` groups of nodes, of which
-    each is coupled to each; ``after[k]`` the nodes that must be eliminated before k. Among the
+    sizes, signs: by node, sign +1 for bodies, −1 for constraints. coupled: groups of mutually
+    coupled nodes. after: after[k] are the nodes that must be eliminated before k. Among the
     admissible nodes the one with the smallest front goes first.
     """
     class_of, members, neighbours = _classes(len(sizes), coupled)
     width = [int(size) for size in sizes]
-    left = [sum(width[k] for k in nodes) for nodes in members]  # of the nodes not yet eliminated
+    left = [sum(width[k] for k in nodes) for nodes in members]  # not yet eliminated, by class
     count = [len(nodes) for nodes in members]
     # sizes of the nodes coupled to a class and of its own
     reach = [left[c] + sum(left[d] for d in around) for c, around in enumerate(neighbours)]
@@ -40,9 +39,9 @@ def symbolic(
     for k, needed in waiting.items():
         for before in needed:
             followers.setdefault(before, []).append(k)
-    # in a class the widest node has the smallest front
+    # in a class, the widest node has the smallest front
     ready: list[list[tuple[int, int]]] = [[] for _ in members]
-    best: list[tuple[int, int, int]] = []  # front, node and class; what is outdated is skipped
+    best: list[tuple[int, int, int]] = []  # front, node and class; outdated entries are skipped
 
     def offer(c: int) -> None:
         if ready[c]:
@@ -85,7 +84,7 @@ def symbolic(
 
 
 def _freed(waiting: set[int], k: int) -> bool:
-    """Remove k from the nodes that are waited for; True if it was the last one."""
+    """Remove k from a set of nodes that must come first; True if it was the last one."""
     waiting.discard(k)
     return not waiting
 
@@ -93,8 +92,10 @@ def _freed(waiting: set[int], k: int) -> bool:
 def _classes(
     n: int, coupled: Iterable[Sequence[int]]
 ) -> tuple[list[int], list[list[int]], list[set[int]]]:
-    """Classes of the nodes that are in the same groups: that of each node, the nodes of each, and
-    the classes coupled to each."""
+    """Classes of nodes that are in the same groups.
+
+    The class of each node, the nodes of each class, and the classes coupled to each class.
+    """
     groups = [set(group) for group in coupled]
     within: list[list[int]] = [[] for _ in range(n)]
     for g, group in enumerate(groups):

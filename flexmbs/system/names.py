@@ -32,8 +32,9 @@ def velocity_names(compiled: Compiled) -> tuple[str, ...]:
 
 
 def full_name(name: str, names: Sequence[str]) -> str:
-    """The name of a coordinate among ``names``: of a joint with a single one also the joint's own
-    name; else as given.
+    """The name of a coordinate among ``names``; otherwise as given.
+
+    A joint with a single degree of freedom may be referred to by its own name.
     """
     first = f"{name}.0"
     return first if name not in names and first in names and f"{name}.1" not in names else name

@@ -1,10 +1,10 @@
-"""User functions of a relative pose (t, x, A) as callbacks: values g, rows (A | a₀), and
-derivatives of g.
+"""User functions of a relative pose (t, x, A) as callbacks.
 
-x is turned into x + h e, A into exp(h ẽ) A. A function of Python is differentiated by complex
-steps, exact to round-off (Squire and Trapp, SIAM Rev. 40 (1998) 110), where it takes complex
-numbers; else by differences of fourth order. The rows of g are its derivatives in the six
-directions of (v, ω), and in time where it is rheonomic; ġ along a motion is one derivative.
+Values g, rows (A | a₀), and derivatives of g. The pose is varied as x + h e and exp(h ẽ) A. A
+Python function is differentiated by complex steps, exact to round-off (Squire and Trapp, SIAM Rev.
+40 (1998) 110), if it accepts complex numbers; otherwise by differences of fourth order. The rows of
+g are its derivatives in the six directions of (v, ω), and with respect to time if it is rheonomic.
+ġ along a motion is a single directional derivative.
 """
 
 import functools
@@ -23,13 +23,13 @@ from flexmbs.system.callbacks import FRAME_ARGUMENTS, POSE_ARGUMENTS, Callbacks
 from flexmbs.system.compile_laws import LawTable
 from flexmbs.system.user_derivatives import NEAR, STEP, TINY, first_defined, takes_complex
 
-COLUMNS = 7  # of a row: on (v, ω), and a₀ or ∂g/∂t
-# a pose that is special for no function
+COLUMNS = 7  # of a row: factors of (v, ω), then a₀ or ∂g/∂t
+# (t, x, A) special for no function
 PROBE = (0.3, 0.11, -0.07, 0.13, 0.8, 0.36, 0.48, 0.0, 0.8, -0.6, -0.6, 0.48, 0.64)
 
 
 def called(function: Callable[..., Any], x: np.ndarray) -> Any:
-    """function(t, x, A) with copies, which it may keep or change."""
+    """function(t, x, A) with copies of the arguments, which it may modify."""
     given = x.copy()
     return function(given[0] if np.iscomplexobj(x) else float(given[0]), given[1:4], given[4:13])
 
@@ -41,7 +41,7 @@ def values(function: Callable[..., Any], x: np.ndarray) -> Any:
 
 
 def rows(function: Callable[..., Any], x: np.ndarray) -> np.ndarray:
-    """Rows of 7 from a function that gives rows of 6 or 7, one after the other."""
+    """Rows of 7 from a function that gives rows of 6 or 7, flattened."""
     given = np.atleast_2d(np.asarray(called(function, x), float))
     missing = COLUMNS - given.shape[1]
     return (
@@ -54,8 +54,9 @@ def rows(function: Callable[..., Any], x: np.ndarray) -> np.ndarray:
 def by_differences(
     function: Callable[..., Any], x: np.ndarray, n: int, length: float
 ) -> np.ndarray:
-    """(n, 7) by differences of fourth order; ``length`` of the model (m), to which steps are
-    relative.
+    """Rows (n, 7) by differences of fourth order.
+
+    length: that of the model (m), to which the steps are relative.
     """
     return _rows_by_differences(function, x, n, True, length)
 
@@ -75,7 +76,7 @@ def _directions(x: np.ndarray) -> np.ndarray:
 def _takes_complex(
     function: Callable[..., Any], n: int, rheonomic: bool, at: np.ndarray, length: float
 ) -> bool:
-    """True where complex steps give the derivatives that differences give at a pose."""
+    """True if complex steps give the same derivatives as differences at a pose."""
     exact = functools.partial(_rows_by_complex_steps, function, at, n, rheonomic)
     rough = functools.partial(_rows_by_differences, function, at, n, rheonomic, length)
     sizes = np.repeat([length, 1.0], [3, COLUMNS - 3])
@@ -85,9 +86,9 @@ def _takes_complex(
 def _rows_by_differences(
     function: Callable[..., Any], x: np.ndarray, n: int, rheonomic: bool, length: float
 ) -> np.ndarray:
-    """(n, 7) of differences of g at the poses beside, by columns of the stencil."""
+    """Rows (n, 7) from differences of g at the neighbouring poses, by columns of the stencil."""
     t, poses = float(x[0]), (_TURNED @ x[1:]).reshape(-1, 12) + length * _SHIFTED
-    with np.errstate(invalid="ignore"):  # an infinite function value is reported below
+    with np.errstate(invalid="ignore"):  # non-finite function values are reported below
         g = [function(t, pose[:3], pose[3:]) for pose in poses]
         if rheonomic:
             g += [
@@ -105,7 +106,7 @@ def _rows_by_differences(
 def _rows_by_complex_steps(
     function: Callable[..., Any], x: np.ndarray, n: int, rheonomic: bool
 ) -> np.ndarray:
-    """(n, 7) of imaginary parts."""
+    """Rows (n, 7) as imaginary parts."""
     t, poses = float(x[0]), x[1:13] + 1j * TINY * _directions(x)
     g = [function(t, pose[:3], pose[3:]) for pose in poses]
     if rheonomic:
@@ -118,14 +119,14 @@ def _rows_by_complex_steps(
 def _along_by_complex_steps(
     function: Callable[..., Any], x: np.ndarray, n: int, rheonomic: bool
 ) -> np.ndarray:
-    """ġ (n,) along the twist x[13:19], the imaginary part."""
+    """ġ (n,) along the twist x[13:19], as imaginary part."""
     pose = x[1:13] + 1j * TINY * (x[13:19] @ _directions(x))
     g = function(complex(x[0], TINY) if rheonomic else float(x[0]), pose[:3], pose[3:])
     return np.asarray(np.imag(g).reshape(n) / TINY)
 
 
 def moved(x: np.ndarray, k: int, h: Any) -> np.ndarray:
-    """The pose after a displacement h along direction k of (v, ω, t), parent's axes."""
+    """The pose after a displacement h in direction k of (v, ω, t), in the parent's axes."""
     moved = x.copy()
     if k < 3:
         moved[1 + k] += h
@@ -139,8 +140,9 @@ def moved(x: np.ndarray, k: int, h: Any) -> np.ndarray:
 
 
 def _turned() -> tuple[np.ndarray, np.ndarray]:
-    """M (24·12, 12) and c (24, 12) of the poses M (x, A) + c beside a pose, by direction and column
-    of the stencil.
+    """M (24·12, 12) and c (24, 12) of the neighbouring poses M (x, A) + c.
+
+    By direction and column of the stencil.
     """
     matrix, shift = np.tile(np.eye(12), (24, 1, 1)), np.zeros((24, 12))
     for k in range(6):
@@ -161,7 +163,10 @@ _SPIN = np.array([[np.kron(np.cross(e, np.eye(3)).T, np.eye(3))] for e in np.eye
 
 
 def spread_values(function: Callable[..., Any], n: int, at: np.ndarray) -> Callable[..., Any]:
-    """``body(x, out)`` of the values for Numba, whose form is that of the results at a pose."""
+    """``body(x, out)`` of the values for Numba.
+
+    Its form is that of the results at the pose ``at``.
+    """
     single = np.ndim(called(function.py_func, at)) == 0  # type: ignore[attr-defined]
     if single:
 
@@ -179,7 +184,10 @@ def spread_values(function: Callable[..., Any], n: int, at: np.ndarray) -> Calla
 
 
 def spread_rows(function: Callable[..., Any], n: int, at: np.ndarray) -> Callable[..., Any]:
-    """``body(x, out)`` of the rows for Numba, whose form is that of the results at a pose."""
+    """``body(x, out)`` of the rows for Numba.
+
+    Its form is that of the results at the pose ``at``.
+    """
     result = called(function.py_func, at)  # type: ignore[attr-defined]
     columns = np.shape(result)[-1]
     if np.ndim(result) == 1:
@@ -284,8 +292,9 @@ def along_address(
     rheonomic: bool,
     at: np.ndarray,
 ) -> int:
-    """Address of ġ along a twist, which follows the pose, by complex steps; 0 where the function
-    does not take them.
+    """Address of ġ along a twist, which follows the pose, by complex steps.
+
+    0 if the function does not accept complex numbers.
     """
     if is_jitted(function) or not _takes_complex(function, n, rheonomic, at, laws.length):
         return 0
@@ -297,9 +306,11 @@ def along_address(
 
 
 def examined_pose(start: Callable[[], np.ndarray], functions: Mapping[str, Any]) -> np.ndarray:
-    """(t, x, A) at which all functions, by their names, are defined: a general pose, else one near
-    the declared start, or the start itself, which ``start()`` gives. Raises `InputError` where a
-    function raises at the start."""
+    """(t, x, A) at which all functions are defined.
+
+    functions: by name. A general pose, otherwise one near the declared start, or the start itself,
+    given by ``start()``. Raises `InputError` if a function raises at the start.
+    """
 
     def places() -> Iterator[np.ndarray]:
         yield np.array(PROBE)
@@ -318,8 +329,9 @@ def examined_pose(start: Callable[[], np.ndarray], functions: Mapping[str, Any])
 def check_shape(
     name: str, function: Callable[..., Any], at: np.ndarray, *shapes: tuple[int, ...]
 ) -> None:
-    """Raise `InputError` where the function gives no real numbers at a pose, or another shape than
-    those; one row may be flat.
+    """Raise `InputError` unless the function gives real numbers of one of the expected shapes.
+
+    A single row may be flat.
     """
     if isinstance(function, MissingFunction):
         return

@@ -1,12 +1,11 @@
-"""Rheonomic coordinates: which driven coordinates of the tree are functions of time instead of
-unknowns.
+"""Rheonomic coordinates: driven coordinates of the tree as functions of time instead of unknowns.
 
 A drive on a joint of the spanning tree gives its coordinate explicitly, β = f(t): the pose of the
-joint depends on time, its relative twist and the rate of that have the parts v̄_rel and ā_rel, and
-there is no velocity, row or multiplier (theory, section 18). Where that would not be the whole
-motion the drive stays a constraint row: on a cut joint, where forces, couplings, contacts or rotors
-act on its coordinate, where its velocity jumps, which changes all momenta, and with rigid contacts,
-whose impacts load it.
+joint depends on time, its relative twist and the rate of the twist contain the terms v̄_rel and
+ā_rel, and there is no velocity, row or multiplier (theory, section 18). A drive remains a
+constraint row if this would not describe the whole motion: on a cut joint; if forces, couplings,
+contacts or rotors act on its coordinate; if its velocity jumps, which changes all momenta; and with
+rigid contacts, whose impacts load it.
 """
 
 from flexmbs.model.drives import Drive
@@ -20,8 +19,9 @@ JUMP = 1e-6  # of the largest rate at the corners of a law
 
 
 def reasons_for_rows(model: ModelData, tree_joints: set[str]) -> dict[str, str]:
-    """Drive → why it is a constraint row in rheonomic coordinates; the others prescribe their
-    coordinates explicitly.
+    """Drives that are constraint rows in rheonomic coordinates, with the reason.
+
+    The others prescribe their coordinates explicitly.
     """
     used = _users(model)
     rigid = next((name for name, contact in model.contacts.items() if contact.rigid), None)
@@ -41,8 +41,9 @@ def reasons_for_rows(model: ModelData, tree_joints: set[str]) -> dict[str, str]:
 def rheonomic_motions(
     motions: tuple[Motion, ...], drives: dict[int, str], is_reversed: bool
 ) -> tuple[Motion, ...]:
-    """The chain of a joint of the tree in which the ``drives``, by declared degree of freedom,
-    prescribe motions.
+    """Chain of a joint of the tree with prescribed motions.
+
+    drives: the prescribing drives, by declared degree of freedom.
     """
     n = sum(motion.nv for motion in motions)
     chain: list[Motion] = []
@@ -66,8 +67,9 @@ def explicit_drives(model: ModelData, rows: dict[str, str]) -> dict[str, dict[in
 
 
 def _users(model: ModelData) -> dict[tuple[str, int], str]:
-    """(joint, degree of freedom) → an item that acts there; `WHOLE` for one that depends on the
-    whole joint.
+    """Items that act on a coordinate, by (joint, degree of freedom).
+
+    The degree of freedom is `WHOLE` for an item that depends on the whole joint.
     """
     found: dict[tuple[str, int], str] = {}
     for name, force in model.forces.items():
@@ -91,8 +93,9 @@ def _users(model: ModelData) -> dict[tuple[str, int], str]:
 
 
 def _jumps(drive: Drive) -> bool:
-    """True if the rate of the motion jumps at a corner; always False for a user function, where
-    this cannot be seen.
+    """True if the rate of the motion jumps at a corner.
+
+    Always False for a user function, whose corners are unknown.
     """
     if isinstance(drive.motion, Function):
         return False

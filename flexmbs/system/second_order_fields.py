@@ -1,21 +1,20 @@
-"""Second-order displacements of a flexible body: a few fields whose amounts are quadratic in the
-elastic coordinates.
+"""Second-order displacements of a flexible body in a few fields.
 
-A bent beam is shorter. To second order a point of the body is at
+A bent beam becomes shorter. To second order a point of the body is at
 
     u = x + φ q + Σ_r ψ_r z_r,   z_r = ½ qᵀ C_r q.
 
 By virtual work the geometric stiffness of inertia loads gives the moments ∫γ dm and ∫x_a γ dm of
-the second-order displacement ½ γ(q, q). Of all fields with these moments that of the least kinetic
+the second-order displacement ½ γ(q, q). Of all fields with these moments, the one of least kinetic
 energy is affine,
 
     γ_b = Σ_α w_α ν_αb,   ν = G⁻¹ ∫w γ dm,   G = ∫w wᵀ dm,   w = (1, x, y, z),
 
-and its shape integrals are those of the body itself. The terms of second order in q between a mode
-and a rigid-body motion are exact with it, those between modes, ∫φ·γ dm, as far as φ or γ is affine.
-In bars and frames they hardly matter; in curved sheets they do (docs/theory.md, section 9). Terms
-of higher order need the displacements of third order too, which no reduced body knows; what a finer
-γ changes in them is less than what is missing (`reports/manifold`).
+and its shape integrals are those of the body itself. With it, the terms of second order in q
+between a mode and a rigid-body motion are exact; those between modes, ∫φ·γ dm, are exact if φ or γ
+is affine. In bars and frames they hardly matter; in curved sheets they do (docs/theory.md, section
+9). Terms of higher order would also need the displacements of third order, which a reduced body
+does not contain; a finer γ changes them by less than these missing terms (`reports/manifold`).
 """
 
 from typing import NamedTuple
@@ -27,11 +26,11 @@ from flexmbs.flexible_body.record import FlexibleBodyData
 
 # of the largest second-order displacement, at modal amplitudes of one strain energy
 NEGLIGIBLE = 1e-6
-FLAT = 1e-10  # of the largest second moment: a body without extent that way
+FLAT = 1e-10  # of the largest second moment: the body has no extent in this direction
 
 
 class SecondOrderFields(NamedTuple):
-    """Fields ψ (r), orthonormal over the mass, and their amounts z_r = ½ qᵀ C_r q of nf modes φ.
+    """Mass-orthonormal fields ψ (r), and their amplitudes z_r = ½ qᵀ C_r q by nf modes φ.
 
     C (r, nf, nf); S_bar ∫ψ dm (3, r); xS[a,b,r] = ∫x_a ψ_br dm (3, 3, r); SS[a,b,k,r] = ∫w_ak ψ_br
     dm of w = (φ, ψ), (3, 3, nf + r, r).
@@ -45,8 +44,9 @@ class SecondOrderFields(NamedTuple):
     def coordinates(
         self, q: FloatArray, qd: FloatArray, qdd: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """η = (q, z), η̇ and η̈ (nf + r,) with z = ½ qᵀ C q, ż
-        = qᵀ C q̇, z̈ = qᵀ C q̈ + q̇ᵀ C q̇.
+        """η = (q, z), η̇ and η̈ (nf + r,).
+
+        z = ½ qᵀ C q, ż = qᵀ C q̇, z̈ = qᵀ C q̈ + q̇ᵀ C q̇.
         """
         Z = self.C @ q
         return (
@@ -74,7 +74,10 @@ class SecondOrderFields(NamedTuple):
         return np.asarray(np.einsum("aakr->rk", self.SS[:, :, : self.C.shape[1]]))
 
     def beside_modes(self, data: FlexibleBodyData) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Same as of `with_modes` of [φ − ψ m, ψ]: the modes without their part in the fields."""
+        """S_bar, xS and SS as of `with_modes`, for the fields [φ − ψ m, ψ].
+
+        The part of the modes in the fields is removed.
+        """
         nf, n = data.nf, self.SS.shape[2]
         B = np.eye(n)
         B[nf:, :nf] = -self.mixed
@@ -83,7 +86,7 @@ class SecondOrderFields(NamedTuple):
 
 
 def second_order_fields(data: FlexibleBodyData) -> SecondOrderFields:
-    """The fields of a body, none without geometric stiffness."""
+    """The fields of a body; none without geometric stiffness."""
     if data.geometric is None or data.nf == 0:
         return SecondOrderFields(
             np.zeros((0, data.nf, data.nf)),
@@ -95,8 +98,9 @@ def second_order_fields(data: FlexibleBodyData) -> SecondOrderFields:
 
 
 def _affine(data: FlexibleBodyData, geometric: GeometricStiffness) -> SecondOrderFields:
-    """Affine fields with the moments ∫γ dm and ∫x_a γ dm that
-    the geometric stiffness determines.
+    """Affine fields with given moments ∫γ dm and ∫x_a γ dm.
+
+    The geometric stiffness determines the moments.
     """
     G = np.block(
         [
@@ -117,7 +121,10 @@ def _affine(data: FlexibleBodyData, geometric: GeometricStiffness) -> SecondOrde
 
 
 def _orthonormal(G: FloatArray) -> FloatArray:
-    """W (4, h) with Wᵀ G W = 1 of G (4, 4); fewer than four for a flat body."""
+    """W (4, h) with Wᵀ G W = 1 of G (4, 4).
+
+    A flat body has fewer than four columns.
+    """
     size = np.sqrt(np.maximum(np.diag(G), FLAT * max(np.diag(G)[1:].max(), np.finfo(float).tiny)))
     values, vectors = np.linalg.eigh(G / np.outer(size, size))
     held = values > FLAT
@@ -125,8 +132,11 @@ def _orthonormal(G: FloatArray) -> FloatArray:
 
 
 def _principal(nu: FloatArray, K_ff: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Mixing (N, r) and C (r, nf, nf) of the combinations that hold the coefficients ν (N, nf, nf)
-    of N orthonormal fields: their singular vectors at modal amplitudes of one strain energy."""
+    """Mixing (N, r) and C (r, nf, nf) of the combinations that carry the coefficients ν.
+
+    ν (N, nf, nf). The combinations of the N orthonormal fields are the singular vectors of the
+    coefficients, at modal amplitudes of equal strain energy.
+    """
     omega2, modes = np.linalg.eigh(0.5 * (K_ff + K_ff.T))
     scaled = modes / np.sqrt(np.maximum(omega2, FLAT * omega2[-1] if omega2[-1] > 0.0 else 1.0))
     alike = np.einsum("ki,nkl,lj->nij", scaled, nu, scaled, optimize=True)

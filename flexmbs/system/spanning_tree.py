@@ -1,8 +1,8 @@
 """Choice of cut joints: a spanning tree of the graph of bodies and joints.
 
-Two rules choose it. Few loop-closure equations: a loop is cut at the joint with most degrees of
-freedom, so the tree has the fewest of all spanning trees. Loops coupled as little as may be: among
-those trees a shallow one, whose paths are short, so that few loops share a body.
+Two rules determine it. Few loop-closure equations: a loop is cut at the joint with the most degrees
+of freedom, so that the tree has the fewest of all spanning trees. Weakly coupled loops: among those
+trees a shallow one, whose paths are short, so that few loops share a body.
 """
 
 import heapq
@@ -14,11 +14,11 @@ from flexmbs.model.model import ModelData
 
 
 def spanning_joints(model: ModelData) -> set[str]:
-    """Joints of the spanning forest grown from the ground (Prim 1957): of the joints that lead to a
-    new body the one with fewest degrees of freedom, nearest to the ground, on the body found first,
-    declared first; never one that the user wants cut.
+    """Joints of the spanning forest grown from the ground (Prim 1957).
 
-    Raises `InputError` for a cut that is in no loop.
+    Of the joints that lead to a new body, the next one has the fewest degrees of freedom, then is
+    nearest to the ground, is on the body found first, and is declared first. A joint that the user
+    wants cut is never chosen. Raises `InputError` for such a joint that is in no loop.
     """
     at = _joints_at(model)
     depth: dict[str, int] = {}
@@ -31,7 +31,7 @@ def spanning_joints(model: ModelData) -> set[str]:
 
 
 def _joints_at(model: ModelData) -> dict[str, list[tuple[int, Joint]]]:
-    """Joints that may carry a body, with their number, by the bodies they hold."""
+    """Joints that may carry a body, with their number, by body."""
     at: dict[str, list[tuple[int, Joint]]] = {name: [] for name in (GROUND, *model.bodies)}
     for number, joint in enumerate(model.joints.values()):
         if joint.carries and joint.name not in model.cuts:
@@ -41,7 +41,7 @@ def _joints_at(model: ModelData) -> dict[str, list[tuple[int, Joint]]]:
 
 
 def _grow(root: str, at: dict[str, list[tuple[int, Joint]]], depth: dict[str, int]) -> set[str]:
-    """Joints of the tree on ``root``; the depths of its bodies are set."""
+    """Joints of the tree grown from ``root``; sets the depths of its bodies."""
     kept: set[str] = set()
     waiting: list[tuple[int, int, int, int, str, str]] = []
 
@@ -63,7 +63,7 @@ def _grow(root: str, at: dict[str, list[tuple[int, Joint]]], depth: dict[str, in
 
 
 def _check_cuts(model: ModelData, kept: set[str]) -> None:
-    """A cut between two parts that nothing else connects is in no loop."""
+    """Raise `InputError` for a cut between two parts that nothing else connects."""
     group = {name: {name} for name in (GROUND, *model.bodies)}
 
     def join(joint: Joint) -> bool:

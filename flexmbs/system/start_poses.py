@@ -1,4 +1,7 @@
-"""Poses of frames at the declared start, before the assembly: where user functions are examined."""
+"""Poses of frames at the declared start, before assembly.
+
+User functions are examined there.
+"""
 
 import functools
 
@@ -14,8 +17,10 @@ from flexmbs.system.topology import topology
 
 
 class StartPoses:
-    """Relative poses of frames with all joints at their declared or rest positions, bodies
-    undeformed; parts that only rods hold (`Distance`) at the ends of these."""
+    """Relative poses of frames with all joints at their declared or rest positions.
+
+    Bodies are undeformed. Parts held only by rods (`Distance`) are placed at the ends of the rods.
+    """
 
     def __init__(self, model: ModelData, frames: FrameTable) -> None:
         self.model, self.frames = model, frames
@@ -24,7 +29,7 @@ class StartPoses:
     def bodies(self) -> dict[str, Pose]:
         """Rotation and position of every body in the world, along the spanning tree."""
         found: dict[str, Pose] = {GROUND: (np.eye(3), np.zeros(3))}
-        root = {GROUND: GROUND}  # of the part to which a body belongs
+        root = {GROUND: GROUND}  # root of the part to which a body belongs
         for primary in topology(self.model, "joint").tree:
             joint = self.model.joints.get(primary.joint or "")
             rest = sum((motion.rest for motion in primary.motions), ())
@@ -37,7 +42,7 @@ class StartPoses:
         return found
 
     def _move_to_rods(self, found: dict[str, Pose], root: dict[str, str]) -> None:
-        """Place each floating part at the first rod between it and a part that has its place."""
+        """Place each floating part at the first rod that connects it to a part already placed."""
         rods = [joint for joint in self.model.joints.values() if isinstance(joint, Distance)]
         waiting = [body for body, own in root.items() if body == own != GROUND] if rods else []
         while waiting:
@@ -49,7 +54,7 @@ class StartPoses:
                 ((rod, first) for rod, first, second in ends if first != second), (None, False)
             )
             if rod is None:
-                waiting.pop(0)  # stays where it is
+                waiting.pop(0)  # not held by a rod: keeps its pose
                 continue
             fixed, moving = (rod.child, rod.parent) if by_parent else (rod.parent, rod.child)
             along = (-1.0 if by_parent else 1.0) * rod.length * np.array(rod.axis)
@@ -73,7 +78,7 @@ class StartPoses:
         return _then(bodies[ref.body], self.frames.place(ref))
 
     def relative(self, parent: FrameRef, child: FrameRef) -> np.ndarray:
-        """(t, x, A) of a frame in another one at t = 0, A by rows, (13,)."""
+        """(t, x, A) of a frame in another one at t = 0, A row by row, (13,)."""
         (Ra, xa), (Rb, xb) = (self._pose(self.bodies, ref) for ref in (parent, child))
         return np.concatenate([[0.0], Ra.T @ (xb - xa), (Ra.T @ Rb).ravel()])
 

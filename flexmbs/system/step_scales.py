@@ -1,4 +1,4 @@
-"""Changes of the velocity coordinates that are alike: what a step is measured with."""
+"""Comparable changes of the velocity coordinates: the scales of a step."""
 
 from collections.abc import Sequence
 
@@ -9,13 +9,16 @@ from flexmbs.model.contacts import JointLimit
 from flexmbs.model.motions import Motion
 from flexmbs.system.compile import Compiled
 
-# m: shorter distances between bodies are round-off of their positions; no machine is as small
+# m: shorter distances between bodies are round-off of their positions; no machine is so small
 ROUND_OFF = 1e-12
 
 
 def displacement_sizes(compiled: Compiled) -> np.ndarray:
-    """(ns,) displacements that are alike: 1 rad, the size of the model in m, modal amplitudes that
-    move a frame as much, or the whole body as much in the mean over its mass."""
+    """Comparable displacements (ns,).
+
+    1 rad, the size of the model in m, and the modal amplitudes at which a frame is displaced by
+    that size or rotated by 1 rad, or the rms displacement of the body over its mass has that size.
+    """
     system = compiled.system
     length = model_size(compiled)
     sizes = np.full(int(system.layout[2]), length)
@@ -37,9 +40,7 @@ def displacement_sizes(compiled: Compiled) -> np.ndarray:
 
 
 def position_sizes(compiled: Compiled) -> np.ndarray:
-    """(nq,) sizes of the positions by which `displacement_sizes` are measured: as these, and 1 of
-    Euler parameters.
-    """
+    """Sizes (nq,) of the positions: those of `displacement_sizes`, and 1 for Euler parameters."""
     sizes, tree = displacement_sizes(compiled), compiled.system.tree
     found = np.ones(int(compiled.system.layout[1]))
     for i, primary in enumerate(compiled.topology.tree):
@@ -54,8 +55,9 @@ def position_sizes(compiled: Compiled) -> np.ndarray:
 
 
 def coordinate_sizes(motions: Sequence[Motion], length: float) -> np.ndarray:
-    """(nv,) comparable changes of the coordinates of a chain: 1 rad, or the ``length`` of the
-    model.
+    """Comparable changes (nv,) of the coordinates of a chain: 1 rad, or ``length``.
+
+    length: that of the model.
     """
     found = [np.zeros(0)]
     for motion in motions:
@@ -68,17 +70,20 @@ def coordinate_sizes(motions: Sequence[Motion], length: float) -> np.ndarray:
 
 
 def extent(compiled: Compiled, places: np.ndarray) -> float:
-    """Length (m) beside which errors of lengths must be small: the largest of `model_size` and of
-    the distances of the bodies (n, 3) and of the frames on the ground from their centroid, which no
-    translation of the model changes; 1 if all are round-off.
+    """Length (m) relative to which errors of lengths must be small.
+
+    The largest of `model_size` and the distances of the bodies (n, 3) and the frames on the ground
+    from their centroid, which no translation of the model changes; 1 if all are round-off.
     """
     spread = _spread(np.concatenate([places, compiled.ground_places]))
     return max(_size_of_bodies(compiled), spread if spread > ROUND_OFF else 0.0) or 1.0
 
 
 def gaps_in_metres(compiled: Compiled) -> np.ndarray:
-    """(n,) which gaps of contacts are lengths: those between frames, and limits of translations,
-    not angles and functions.
+    """Contacts whose gaps are lengths (n,).
+
+    These are contacts between frames and limits of translations; other gaps are angles or
+    functions.
     """
     found = compiled.system.contacts.b >= 0
     for k, name in enumerate(compiled.contacts):
@@ -91,8 +96,10 @@ def gaps_in_metres(compiled: Compiled) -> np.ndarray:
 
 
 def contact_sizes(compiled: Compiled, length: float) -> np.ndarray:
-    """(n,) lengths (m) or angles beside which overlaps of contacts are small: those of their
-    shapes, at most the ``length`` of the model, or 1 where the gap is no length."""
+    """Lengths (m) or angles (n,) relative to which overlaps of contacts are small.
+
+    Those of their shapes, at most the ``length`` of the model; 1 if the gap is not a length.
+    """
     declared = compiled.model.contacts
     named = [declared.get(name) or declared[name.rpartition(".")[0]] for name in compiled.contacts]
     return np.minimum(
@@ -101,15 +108,18 @@ def contact_sizes(compiled: Compiled, length: float) -> np.ndarray:
 
 
 def model_size(compiled: Compiled) -> float:
-    """Largest distance (m) of a frame from its body's origin, on the ground from the centroid of
-    its frames; if there is none the largest radius of gyration, or 1. It does not change if the
-    model is moved or turned."""
+    """Size of the model (m), invariant under rigid motions of the model.
+
+    Largest distance of a frame from the origin of its body, or on the ground from the centroid of
+    its frames; if there is none, the largest radius of gyration, or 1.
+    """
     return max(_size_of_bodies(compiled), _spread(compiled.ground_places)) or 1.0
 
 
 def _size_of_bodies(compiled: Compiled) -> float:
-    """Largest distance of a frame from the origin of its body, or the largest radius of gyration if
-    there is none (m).
+    """Largest distance (m) of a frame from the origin of its body.
+
+    The largest radius of gyration if there is none.
     """
     system = compiled.system
     frames = np.linalg.norm(system.frames.x[system.frames.body >= 0], axis=1).max(initial=0.0)

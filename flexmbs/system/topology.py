@@ -1,15 +1,14 @@
-"""Topology: the user's graph of bodies and joints as a tree of primary joints and a list of cut
-joints.
+"""Topology: the graph of bodies and joints as a tree of primary joints and a list of cut joints.
 
-The tree is a spanning tree that keeps the joints with fewest degrees of freedom, so that the cut
-joints give few loop-closure equations (`spanning`); the user may name the cuts. Every cut closes
-one of the n_h = n_c − n independent loops. Coordinates are nothing but this choice: with
-``coordinates="absolute"`` every body hangs on the ground by a free joint and every joint is cut. A
-body without inertia of its own in all directions (massless, a point mass, a thin rod) keeps its
-joint, and so do the bodies that it carries, whose inertia it moves: then the mass matrix is
-definite where that of joint coordinates is. A point mass that nothing holds moves by three
-translations. With ``coordinates="rheonomic"`` the driven coordinates of the tree are functions of
-time instead of unknowns (`prescribed`).
+The tree is a spanning tree that keeps the joints with the fewest degrees of freedom, so that the
+cut joints give few loop-closure equations (`spanning_tree`); the user may name the cuts. Every cut
+closes one of the n_h = n_c − n independent loops. The coordinates are determined by this choice
+alone: with ``coordinates="absolute"`` every body is attached to the ground by a free joint and
+every joint is cut. A body without inertia of its own in all directions (massless, a point mass, a
+thin rod) keeps its joint, and so do the bodies that it carries, whose inertia it moves: then the
+mass matrix is definite whenever that of joint coordinates is. A point mass without joints moves by
+three translations. With ``coordinates="rheonomic"`` the driven coordinates of the tree are
+functions of time instead of unknowns (`prescribed_coordinates`).
 """
 
 import functools
@@ -34,8 +33,9 @@ COORDINATES = ("joint", "absolute", "rheonomic")
 
 @dataclass(frozen=True)
 class PrimaryJoint:
-    """The joint by which a body hangs in the tree; ``joint`` is None for one added to a body
-    without joint.
+    """The joint that attaches a body to its parent in the tree.
+
+    joint: None for a joint added to a body that has none.
     """
 
     body: str
@@ -53,8 +53,9 @@ class PrimaryJoint:
 
 @dataclass(frozen=True)
 class Topology:
-    """Spanning tree, cut joints, numbering; ``tree`` follows the body numbers, ``cuts`` are names
-    of joints.
+    """Spanning tree, cut joints and numbering.
+
+    tree: in the order of the body numbers. cuts: names of joints.
     """
 
     coordinates: str
@@ -62,7 +63,7 @@ class Topology:
     cuts: tuple[str, ...]
     # joint → the body it carries in the spanning tree of real joints
     real_tree: dict[str, str] = field(default_factory=dict)
-    # drive → why it is a row in rheonomic coordinates
+    # drive → reason why it is a row in rheonomic coordinates
     rows: dict[str, str] = field(default_factory=dict)
 
     @functools.cached_property
@@ -90,12 +91,10 @@ class Topology:
         return found
 
     def common_path(self, a: str, b: str) -> tuple[list[int], int]:
-        """Bodies whose velocities move b relative to a, and
-        their common ancestor (−1 the ground).
-        """
+        """Bodies whose velocities move b relative to a, and their common ancestor (−1: the ground)."""
         moving = set()
         i, j = self.numbers.get(a, -1), self.numbers.get(b, -1)
-        while i != j:  # of two bodies, the one with the larger number is no ancestor of the other
+        while i != j:  # the body with the larger number cannot be an ancestor of the other
             moving.add(max(i, j))
             i, j = (self.parents[i], j) if i > j else (i, self.parents[j])
         return sorted(moving | ({i} if i >= 0 else set())), i
@@ -143,11 +142,10 @@ class Topology:
 
 
 def independent_loops(model: ModelData, shape: Topology) -> dict[str, tuple[str, ...]]:
-    """Cut joint → the other joints of its loop, from the cut's child body through the tree to its
-    parent body.
+    """The other joints of each cut joint's loop, by cut joint.
 
-    For a topology in joint coordinates; n_h = n_c − n loops (joints, with the free ones of floating
-    parts, minus bodies).
+    They lead from the cut's child body through the tree to its parent body. For a topology in joint
+    coordinates; n_h = n_c − n loops (joints, with the free ones of floating parts, minus bodies).
     """
     loops = {}
     for name in shape.cuts:
@@ -168,11 +166,11 @@ def inverse_motions(motions: tuple[Motion, ...]) -> tuple[Motion, ...]:
 
 
 def topology(model: ModelData, coordinates: str = "joint", *, all_free: bool = False) -> Topology:
-    """The tree and the cuts of a model. Raises `InputError` for unknown cuts, coordinates and
-    bodies.
+    """The tree and the cuts of a model.
 
-    coordinates: one of `COORDINATES`.  all_free: every body by itself in absolute coordinates, also
-    those without full inertia, for the terms of single bodies; the mass matrix may be singular.
+    coordinates: one of `COORDINATES`. all_free: attach every body by a free joint in absolute
+    coordinates, even one without full inertia, for the terms of single bodies; the mass matrix may
+    be singular. Raises `InputError` for unknown cuts, coordinates and bodies.
     """
     if coordinates not in COORDINATES:
         raise InputError(f"coordinates: no '{coordinates}'; there are {', '.join(COORDINATES)}")
@@ -220,8 +218,9 @@ def _rheonomic(primary: PrimaryJoint, drives: dict[str, dict[int, str]]) -> Prim
 
 
 def _walk(model: ModelData, kept: set[str]) -> list[PrimaryJoint]:
-    """Bodies in depth-first order from the ground; a part without joint to the ground gets a free
-    joint under its first body.
+    """Bodies in depth-first order from the ground.
+
+    A part without joint to the ground gets a free joint under its first body.
     """
     at: dict[str, list[Joint]] = {name: [] for name in (GROUND, *model.bodies)}
     for joint in model.joints.values():
@@ -278,14 +277,16 @@ def _free(body: Body) -> PrimaryJoint:
 
 
 def _without_full_inertia(model: ModelData) -> set[str]:
-    """Bodies that have a motion without kinetic energy, in absolute coordinates."""
+    """Bodies that can move without kinetic energy in absolute coordinates."""
     return {
         body.name for body in model.bodies.values() if not (body.has_mass and body.has_full_inertia)
     }
 
 
 def _keeps_its_joint(model: ModelData, primary: PrimaryJoint, light: set[str]) -> bool:
-    """Joints that carry bodies without inertia in all directions stay, and those that such bodies
+    """True for a primary joint that is kept in absolute coordinates.
+
+    Joints that carry bodies without inertia in all directions are kept, and those that such bodies
     carry; not those with a ball at a point mass that leaves its axes free: it moves by
     translations.
     """
@@ -298,7 +299,7 @@ def _keeps_its_joint(model: ModelData, primary: PrimaryJoint, light: set[str]) -
         for end in (joint.parent, joint.child)
         if end.body == body.name
     ]
-    # joints beside it depend on its axes
+    # joints away from the mass depend on its axes
     at_mass = not any(any(body.frame_position(frame)) for frame in ends)
     return not (
         isinstance(body, PointMass)

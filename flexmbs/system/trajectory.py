@@ -45,11 +45,11 @@ class EventRecord(NamedTuple):
 
 
 class Impact(NamedTuple):
-    """An impact: the contact, its time (s), normal and two tangential impulses (N s), and the
-    energy lost in it (J).
+    """An impact.
 
-    Contacts that transmit an impact of others have impacts of their own at the same time. Their
-    shares −½ p · (U⁻ + U⁺) of the energy lost may be negative; the sum is the energy lost.
+    The contact, its time (s), normal and two tangential impulses (N s), and the energy lost in it
+    (J). Contacts that transmit an impact of others have impacts of their own at the same time.
+    Their shares −½ p · (U⁻ + U⁺) of the energy lost may be negative; the sum is the energy lost.
     """
 
     contact: str
@@ -58,14 +58,14 @@ class Impact(NamedTuple):
     lost: float
 
 
-AT_EVENT = "stopped at event "  # how the outcome of a run with a terminal event begins
+AT_EVENT = "stopped at event "  # prefix of the outcome of a run with a terminal event
 
 PACKAGES = ("numpy", "scipy", "numba", "h5py")
 
 
 @functools.cache
 def _version(name: str) -> str:
-    """Version of an installed package, empty where there is none."""
+    """Version of an installed package, empty if it is not installed."""
     try:
         return importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:
