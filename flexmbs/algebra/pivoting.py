@@ -1,9 +1,9 @@
-"""Dense factorizations of small matrices: Gauss elimination with complete or partial pivoting,
-Cholesky.
+"""Dense factorizations of small matrices.
 
-Complete pivoting gives the rank of the constraints and the dependent coordinates; partial pivoting
-then solves with the chosen columns, transposed for the multipliers (Golub and Van Loan 2013, §3.4,
-§4.2). Multiplications by zero are skipped, since most entries of constraint rows are zero.
+Gauss elimination with complete or partial pivoting, and Cholesky. Complete pivoting gives the rank
+of the constraints and the dependent coordinates; partial pivoting then solves with the chosen
+columns, transposed for the multipliers (Golub and Van Loan 2013, sections 3.4 and 4.2).
+Multiplications by zero are skipped, since most entries of constraint rows are zero.
 """
 
 from flexmbs._jit import called, part
@@ -11,11 +11,10 @@ from flexmbs._jit import called, part
 
 @called
 def complete_pivots(A, width, row, column, tolerance):
-    """Eliminate A (m, n) in place by complete pivoting in its first ``width`` columns; return the
-    rank.
+    """Eliminate A (m, n) in place by complete pivoting in its first ``width`` columns.
 
-    row (m,), column (n,): permutations of A, which are updated.  tolerance: the elimination ends at
-    a pivot smaller than this fraction of the first one.
+    Returns the rank. row (m,), column (n,): permutations of A, which are updated. tolerance: the
+    elimination ends at a pivot smaller than this fraction of the first one.
     """
     m = A.shape[0]
     n = A.shape[1]
@@ -51,7 +50,7 @@ def exchange_rows(A, row, a, b):
 
 @part
 def exchange_columns(A, column, a, b):
-    """Exchange columns a and b of A and of their permutation."""
+    """Exchange columns a and b of A and of its permutation."""
     if a != b:
         column[a], column[b] = column[b], column[a]
         for r in range(A.shape[0]):
@@ -60,10 +59,9 @@ def exchange_columns(A, column, a, b):
 
 @called
 def lu(A, n, order):
-    """P A = L U of the leading n × n block in place, with partial pivoting; return the smallest
-    |pivot|.
+    """P A = L U of the leading n × n block in place, with partial pivoting.
 
-    order (n,): the row exchanged for each row.
+    Returns the smallest |pivot|. order (n,): the row exchanged for each row.
     """
     least = 1e300
     for k in range(n):

@@ -18,27 +18,27 @@ def twist_to_child(R, x, v, w):
 
 @part
 def twist_to_parent(R, x, v, w):
-    """Ad(X) V"""
+    """Ad(X) V: twist of the child's rigid motion at the parent frame, in parent axes."""
     wp = mul(R, w)
     return add(mul(R, v), cross(x, wp)), wp
 
 
 @part
 def wrench_to_parent(R, x, f, n):
-    """Ad(X⁻¹)ᵀ W: wrench at the child frame, transferred to the parent frame and axes."""
+    """Ad(X⁻¹)ᵀ W: wrench transferred from the child frame to the parent frame and axes."""
     fp = mul(R, f)
     return fp, add(mul(R, n), cross(x, fp))
 
 
 @part
 def wrench_to_child(R, x, f, n):
-    """Ad(X)ᵀ W"""
+    """Ad(X)ᵀ W: wrench transferred from the parent frame to the child frame and axes."""
     return tmul(R, f), tmul(R, sub(n, cross(x, f)))
 
 
 @part
 def bracket(v1, w1, v2, w2):
-    """ad(V1) V2 = (ω1×v2 + v1×ω2, ω1×ω2)"""
+    """Lie bracket ad(V1) V2 = (ω1×v2 + v1×ω2, ω1×ω2)."""
     return add(cross(w1, v2), cross(v1, w2)), cross(w1, w2)
 
 

@@ -117,7 +117,7 @@ def largest(x):
 
 @part
 def largest_over(x, sizes):
-    """max |x|/size over the first of x that have sizes, NaN if one of x is"""
+    """max |x|/size over the leading entries of x that have sizes; NaN if any entry of x is NaN."""
     size = 0.0
     for a in range(sizes.shape[0]):
         each = abs(x[a]) / sizes[a]

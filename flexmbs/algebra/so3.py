@@ -177,7 +177,7 @@ def euler_parameters(R):
 
 @part
 def quaternion_product(a, b):
-    """a ∘ b"""
+    """Product a ∘ b of quaternions."""
     return (
         a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3],
         a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2],

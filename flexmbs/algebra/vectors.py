@@ -1,4 +1,4 @@
-"""Vectors and matrices as tuples for law kernels (`flexmbs.law_kernel`) and all other kernels."""
+"""Vectors and matrices as tuples, for law kernels (`flexmbs.law_kernel`) and all others."""
 
 import math
 

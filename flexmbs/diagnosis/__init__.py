@@ -1,3 +1,4 @@
-"""Diagnosis of the compiled system: degrees of freedom, rank, redundant constraints, singular
-positions.
+"""Diagnosis of the compiled system.
+
+Degrees of freedom, rank, redundant constraints, singular positions.
 """

@@ -1,4 +1,4 @@
-"""`assemble`: consistent initial positions and velocities, and the changes that they require."""
+"""`assemble`: consistent initial positions and velocities."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,8 +30,9 @@ class JointState:
 
 @dataclass(frozen=True)
 class Assembly:
-    """Consistent initial state: every joint's coordinates, changes of the declared values,
-    redundant constraints.
+    """Consistent initial state.
+
+    Coordinates of every joint, changes of the declared values, redundant constraints.
     """
 
     joints: dict[str, JointState]
@@ -102,8 +103,10 @@ def assemble(
 
 
 def assembly(model: ModelData, t: float, how: Assemble | None = None) -> Assembly:
-    """The initial state of a model whose declarations have been checked; redundancy is judged near
-    a singular initial position."""
+    """Consistent initial state of a model whose declarations have been checked.
+
+    Redundancy is judged near the initial position if that is singular.
+    """
     compiled, start = initial_state(model, t=t, how=how)
     joints = {name: JointState(*joint_coordinates(compiled, start, name)) for name in model.joints}
     singular = singular_position(compiled, start)

@@ -68,8 +68,10 @@ def _on_one_body(one: Joint, other: Joint) -> tuple[FrameRef, FrameRef] | None:
 
 
 def _axis(compiled: Compiled, joint: Joint, end: FrameRef) -> np.ndarray | None:
-    """Axis of a revolute or cylindrical joint in the axes of the body of ``end``, zero for a
-    spherical joint, None for other joints."""
+    """Axis of a revolute or cylindrical joint, in the axes of the body of ``end``.
+
+    Zero for a spherical joint, None for other joints.
+    """
     if joint.rows == 3 and all(motion.rotations == motion.nv == 3 for motion in joint.motions):
         return np.zeros(3)
     turning = [motion for motion in joint.motions if motion.turns]

@@ -35,8 +35,9 @@ class Diagnosis(NamedTuple):
 
 
 def check(model: ModelData) -> CheckReport:
-    """The report on a model, with the tree, the cuts and the redundant constraints of the compiled
-    system; does not raise.
+    """Report on a model, with tree, cuts and redundant constraints of the compiled system.
+
+    Does not raise.
     """
     report = declaration_report(model)
     if report.errors:
@@ -46,7 +47,7 @@ def check(model: ModelData) -> CheckReport:
     except InputError as error:
         report.errors += error.problems
         return report
-    if found.planar:  # of rigid bodies
+    if found.planar:  # planar mechanisms have rigid bodies only
         report.sections["degrees of freedom"] = degree_of_freedom_lines(model, 0, found.planar)
     report.sections["constraints"] = constraint_lines(model)
     report.classes = found.classes
@@ -56,10 +57,11 @@ def check(model: ModelData) -> CheckReport:
 
 
 def diagnose(model: ModelData) -> Diagnosis:
-    """Tree, cuts, loops, degrees of freedom f = n_s − rank G; classes of constraints; redundant
-    rows by joint, changes by assembly.
+    """Diagnosis of a model.
 
-    Raises `InputError` if a loop does not close or a run could not start.
+    Tree, cuts, loops, and the degrees of freedom f = n_s − rank G; classes of constraints;
+    redundant rows by joint; changes by assembly. Raises `InputError` if a loop does not close or a
+    run could not start.
     """
     found = assembly(model, 0.0)
     compiled, redundant = found.compiled, found.redundant
@@ -87,7 +89,7 @@ def diagnose(model: ModelData) -> Diagnosis:
 
 
 def freedom_line(velocities: int, modes: int, constraints: int, redundant: int) -> str:
-    """Number of degrees of freedom and the terms of which it is the sum, without zeros."""
+    """Number of degrees of freedom as the sum of its nonzero terms."""
     terms = (
         (velocities, "joint velocit", "y", "ies"),
         (modes, "mode", "", "s"),
@@ -105,7 +107,7 @@ def freedom_line(velocities: int, modes: int, constraints: int, redundant: int) 
 
 
 def _require_accelerations(compiled: Compiled, start: InitialState) -> None:
-    """Raise `InputError` for a mass matrix of the start that is not positive definite."""
+    """Raise `InputError` if the mass matrix is not positive definite at the start."""
     status = settle(
         compiled, make_work(compiled.system, start.beta), 0.0, start.q.copy(), start.s.copy()
     ).status
@@ -118,8 +120,9 @@ def _require_accelerations(compiled: Compiled, start: InitialState) -> None:
 
 
 def _velocity_line(compiled: Compiled, start: InitialState, f: int) -> list[str]:
-    """Position and velocity degrees of freedom, which differ if
-    there are nonholonomic constraints.
+    """Degrees of freedom in position and velocity.
+
+    They differ if there are nonholonomic constraints; otherwise the list is empty.
     """
     holonomic = holonomic_rows(compiled)
     if holonomic.all():

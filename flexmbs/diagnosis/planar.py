@@ -1,5 +1,7 @@
-"""Planar mechanisms: joints that let every body move in parallel planes only, where 3 conditions of
-each body are satisfied identically."""
+"""Planar mechanisms: joints that let all bodies move in parallel planes only.
+
+Three of the six conditions of each body are then satisfied identically.
+"""
 
 import numpy as np
 
@@ -17,10 +19,10 @@ INDEPENDENT = 1e-6  # smallest singular value of unit axes taken as independent;
 
 
 def planar_line(compiled: Compiled, start: InitialState) -> str:
-    """The count f = 3n − b for planar motion, 2n_p − b for point masses only, else "".
+    """Count f = 3n − b for planar motion, 2n_p − b for point masses only, else "".
 
-    b counts holonomic rows of joints; nonholonomic ones reduce the velocity degrees of freedom
-    only, drives and couplings are named by themselves.
+    b counts the holonomic rows of joints; nonholonomic ones reduce the velocity degrees of freedom
+    only, drives and couplings are listed separately.
     """
     if plane_normal(compiled, start) is None:
         return ""
@@ -43,8 +45,9 @@ def planar_line(compiled: Compiled, start: InitialState) -> str:
 
 
 def _closing_rows(compiled: Compiled, start: InitialState) -> tuple[int, int]:
-    """Numbers of rows of the cut joints on positions and on velocities only, for motions in the
-    plane, joint by joint.
+    """Numbers of independent rows of the cut joints for planar motion.
+
+    On positions, and on velocities only, counted joint by joint.
     """
     G = terms(compiled.system, make_work(compiled.system, start.beta), 0.0, start.q, start.s).G
     positions = both = 0
@@ -60,9 +63,12 @@ def _rank(rows: np.ndarray) -> int:
 
 
 def plane_normal(compiled: Compiled, start: InitialState) -> np.ndarray | None:
-    """The unit normal to which all rotations of the tree are parallel and all translations
-    perpendicular: loop closure remains in that plane. None if there is none, if a body floats or is
-    flexible, or if all bodies move along one line."""
+    """Unit normal of a planar mechanism, else None.
+
+    All rotations of the tree are parallel to it and all translations perpendicular; loop closure
+    then preserves the planes. None also if a body floats or is flexible, or if all bodies move
+    along one line.
+    """
     if any(isinstance(body, FlexibleBody) for body in compiled.model.bodies.values()):
         return None
     if any(primary.joint is None for primary in compiled.topology.tree):
@@ -84,10 +90,10 @@ def plane_normal(compiled: Compiled, start: InitialState) -> np.ndarray | None:
 
 
 def _axes(compiled: Compiled, start: InitialState) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """World axes of the tree's rotations and translations; a motion of another kind gives a
-    rotation of NaN.
+    """World axes of the rotations and translations of the tree.
 
-    The rotations before a motion in its chain are omitted: in a planar joint they keep the normal.
+    A motion of another kind gives a rotation axis of NaN. The rotations that precede a motion in
+    its chain are omitted: in a planar joint they preserve the normal.
     """
     turns: list[np.ndarray] = []
     slides: list[np.ndarray] = []

@@ -1,5 +1,8 @@
-"""Rank of the constraints: rows that are redundant everywhere, and loss of rank at one position
-only (dead centre, end of reach, aligned links)."""
+"""Rank of the constraints.
+
+Rows that are redundant everywhere, and loss of rank at a single position (dead centre, end of
+reach, aligned links).
+"""
 
 from typing import NamedTuple
 
@@ -15,32 +18,33 @@ from flexmbs.system.compile import Compiled
 from flexmbs.system.records import SPARE, Work, copied
 from flexmbs.system.step_scales import displacement_sizes, model_size
 
-# pivot over the largest one: above round-off, also of derivatives by differences
+# fraction of the largest pivot: above round-off, also that of derivatives by differences
 DEPENDENT = 1e-9
 NEARLY = 1e-6  # pivots below this at the start indicate a singular position
-VANISHING = 1e-5  # of the own size of a row
-# user-defined rows below this, per comparable displacement, are not scaled to unit length: they may
-# be round-off
+VANISHING = 1e-5  # fraction of the own size of a row
+# user-defined rows below this, per comparable displacement, are not scaled to unit length because
+# they may be round-off
 SHORTEST = 1e-4
-NEAR_STEP = 1e-2  # of comparable displacements, from a position to its comparison position
+NEAR_STEP = 1e-2  # of comparable displacements: distance of the comparison position
 # pivots below this fraction of the first ones indicate that a run stopped near a singular position
 NEAR_END = 1 / 3
 
 
 class Pivots(NamedTuple):
-    """Rank-revealing QR of the unit rows of G: descending |R_ii| and the joint or drive of each row
-    in that order.
+    """Rank-revealing QR factorization of the unit rows of G.
+
+    size: |R_ii|, descending. owner: joint or drive of each row in that order.
     """
 
     size: np.ndarray
     owner: list[str]
 
     def rank(self, tolerance: float) -> int:
-        """Number of rows that do not depend on the others."""
+        """Number of independent rows."""
         return int((self.size > tolerance).sum())
 
     def dependent(self, tolerance: float) -> list[tuple[str, int]]:
-        """(joint or drive, number of its rows that depend on others)."""
+        """Joints or drives with dependent rows, and the number of these."""
         found: dict[str, int] = {}
         for name in self.owner[self.rank(tolerance) :]:
             found[name] = found.get(name, 0) + 1
@@ -48,7 +52,7 @@ class Pivots(NamedTuple):
 
 
 def pivots(compiled: Compiled, q: np.ndarray, s: np.ndarray, beta: np.ndarray) -> Pivots:
-    """The pivots of the constraints at a state; ones where they are independent everywhere."""
+    """Pivots of the constraints at a state; ones if the rows are always independent."""
     if compiled.n_constraints == 0:
         return Pivots(np.zeros(0), [])
     if _of_tree_alone(compiled):
@@ -57,8 +61,11 @@ def pivots(compiled: Compiled, q: np.ndarray, s: np.ndarray, beta: np.ndarray) -
 
 
 def _of_tree_alone(compiled: Compiled) -> bool:
-    """True if all rows are those of joints of the spanning tree, of which each constrains another
-    body relative to those before it."""
+    """True if all rows belong to joints of the spanning tree.
+
+    Each of these constrains another body relative to those before it, so that the rows are
+    independent.
+    """
     shape, cuts = compiled.topology, compiled.system.cuts
     own = compiled.n_constraints == int(cuts.closed.sum())
     return own and set(shape.cuts) == set(shape.real_tree)
@@ -67,13 +74,14 @@ def _of_tree_alone(compiled: Compiled) -> bool:
 def redundant_rows(
     compiled: Compiled, q: np.ndarray, s: np.ndarray, beta: np.ndarray
 ) -> list[tuple[str, int]]:
-    """(joint or drive, number of its rows that depend on others), by rank-revealing QR of Gᵀ."""
+    """Joints or drives with dependent rows, and the number of these, by rank-revealing QR of Gᵀ."""
     return pivots(compiled, q, s, beta).dependent(DEPENDENT)
 
 
 class Singular(NamedTuple):
-    """A position with dependent rows of ``items`` that are independent at the nearby position
-    ``near``.
+    """Position with dependent rows that are independent nearby.
+
+    items: joints and drives of these rows. near: the nearby position.
     """
 
     items: list[str]
@@ -93,8 +101,9 @@ class Singular(NamedTuple):
 
 
 def singular_position(compiled: Compiled, start: InitialState) -> Singular | None:
-    """The loss of rank of an initial position in joint coordinates relative to a nearby position,
-    along a free motion.
+    """Loss of rank at an initial position relative to a nearby position; None if there is none.
+
+    The nearby position is reached by a free motion.
     """
     if compiled.n_constraints == 0:
         return None
@@ -114,11 +123,10 @@ def singular_position(compiled: Compiled, start: InitialState) -> Singular | Non
 
 
 def has_usual_rank(compiled: Compiled, start: InitialState, singular: Singular | None) -> bool:
-    """True where the rank of G at ``singular.near``, else at the start, is that of other positions
-    too.
+    """True if the rank of G is known to be that of other positions too.
 
-    It is not known where rows depend on others and no position beside the start was found to
-    compare with.
+    G is that at ``singular.near`` or, if nothing is singular, at the start. The rank is not known
+    if rows are dependent and no position near the start was found for comparison.
     """
     if singular is not None or compiled.n_constraints == 0:
         return True
@@ -130,7 +138,7 @@ def has_usual_rank(compiled: Compiled, start: InitialState, singular: Singular |
 
 
 def lost_on_the_way(first: Pivots, last: Pivots) -> str:
-    """The joint or drive whose rows have become nearly dependent between two states, or ""."""
+    """Joint or drive whose rows have become nearly dependent between two states, or ""."""
     rank = first.rank(NEARLY)
     if rank == 0 or last.size[rank - 1] > NEAR_END * first.size[rank - 1]:
         return ""
@@ -138,8 +146,10 @@ def lost_on_the_way(first: Pivots, last: Pivots) -> str:
 
 
 class UnitRows(NamedTuple):
-    """G (nc, ns) per comparable displacement with rows of length one, and the ``lengths`` (nc,)
-    that they had; nearly vanishing rows remain small."""
+    """G (nc, ns) per comparable displacement, with rows of unit length.
+
+    lengths (nc,): those of the rows before. Nearly vanishing rows remain small.
+    """
 
     G: np.ndarray
     lengths: np.ndarray
@@ -148,7 +158,7 @@ class UnitRows(NamedTuple):
 def unit_rows(
     compiled: Compiled, t: float, q: np.ndarray, s: np.ndarray, beta: np.ndarray
 ) -> UnitRows:  # fmt: skip
-    """The rows of G of a state: their rank and their self-stresses are the same in any unit."""
+    """Unit rows of G at a state, whose rank and self-stresses do not depend on units."""
     work = make_work(compiled.system, beta)
     G = terms(compiled.system, work, t, q, s).G * displacement_sizes(compiled)
     own = own_sizes(compiled, work, len(G))
@@ -158,8 +168,9 @@ def unit_rows(
 
 
 def own_sizes(compiled: Compiled, work: Work, count: int) -> np.ndarray:
-    """(nc,) of rows between frames max(L |f|, |n|) of their covectors (f, n), L the size of the
-    model; 0 of others.
+    """Sizes (nc,) of the covectors (f, n) of rows between frames, max(L |f|, |n|).
+
+    L is the size of the model. 0 for other rows.
     """
     found, cuts, length = np.zeros(count), compiled.system.cuts, model_size(compiled)
     for k, (row, rows) in enumerate(zip(cuts.row, cuts.rows)):
@@ -177,7 +188,7 @@ def _factored(compiled: Compiled, G: np.ndarray) -> Pivots:
 
 
 def _moved(compiled: Compiled, start: InitialState, G: np.ndarray) -> InitialState | None:
-    """A position near the start on the same constraints; None if they do not close there."""
+    """A position near the start that satisfies the same constraints; None if they do not close."""
     free = scipy.linalg.null_space(G, rcond=NEARLY)
     step = displacement_sizes(compiled) * (
         free @ np.random.default_rng(0).standard_normal(free.shape[1])

@@ -1,9 +1,8 @@
-"""Singular positions along a motion: where the constraints lose rank at an instant (dead centres,
-aligned links).
+"""Singular positions along a motion, at which the constraints lose rank.
 
-The measure is the smallest singular value σ of G for its generic rank, rows scaled by their largest
-length of the run. Outputs are sampled; around each low minimum σ is followed between the outputs
-along q ⊕ (τ s + ½ τ² ṡ).
+Examples are dead centres and aligned links. The measure is the smallest singular value σ of G for
+its generic rank, with rows scaled by their largest length in the run. Outputs are sampled; around
+each low minimum σ is followed between the outputs along q ⊕ (τ s + ½ τ² ṡ).
 """
 
 from collections.abc import Callable
@@ -21,21 +20,23 @@ from flexmbs.system.compile import Compiled
 from flexmbs.system.trajectory import Trajectory
 
 SAMPLES = 200
-OPERATIONS = 4e8  # of all singular values; fewer samples, or none, for large systems
-LOW = 0.25  # of the largest σ: minima that are refined between the outputs
+OPERATIONS = 4e8  # for all singular values; large systems get fewer samples, or none
+LOW = 0.25  # of the largest σ: lower minima are refined between the outputs
 SINGULAR = 5e-3  # of the largest σ
 MOST = 10  # positions listed individually
 MOST_NAMES = 6
 HUGE = 1e100  # rows beyond it have diverged
-# times the way to the comparison position of a singular start: within it a run has hardly left the
-# start
+# times the distance of the comparison position of a singular start: within it a run has hardly left
+# the start
 BESIDE = 10.0
-SHARE = 0.5  # of the largest part in the vanishing combination of rows: joints that are named
+SHARE = 0.5  # of the largest share in the vanishing combination of rows: joints with more are named
 
 
 class Passage(NamedTuple):
-    """A singular position: its time, the joints and drives whose rows are dependent there, σ
-    relative to its largest value.
+    """A singular position that the motion passes.
+
+    Its time, the joints and drives whose rows are dependent there, and σ relative to its largest
+    value.
     """
 
     t: float
@@ -44,7 +45,7 @@ class Passage(NamedTuple):
 
     @property
     def names(self) -> str:
-        """The joints and drives, only the first ones if there are many."""
+        """The joints and drives, abbreviated if there are many."""
         rest = len(self.items) - MOST_NAMES
         return ", ".join(f"'{name}'" for name in self.items[:MOST_NAMES]) + (
             f" and {rest} more" if rest > 0 else ""
@@ -59,8 +60,9 @@ class Passage(NamedTuple):
 
 
 class ConstraintRows:
-    """G of states of a run, its rows scaled by fixed lengths, and its smallest singular value for a
-    given rank.
+    """G at states of a run, and its smallest singular value for a given rank.
+
+    The rows are scaled by fixed lengths.
     """
 
     def __init__(self, compiled: Compiled, beta: np.ndarray, rank: int) -> None:
@@ -74,7 +76,7 @@ class ConstraintRows:
         return found
 
     def least(self, G: np.ndarray) -> float:
-        """σ, by the smaller of the two products of G with itself; huge if G has diverged."""
+        """σ, from the smaller of the products G Gᵀ and Gᵀ G; huge if G has diverged."""
         rows = G / self.scale[:, None]
         if not (np.abs(rows) < HUGE).all():
             return HUGE
@@ -90,7 +92,7 @@ class ConstraintRows:
         return self.at(t + step, moved, s + step * sd)
 
     def items(self, G: np.ndarray) -> list[str]:
-        """Joints and drives of the vanishing combination of rows."""
+        """Joints and drives that take part in the vanishing combination of rows."""
         u = np.linalg.svd(G / self.scale[:, None])[0][:, self.rank - 1]
         part = np.abs(u) / np.abs(u).max()
         return list(
@@ -101,8 +103,10 @@ class ConstraintRows:
 
 
 def passages(compiled: Compiled, found: Trajectory, beta: np.ndarray, rank: int) -> list[Passage]:
-    """The singular positions that a run passed; ``rank`` is the generic one, ``beta`` the cut
-    joints' coordinates at the start."""
+    """Singular positions that a run passed.
+
+    rank: the generic one. beta: coordinates of the cut joints at the start.
+    """
     n = min(found.lam.shape[1], found.s.shape[1])
     count = int(min(SAMPLES, len(found.t), OPERATIONS / max(n, 1) ** 3))
     if rank == 0 or count < 3:
@@ -147,8 +151,8 @@ def _followed(
 def _least(
     value: Callable[[float], float], bounds: tuple[float, float], options: dict[str, float]
 ) -> Any:
-    """The minimum of a function between bounds, by Brent's method."""
-    from scipy.optimize import minimize_scalar  # imported on demand: a fifth of a second
+    """Minimum of a function between bounds, by Brent's method."""
+    from scipy.optimize import minimize_scalar  # imported on demand, since it takes 0.2 s
 
     return minimize_scalar(value, bounds=bounds, method="bounded", options=options)
 
@@ -173,7 +177,7 @@ def ahead_of(
     sd: np.ndarray,
     reach: float,
 ) -> Passage | None:
-    """The singular position within the time ``reach`` ahead of a state, if there is one."""
+    """Singular position within the time ``reach`` after a state, or None."""
     rows = ConstraintRows(compiled, beta, rank)
     G = rows.at(t, q, s)
     rows.scale = np.maximum(np.linalg.norm(G, axis=1), 1e-300)
@@ -193,8 +197,10 @@ def is_beside(
     s: np.ndarray,
     beta: np.ndarray,
 ) -> bool:
-    """True if a state is hardly farther from a singular start than ``near``, the position next to
-    it, both in coordinates and in σ, which grows along the motion.
+    """True if a state is hardly farther from a singular start than ``near``.
+
+    near: the comparison position. Both the coordinates and σ, which grows along the motion, are
+    compared.
     """
     if not np.abs(q - near.q).max() <= BESIDE * NEAR_STEP:
         return False

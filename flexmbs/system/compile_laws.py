@@ -38,9 +38,8 @@ from flexmbs.system.records import (
 
 Constants = tuple[float, ...]
 
-GENERAL = (
-    0.37  # value of all arguments except t when a function is examined: special for no function
-)
+# value of all arguments except t when a function is examined: special for no function
+GENERAL = 0.37
 MORE = 64  # additional parameters, to detect a function that reads beyond the declared ones
 
 

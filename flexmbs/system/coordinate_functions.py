@@ -172,7 +172,7 @@ def addresses(
 def comparable_changes(
     coupling: CoordinateEquation, joints: Mapping[str, Joint], length: float
 ) -> np.ndarray:
-    """Comparable changes (n,): the ``length`` of the model for translations, 1 rad for rotations."""
+    """Comparable changes (n,): ``length`` of the model for translations, 1 rad for rotations."""
     uses = [coordinate_of(text, joints) for text in coupling.of]
     turns = [motion_of(joints[use.joint], use.coordinate).turns for use in uses]
     return np.where(turns, 1.0, length)

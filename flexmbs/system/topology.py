@@ -91,7 +91,7 @@ class Topology:
         return found
 
     def common_path(self, a: str, b: str) -> tuple[list[int], int]:
-        """Bodies whose velocities move b relative to a, and their common ancestor (−1: the ground)."""
+        """Bodies whose velocities move b relative to a, and their common ancestor (−1 ground)."""
         moving = set()
         i, j = self.numbers.get(a, -1), self.numbers.get(b, -1)
         while i != j:  # the body with the larger number cannot be an ancestor of the other

@@ -202,7 +202,7 @@ def _cuts(plan: Sequence[_PlannedPiece]) -> list[tuple[int, int, str]]:
 
 
 def _digest_of(fe: FEModel, cut: str, kind: str, piece: Piece | None, damped: bytes) -> str:
-    """Digest that identifies a cut: nodes, whether held, patterns, and the damping of all pieces."""
+    """Digest that identifies a cut: nodes, whether held, patterns, damping of all pieces."""
     rows = np.unique(fe.node_sets[cut])
     rows = rows[np.argsort(fe.node_ids[rows])]
     patterns = b"" if piece is None else piece.patterns[cut][dofs_of(rows)].tobytes()

@@ -61,6 +61,6 @@ _SAMPLES = {
 
 
 def stress_points(element: Element) -> tuple[Array, Array]:
-    """Stress sampling points (np, 3) of an element type, and extrapolation E (nn, np) to its nodes."""
+    """Stress sampling points (np, 3) of an element type, and extrapolation E (nn, np) to nodes."""
     points, exponents = _SAMPLES[element.name]
     return points, monomials(element.nodes, exponents) @ np.linalg.inv(monomials(points, exponents))

@@ -476,7 +476,7 @@ class Shells(StructuralElement):
         return np.asarray(B[..., : self._size] + B[..., self._size :] @ alpha)
 
     def whole_strain(self, r: float, s: float, z: Array) -> tuple[Array, Array, Array]:
-        """Strains (ne, 5 or 6, n) as in `_strain` per nodal displacement, with all internal modes."""
+        """Strains (ne, 5 or 6, n) as in `_strain` per nodal displacement, with internal modes."""
         B, axes, det = self._strain(r, s, z)
         B = np.concatenate([B, self._modes(r, s, z)], axis=2)
         return self._nodal(B, self.elimination[1]), axes, det

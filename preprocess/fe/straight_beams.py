@@ -83,7 +83,7 @@ class StraightBeams(Beams):
 
     @functools.cached_property
     def _to_local(self) -> Array:
-        """Transformation (ne, 12, 12) from nodes in mesh axes to the end centroids in local axes."""
+        """Transformation (ne, 12, 12) from nodes in mesh axes to end centroids in local axes."""
         arms = self._arms
         T = np.zeros((len(self.ids), 12, 12))
         for end, k in enumerate((0, 6)):

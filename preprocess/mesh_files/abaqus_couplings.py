@@ -28,7 +28,7 @@ RIGID, MEAN = "rigid-spider", "averaging-spider"
 
 @dataclass
 class Coupling:
-    """Coupling: surface or node set, reference, kind of spider, components, location in the file."""
+    """Coupling: node set or surface, reference, kind of spider, components, location in file."""
 
     nodes: str
     reference: str

@@ -172,7 +172,7 @@ def _z(d: Dimensions) -> Section:
 
 
 def _cross(d: Dimensions) -> Section:
-    """Cross: width of both arms beside the wall, its thickness, its height, thickness of the arms."""
+    """Cross: width of both arms beside the wall, wall thickness, height, thickness of the arms."""
     arms, upright, height, flat = d
     y, m, z = 0.5 * height, 0.5 * upright, 0.5 * (arms + upright)
     walls = [

@@ -243,7 +243,7 @@ class Cholesky(Elimination):
         )
 
     def pivots(self) -> Array:
-        """Sizes of the pivots (n,) in the order of the matrix, infinite for nodes outside the tree."""
+        """Sizes of the pivots (n,) in the order of the matrix; infinite outside the tree."""
         tree, n = self._tree, 3 * len(self._tree.order)
         columns = 3 * np.diff(tree.first)
         height = columns + 3 * np.diff(tree.start)

@@ -16,7 +16,7 @@ Single = NDArray[np.float32]
 
 
 class GridLevel(NamedTuple):
-    """Block matrix K (n, n) in single precision, by rows, and its inverse diagonal blocks (9 n,)."""
+    """Block matrix K (n, n) by rows, single precision; inverse diagonal blocks (9 n,)."""
 
     indptr: NDArray[np.int32]
     columns: NDArray[np.int32]
