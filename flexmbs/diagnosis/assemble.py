@@ -62,12 +62,12 @@ def assemble(
     elastic: bool = False,
     strict: bool = False,
 ) -> Assembly:
-    """The initial state that satisfies all joints, drives and couplings at time ``t`` and keeps the
-    declared values.
+    """Consistent initial state at time ``t`` that keeps the declared values.
 
-    locked: joints held exactly. weights: joint → number, or one per degree of freedom, to make
-    joints harder (> 1) or easier (< 1) to move. elastic: bodies deform with the least strain energy
-    if loops do not close otherwise. strict: declared values that cannot be kept are an error.
+    It satisfies all joints, drives and couplings. locked: joints held exactly. weights: joint →
+    number, or one per degree of freedom, to make joints harder (> 1) or easier (< 1) to move.
+    elastic: bodies deform with the least strain energy if loops do not close otherwise. strict:
+    declared values that cannot be kept are an error.
 
     Joints whose ``q0`` or ``v0`` is given keep it if the constraints allow it, tree and cut joints
     alike; the others move by the least change in the metric of the mass matrix. Declared values

@@ -70,8 +70,9 @@ from flexmbs.dynamics.second_order import add_field_mass
 
 @part
 def frame_columns(frames, m, x, q, Psi):
-    """Psi (6, nf): twists at the body's origin, its axes, of frame m by its modes: [φ + x̃ w; w]
-    with w = T(ϑ)ᵀ ψ.
+    """Psi (6, nf): twists at the body's origin, in its axes, of frame m due to its modes.
+
+        [φ + x̃ w; w]   with w = T(ϑ)ᵀ ψ
 
     That is Ad(X_m) Φ_m: R_m = exp(ϑ̃) R_0 turns R_0ᵀ T(ϑ) ψ into exp(ϑ̃) T(ϑ) ψ = T(ϑ)ᵀ ψ. ``x`` is
     the position of the frame (m).
@@ -97,8 +98,10 @@ def frame_columns(frames, m, x, q, Psi):
 
 @called
 def joint_geometry(tree, frames, art, motion, i, q):
-    """Store in ``art`` the pose X_pi = X_pm X_J X_cm⁻¹ of body i in its parent, the columns
-    Ad(X_cm) C_i of its joint, and its modes Φ̄_i and Ψ_i.
+    """Store the geometry of the primary joint of body i in ``art``.
+
+    The pose X_pi = X_pm X_J X_cm⁻¹ of the body in its parent, the columns Ad(X_cm) C_i of its
+    joint, and the modes Φ̄_i and Ψ_i.
     """
     body = art.body
     R, x = parent_to_child(motion, i)
@@ -128,8 +131,9 @@ def joint_geometry(tree, frames, art, motion, i, q):
 
 @called
 def tree_rotors(tree, art, motion, c_mass):
-    """The rotors of primary joints, times c_mass: n² I into the slopes, b in the axes of the body
-    for U = M* c + b.
+    """Rotors of primary joints, times c_mass.
+
+    n² I goes into the slopes, b in the axes of the body for U = M* c + b.
 
     With ω̃ of the parent's twist Ṽ at the body T = ½ κ η² + η b·ω̃, κ = n² I on the parent and n² I
     + 2 b·c_ω on the child, which turns by c_ω η itself; since b takes part in cᵀU, the slope is κ −
@@ -152,11 +156,11 @@ def tree_rotors(tree, art, motion, c_mass):
 
 @called
 def body_matrix(system, A, i, U, factors, diagonal):
-    """A[i] = c_mass 𝓜_i, plus K_ff + c_damping D_ff in its modal block (none for c_damping < 0);
-    ``factors`` (c_mass, c_damping).
+    """A[i] = c_mass 𝓜_i, plus K_ff + c_damping D_ff in its modal block.
 
-    𝓜_i of theory section 5, in (V, q̇_f). Filled are the rows of the twist and the upper triangle
-    of the modal block, or its ``diagonal`` alone.
+    factors: (c_mass, c_damping); K_ff and D_ff are omitted for c_damping < 0. 𝓜_i (theory, section
+    5) in (V, q̇_f). Filled are the rows of the twist and the upper triangle of the modal block, or
+    only its ``diagonal``.
     """
     bodies = system.bodies
     c_mass, c_damping = factors
@@ -225,8 +229,7 @@ def inertia_times(A, i, v, w):
 
 @called
 def eliminate_joint(art, i):
-    """Eliminate the joint velocities of body i one after the other; False where a pivot is not
-    positive.
+    """Eliminate the joint velocities of body i in turn; False if a pivot is not positive.
 
     With the column c of velocity k: D = cᵀ M* c + κ, U = M* c/√D, M* ← M* − U Uᵀ, from the last
     velocity to the first; κ is the slope of forces on the coordinate. For driven velocities U = M*
@@ -262,7 +265,7 @@ def eliminate_joint(art, i):
             A[i, a, 3] -= x * n[0]
             A[i, a, 4] -= x * n[1]
             A[i, a, 5] -= x * n[2]
-    # only now: a driven velocity feels the inertia with all free velocities of the joint eliminated
+    # driven velocities come last: their inertia has all free velocities of the joint eliminated
     for k in range(nv):
         if drive[to + k] >= 0:
             f, n = inertia_times(
@@ -277,7 +280,7 @@ def eliminate_joint(art, i):
 
 @part
 def load_block(A, i, a, b):
-    """3×3 block of A[i] at (a, b), nine numbers by rows."""
+    """3×3 block of A[i] at (a, b), as nine numbers in row-major order."""
     return (
         A[i, a, b],
         A[i, a, b + 1],
@@ -335,11 +338,11 @@ def difference(A, B):
 
 @part
 def carried_inertia(body, A, i, T):
-    """T[:, :6] = Ad(X⁻¹)ᵀ M*_i Ad(X⁻¹), X = X_pi: the articulated inertia in the axes of the parent
-    body, at its origin.
+    """T[:, :6] = Ad(X⁻¹)ᵀ M*_i Ad(X⁻¹), X = X_pi: articulated inertia carried to the parent.
 
-    With the blocks M, H, J of M*_i turned by R and d = x: G = H − M x̃ and J − Hᵀ x̃ + x̃ G
-    (Featherstone 2008, chapter 2, on spatial inertia, in the order force, moment).
+    It refers to the axes and the origin of the parent body. With the blocks M, H, J of M*_i turned
+    by R and d = x: G = H − M x̃ and J − Hᵀ x̃ + x̃ G (Featherstone 2008, chapter 2, on spatial
+    inertia, in the order force, moment).
     """
     R = load9_at(body, i, POSE)
     x = load3_at(body, i, POSE + 9)
@@ -370,11 +373,10 @@ def carried_inertia(body, A, i, T):
 
 @called
 def hand_to_parent(art, i):
-    """A[p] += [1 Ψ]ᵀ B [1 Ψ] with B = Ad(X⁻¹)ᵀ M*_i Ad(X⁻¹) of body i and the modes Ψ of its frame
-    on the parent p.
+    """A[p] += [1 Ψ]ᵀ B [1 Ψ] with B = Ad(X⁻¹)ᵀ M*_i Ad(X⁻¹) of body i.
 
-    B is left in art.carried. Without the modal block of p where p has a semiseparable factor, which
-    takes B and Ψ themselves.
+    Ψ are the modes of its frame on the parent p. B is left in art.carried. The modal block of p is
+    omitted if p has a semiseparable factor, which uses B and Ψ themselves.
     """
     link, A, modes, T = art.link, art.A, art.modes, art.T
     p = link[i, L_PARENT]
@@ -416,12 +418,14 @@ def hand_to_parent(art, i):
 
 @part
 def articulate(art):
-    """Eliminate all bodies from leaves to root; art.A holds their matrices. Returns 0, or −1 − body
-    where one is indefinite.
+    """Eliminate all bodies from leaves to root.
 
-    Theory, section 20; Featherstone 2008, section 7.3; with modes Jain and Rodriguez (1992). O(nb)
-    bodies; of a body with nf modes O(nf³), or O(nf) where its modal block is diagonal but for one
-    child on its modes (`modes_on_a_spring`).
+    art.A holds their matrices. Returns 0, or −1 − body for an indefinite one. O(nb) bodies; a body
+    with nf modes costs O(nf³), or O(nf) if its modal block is diagonal except for one child on its
+    modes (`modes_on_a_spring`).
+
+    Source: theory, section 20; Featherstone 2008, section 7.3; with modes Jain and Rodriguez
+    (1992).
     """
     # bodies are numbered parents first: backwards is from the leaves to the root
     link = art.link

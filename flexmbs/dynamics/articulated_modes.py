@@ -1,10 +1,10 @@
-"""Elimination of the modes of one body and products with the factor of its modal block:
+"""Elimination of the modes of one body, and products with the factor of its modal block.
 
     A_ff = L Lᵀ,   Y = A_rf L⁻ᵀ,   A_rr ← A_rr − Y Yᵀ = A_rr − A_rf A_ff⁻¹ A_fr,
 
-the Schur complement of the elastic block. Two forms of L: a full one, and for diagonal modal
-matrices with one child on the modes a semiseparable one, diagonal plus the strictly lower triangle
-of a product of rank six, that costs O(nf) instead of O(nf³).
+the Schur complement of the elastic block. L has two forms: a full one, and for diagonal modal
+matrices with one child on the modes a semiseparable one, a diagonal plus the strictly lower
+triangle of a product of rank six, which costs O(nf) instead of O(nf³).
 
 Theory: docs/theory.md, sections 20 and 24. Jain and Rodriguez (1992), J. Guid. Control Dyn. 15,
 1453, for the recursion with modes; Golub and Van Loan, Matrix Computations, the chapter on special
@@ -20,11 +20,11 @@ from flexmbs.dynamics.articulated_work import CARRIER, DENSE, HALF, L_CHILD, L_N
 
 @called
 def to_own_frame(A, Phi, i, n, T):
-    """Modes that move the own frame, V = Ṽ − Φ̄ q̇_f: the congruence [[1, −Φ̄], [0, 1]]ᵀ A [[1,
-    −Φ̄], [0, 1]] of the matrix of body i.
+    """Transform the matrix of body i to the twist of its own frame.
 
-    A_rf ← A_rf − A_rr Φ̄, A_ff ← A_ff − Φ̄ᵀ (A_rf − A_rr Φ̄) − A_fr Φ̄ (upper triangle); T (6, nf)
-    is workspace.
+    For modes that move this frame, V = Ṽ − Φ̄ q̇_f: the congruence [[1, −Φ̄], [0, 1]]ᵀ A [[1, −Φ̄],
+    [0, 1]], that is A_rf ← A_rf − A_rr Φ̄, A_ff ← A_ff − Φ̄ᵀ (A_rf − A_rr Φ̄) − A_fr Φ̄ (upper
+    triangle). T (6, nf) is workspace.
     """
     for a in range(6):
         for k in range(n):
@@ -46,15 +46,16 @@ def to_own_frame(A, Phi, i, n, T):
 
 @called
 def eliminate_modes(A, i, n):
-    """A_ff = L Lᵀ (Lᵀ above the diagonal, reciprocal pivots on it), Y = A_rf L⁻ᵀ, A_rr ← A_rr − Y
-    Yᵀ; False where indefinite.
+    """A_ff = L Lᵀ, Y = A_rf L⁻ᵀ, A_rr ← A_rr − Y Yᵀ; False if A_ff is not positive definite.
+
+    Lᵀ is stored above the diagonal, the reciprocal pivots on it.
     """
     for j in range(6, 6 + n):
         pivot = A[i, j, j]
         if not pivot > 0.0:
             return False
         inverse = 1.0 / math.sqrt(pivot)
-        # the sweeps multiply by it: no division is left for them
+        # reciprocal pivot: the sweeps multiply and need no division
         A[i, j, j] = inverse
         for c in range(j + 1, 6 + n):
             A[i, j, c] *= inverse
@@ -74,17 +75,18 @@ def eliminate_modes(A, i, n):
 
 @called
 def modes_on_a_spring(art, i):
-    """Eliminate modes as `eliminate_modes` does, for A_ff = D + Ψᵀ M Ψ with a diagonal D and the
-    inertia M (6×6) of one child, in O(nf).
+    """Eliminate modes as `eliminate_modes` does, for A_ff = D + Ψᵀ M Ψ, in O(nf).
+
+    D is diagonal, M (6×6) the inertia of one child.
 
     L = diag(l) + tril(Ψᵀ G, −1): u = P ψ_k, l_k² = d_k + ψ_k·u, g_k = u/l_k, P ← P − g_k g_kᵀ from
     P = M; Y = A_rf L⁻ᵀ: z = a_k − Wᵀψ_k, y_k = z/l_k, W ← W + g_k y_kᵀ from W = 0; A_rr −= y_k
     y_kᵀ. Row 6 + k of A keeps g_k and 1/l_k. L is semiseparable: products with its inverse pass one
     wrench along the modes. M is in art.carried, W in art.T.
 
-    One loop does all of it, so that the processor updates W and A_rr while it waits for the next
-    pivot, which depends on the last through P alone: hence P in variables (its upper triangle),
-    sums in pairs, no root among them.
+    Everything is done in one loop, so that the processor updates W and A_rr while it waits for the
+    next pivot, which depends on the previous ones through P alone. For the same reason P is kept in
+    variables (its upper triangle), sums are formed in pairs, and no root occurs in the update of P.
     """
     modes, n, child = art.modes, art.link[i, L_NF], art.link[i, L_CHILD]
     w, M, W = art.A[i], art.carried[i], art.T
@@ -172,7 +174,7 @@ def modes_on_a_spring(art, i):
 
 @part
 def less_square_of(w, k):
-    """A_rr ← A_rr − y yᵀ with the column y = w[:6, k], whose numbers stay in registers."""
+    """A_rr ← A_rr − y yᵀ with the column y = w[:6, k], kept in registers."""
     y0, y1, y2, y3, y4, y5 = w[0, k], w[1, k], w[2, k], w[3, k], w[4, k], w[5, k]
     for r in range(6):
         f = w[r, k]
@@ -195,8 +197,9 @@ def modal_load(P, i, row, k, f, n):
 
 @part
 def inward_modes(A, i, n, half, at):
-    """half[at …] ← L⁻¹ half by forward substitution; returns the wrench Y L⁻¹ half that is taken
-    from the load passed on.
+    """half[at …] ← L⁻¹ half by forward substitution.
+
+    Returns the wrench Y L⁻¹ half, which is subtracted from the load that is passed on.
     """
     a0, a1, a2, a3, a4, a5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     y = at - 6
@@ -216,8 +219,9 @@ def inward_modes(A, i, n, half, at):
 
 @part
 def inward_along_modes(art, i, half, at):
-    """Pass loads inward as `inward_modes` does, with the semiseparable L: the wrench Σ_l g_l x_l of
-    the preceding modes is passed along, O(nf).
+    """Pass loads inward as `inward_modes` does, with the semiseparable L in O(nf).
+
+    The wrench Σ_l g_l x_l of the preceding modes is passed along.
     """
     modes, n, child = art.modes, art.link[i, L_NF], art.link[i, L_CHILD]
     a0, a1, a2, a3, a4, a5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
@@ -258,8 +262,9 @@ def modal_twist(P, i, row, n, x, at):
 
 @part
 def outward_along_modes(art, i, x, at):
-    """x[at …] ← L⁻ᵀ x with the semiseparable L: the twist Σ_l ψ_l x_l of the modes behind is passed
-    along, O(nf).
+    """x[at …] ← L⁻ᵀ x with the semiseparable L, in O(nf).
+
+    The twist Σ_l ψ_l x_l of the later modes is passed along.
     """
     modes, n, child = art.modes, art.link[i, L_NF], art.link[i, L_CHILD]
     v = (0.0, 0.0, 0.0)
@@ -294,8 +299,9 @@ def outward_along_modes(art, i, x, at):
 
 @part
 def outward_modes(art, i, twist, x):
-    """x = L⁻ᵀ (half − Yᵀ V) at the modes of body i, their accelerations, with the ``twist`` V = (v,
-    ω) of the frame.
+    """Accelerations x = L⁻ᵀ (half − Yᵀ V) of the modes of body i.
+
+    V = (v, ω): ``twist`` of the frame.
     """
     A, half, n = art.A, art.velocity[HALF], art.link[i, L_NF]
     at = art.link[i, L_S] + art.link[i, L_NV]

@@ -83,7 +83,7 @@ def load6_at(a, i, o):
 
 @part
 def store6_at(a, i, o, s):
-    """Put a symmetric matrix at entries o … o+5 of row i."""
+    """Write a symmetric matrix to entries o … o+5 of row i."""
     a[i, o] = s[0]
     a[i, o + 1] = s[1]
     a[i, o + 2] = s[2]
@@ -214,10 +214,9 @@ def rigid_outward(joints, rigid, q, s):
 
 @part
 def turn_rotor(rigid, i, rate, R, w):
-    """b and the moment ω × q̇ b on the carrier, world axes, of the rotors on the joint of body i
-    that turns at the ``rate`` q̇.
+    """b and the moment ω × q̇ b on the carrier, in world axes, of the rotors on a joint.
 
-    (R, ω) of the carrier.
+    The joint is that of body i and has the ``rate`` q̇; (R, ω) belong to the carrier.
     """
     b = mul(R, load3_at(rigid.spin, i, 0))
     store3_at(rigid.spin, i, 3, b)
@@ -228,8 +227,8 @@ def turn_rotor(rigid, i, rate, R, w):
 def with_rotor(rigid, i, axis, un, pivot, u):
     """U + b, D + κ and u of a joint whose rotors are carried by the parent, or by body i itself.
 
-    b acts on α of the parent, which is that of a' less the velocity product; body i turns by
-    ``axis`` η̇ as well. Theory, section 56.
+    b acts on α of the parent, which is the angular part of a' less the velocity product; body i
+    also rotates by ``axis`` η̇. Theory, section 56.
     """
     b = load3_at(rigid.spin, i, 3)
     if rigid.body[i, B_ROTOR] == ON_PARENT:
@@ -239,12 +238,11 @@ def with_rotor(rigid, i, axis, un, pivot, u):
 
 @part
 def general_joint(joints, rigid, i, state, pose, wp):
-    """Any chain at the ``state`` (q, s): its columns in world axes as (ω, v), velocity products
-    c_i; returns (R, d, ω) of body i.
+    """Columns (ω, v), in world axes, and velocity products c_i of an arbitrary chain.
 
-    The rates Ċ η of `joint_directions` are of spatial kind; ω_rel × v_rel and 2 ω_p × v_rel make
-    the acceleration of the origin. ``pose`` (R, d) of the joint's frame, angular velocity ω_p of
-    the parent.
+    state: (q, s). pose: (R, d) of the joint's frame. wp: angular velocity ω_p of the parent.
+    Returns (R, d, ω) of body i. The rates Ċ η of `joint_directions` are spatial accelerations;
+    ω_rel × v_rel and 2 ω_p × v_rel are added to get the acceleration of the origin.
     """
     q, s = state
     R, d = pose
@@ -268,10 +266,10 @@ def general_joint(joints, rigid, i, state, pose, wp):
 
 @part
 def released(inertia, bias, un, uf, inverse, u):
-    """Articulated inertia 𝓘 = (J, H, M) and bias wrench p = (n, f) freed along one axis: 𝓘 − U D⁻¹
-    Uᵀ, p + U D⁻¹ u.
+    """Articulated inertia 𝓘 − U D⁻¹ Uᵀ and bias wrench p + U D⁻¹ u after release of one axis.
 
-    un, uf: U = 𝓘 S, moment and force; inverse: D⁻¹ (Featherstone 2008, section 7.3).
+    inertia: 𝓘 = (J, H, M). bias: p = (n, f). un, uf: moment and force of U = 𝓘 S. inverse: D⁻¹
+    (Featherstone 2008, section 7.3).
     """
     J, H, M = inertia
     n, f = bias
@@ -285,8 +283,9 @@ def released(inertia, bias, un, uf, inverse, u):
 
 @part
 def release_general(rigid, tau, i, inertia, bias):
-    """𝓘 and p of body i `released` along the columns of its general joint, the last one first;
-    (positive pivots, 𝓘, p).
+    """𝓘 and p of body i `released` along the columns of its general joint, the last one first.
+
+    Returns (positive pivots, 𝓘, p).
     """
     body, column = rigid.body, rigid.column
     for last in range(body[i, B_NV]):
@@ -310,21 +309,22 @@ def release_general(rigid, tau, i, inertia, bias):
         column[i, C_DINV + 2 * k + 1] = u
         inertia, bias = released(inertia, bias, un, uf, inverse, u)
     if body[i, B_ROTOR] != NO_ROTOR:
-        # the moment ω × q̇ b on body i or on its parent, which feels it all the same
+        # the moment ω × q̇ b on body i or on its parent, to which it is passed unchanged
         bias = (add(bias[0], load3_at(rigid.spin, i, 6)), bias[1])
     return True, inertia, bias
 
 
 @part
 def release_axis(rigid, tau, i, inertia, bias):
-    """𝓘 and p of body i `released` along the axis of its revolute or prismatic joint; (positive
-    pivot, 𝓘, p).
+    """𝓘 and p of body i `released` along the axis of its revolute or prismatic joint.
+
+    Returns (positive pivot, 𝓘, p).
     """
     body, w = rigid.body, rigid.state
     J, H, M = inertia
     n, f = bias
     axis = (w[i, A_R + 2], w[i, A_R + 5], w[i, A_R + 8])
-    # first in the sum of the pivot, whose products wait for one another
+    # first in the sum of the pivot, whose products depend on one another
     reflected = rigid.reflected[body[i, B_S]]
     if body[i, B_KIND] == REVOLUTE:
         un = symmetric_mul(J, axis)
@@ -349,9 +349,9 @@ def release_axis(rigid, tau, i, inertia, bias):
 
 @part
 def with_own_inertia(rigid, i, inertia, bias):
-    """𝓘 and p that the children hand over, and those of body i itself.
+    """𝓘 and p from the children, plus those of body i itself.
 
-    n has the part c × a, f the part α × c = c̃ᵀ α: H = c̃ with the first moment c about the body's
+    n contains c × a, f contains α × c = c̃ᵀ α: H = c̃ with the first moment c about the body's
     origin.
     """
     place, w = rigid.place, rigid.state
@@ -380,7 +380,7 @@ def with_own_inertia(rigid, i, inertia, bias):
 
 @part
 def sum_of_children(w, i, inertia, bias):
-    """𝓘 and p from the next body, and those that other children of body i left in its row."""
+    """𝓘 and p from the next body, plus those that other children of body i left in its row."""
     J, H, M = inertia
     n, f = bias
     K = load6_at(w, i, A_J)
@@ -406,7 +406,7 @@ def sum_of_children(w, i, inertia, bias):
 
 @part
 def leave(w, p, inertia, bias):
-    """Add 𝓘 and p to those that children left in the row of body p."""
+    """Add 𝓘 and p to those that children have left in the row of body p."""
     J, H, M = inertia
     for a in range(6):
         w[p, A_J + a] += J[a]
@@ -419,13 +419,12 @@ def leave(w, p, inertia, bias):
 
 @part
 def rigid_inward(rigid, tau):
-    """Articulated inertias and bias wrenches from leaves to root under the joint forces τ. Returns
-    0, or −1 − body.
+    """Articulated inertias and bias wrenches from leaves to root, under the joint forces τ.
 
     U = 𝓘 S, D = Sᵀ U, u = τ − Sᵀ p, 𝓘 ← 𝓘 − U D⁻¹ Uᵀ, p ← p + U D⁻¹ u; columns of a general joint
-    one after the other. −1 − body where a pivot D is not positive. A body hands 𝓘 and p over
-    directly where its parent is next, otherwise in the parent's row of ``state``. Featherstone
-    2008, section 7.3.
+    one after the other. A body passes 𝓘 and p directly to its parent if that is next, otherwise
+    through the parent's row of ``state``. Returns 0, or −1 − body if a pivot D is not positive.
+    Featherstone 2008, section 7.3.
     """
     body, w = rigid.body, rigid.state
     for i in range(body.shape[0]):
@@ -456,10 +455,10 @@ def rigid_inward(rigid, tau):
 
 @part
 def shifted_to_parent(w, i, inertia, bias):
-    """Articulated inertia and bias wrench of body i at its parent's origin, moved by d: H' = H + d̃
-    M, J' = J − H d̃ + d̃ H'ᵀ.
+    """Articulated inertia and bias wrench of body i at the origin of its parent.
 
-    Before it p ← p + 𝓘 c_i with the velocity products of the joint; the moment gets d × f.
+    With the shift d: H' = H + d̃ M, J' = J − H d̃ + d̃ H'ᵀ, and the moment gets d × f. Before the
+    shift p ← p + 𝓘 c_i with the velocity products of the joint.
     """
     J, H, M = inertia
     n, f = bias
@@ -497,8 +496,9 @@ def shifted_to_parent(w, i, inertia, bias):
 
 @part
 def rigid_rates(rigid, gravity, sd):
-    """ṡ from root to leaves, η̇ = D⁻¹ (u − Uᵀ a'), a = a' + S η̇; gravity enters as the
-    acceleration −g of the ground.
+    """ṡ from root to leaves: η̇ = D⁻¹ (u − Uᵀ a'), a = a' + S η̇.
+
+    Gravity enters as the acceleration −g of the ground.
     """
     body, w, column = rigid.body, rigid.state, rigid.column
     ground = (-gravity[0], -gravity[1], -gravity[2])
@@ -536,10 +536,10 @@ def rigid_rates(rigid, gravity, sd):
 
 @part
 def rigid_accelerations(system, rigid, here, tau):
-    """ṡ (ns,) into here.sd of a rigid tree under joint forces τ (ns,). Returns 0, or −1 − body
-    where M is indefinite.
+    """ṡ (ns,) of a rigid tree under joint forces τ (ns,), into here.sd.
 
-    The three sweeps of Featherstone 2008, section 7.3; O(nb).
+    Returns 0, or −1 − body if M is not positive definite. The three sweeps of Featherstone 2008,
+    section 7.3; O(nb).
     """
     rigid_outward(system.joints, rigid, here.q, here.s)
     status = rigid_inward(rigid, tau)

@@ -54,11 +54,11 @@ from flexmbs.dynamics.articulated_work import (
 
 @part
 def inward_body(art, i, given, known, half, at):
-    """half[at …] = L⁻¹ of the loads on body i, a wrench f*_i and generalized loads τ_i; passes the
-    rest on to its parent.
+    """half[at …] = L⁻¹ of the loads on body i; the rest is passed on to its parent.
 
-    At driven velocities the generalized load of what the body carries; ``known`` 1.0: they have the
-    values ``given``, 0.0: none. Theory, section 20.
+    The loads are a wrench f*_i and generalized loads τ_i. At driven velocities the result is the
+    generalized load of what the body carries. known: 1.0 if these velocities have the values
+    ``given``, 0.0 if they are zero. Theory, section 20.
     """
     link, drive, body, A, modes, velocity = (
         art.link,
@@ -128,8 +128,9 @@ def inward_body(art, i, given, known, half, at):
 
 @part
 def inward_loads(art, given):
-    """h = L⁻¹ k of all loads, leaves to root; ``given`` (ns,) holds the values of driven
-    velocities.
+    """h = L⁻¹ k of all loads, leaves to root.
+
+    given (ns,): values of the driven velocities.
     """
     for back in range(art.link.shape[0]):
         i = art.link.shape[0] - 1 - back
@@ -138,8 +139,9 @@ def inward_loads(art, given):
 
 @part
 def outward_driven(art, i, v, w, x):
-    """Adds the driven velocities to V = (v, w); their multipliers −λ go to x[ns + row]: row of M ṡ
-    − k at the driven velocity.
+    """Add the driven velocities to V = (v, w), and store their multipliers −λ in x[ns + row].
+
+    A multiplier is the row of M ṡ − k at the driven velocity.
     """
     link, drive, body, velocity = art.link, art.drive, art.body, art.velocity
     ns = velocity.shape[1]
@@ -160,11 +162,10 @@ def outward_driven(art, i, v, w, x):
 
 @part
 def outward_solution(art, x):
-    """x[:ns] ← L⁻ᵀ h, root to leaves; driven entries are known, their multipliers −λ go to x[ns +
-    row].
+    """x[:ns] ← L⁻ᵀ h, root to leaves; multipliers −λ of driven entries into x[ns + row].
 
-    The wrench of each joint becomes f^p_i = Λ_i M*_i Ṽ_i minus the load that is passed on: that of
-    the joint on body i for the rates x (theory, section 20).
+    The driven entries are known. The wrench of each joint becomes f^p_i = Λ_i M*_i Ṽ_i minus the
+    load that is passed on: that of the joint on body i for the rates x (theory, section 20).
     """
     link, drive, body, A, modes, velocity = (
         art.link,
@@ -192,7 +193,7 @@ def outward_solution(art, x):
                 w = add(w, dw)
             v, w = twist_to_child(load9_at(body, i, POSE), load3_at(body, i, POSE + 9), v, w)
         # A and the load are those after elimination: the wrench of the joint does not depend on
-        # what its free velocities become
+        # the values of its free velocities
         f, m = inertia_times(A, i, v, w)
         store3_at(body, i, JOINT_WRENCH, sub(f, load3_at(body, i, LOAD)))
         store3_at(body, i, JOINT_WRENCH + 3, sub(m, load3_at(body, i, LOAD + 3)))
@@ -207,7 +208,7 @@ def outward_solution(art, x):
                 v = add(v, scale(y, load3_at(body, i, COLUMNS + 6 * k)))
                 w = add(w, scale(y, load3_at(body, i, COLUMNS + 6 * k + 3)))
         if link[i, L_ROTOR] == ON_PARENT:
-            # the parent gives the rotor its spin, not the joint
+            # the moment that accelerates the rotor acts from the parent, not through the joint
             increase3_at(body, i, JOINT_WRENCH + 3, scale(-x[to], load3_at(art.spin, i, 3)))
         if n > 0:
             outward_modes(art, i, (v, w), x)

@@ -16,9 +16,9 @@ from flexmbs.system.compile import frozen
 from flexmbs.system.elimination import symbolic
 from flexmbs.system.records import Joints, System, Tree, rows_of
 
-# columns of Articulated.link: the tree; whether the own frame and the parent's frame move with
-# modes; for a diagonal modal block and at most one child on the modes this child or −1, else DENSE;
-# which body carries a rotor with gyroscopic part
+# columns of Articulated.link: the tree; 1 if the own frame, or the parent's frame, moves with
+# modes; the only child on the modes, −1 if there is none, DENSE if the modal block is full; the
+# body that carries a rotor with gyroscopic part
 L_PARENT, L_NV, L_NF, L_S, L_OWN, L_CARRIER, L_CHILD, L_ROTOR = range(8)
 DENSE = -2
 NO_ROTOR, ON_PARENT, ON_CHILD = range(3)
@@ -30,35 +30,36 @@ OWN, CARRIER = 0, 6
 # rows of Articulated.velocity: 1/√D, stiffness of forces on joint coordinates, loads, L⁻¹ loads
 PIVOT, SLOPE, TAU, HALF = range(4)
 # columns of SchurComplement.node: its bodies in SchurComplement.path, first row of the Schur
-# complement, number of rows, their compliance: 0 of cut joints and couplers, 1, −1 of the row whose
-# square a rotor takes away
+# complement, number of rows, their compliance: 0 for cut joints and couplers, else 1, or −1 for the
+# row of a rotor whose square is subtracted
 PATH, PATH_END, ROW, ROWS, COMPLIANCE = range(5)
-MOST_ROWS = 6  # of a node
+MOST_ROWS = 6  # per node
 # columns of SchurComplement.path: body, its index in SchurComplement.half
 PATH_BODY, PATH_PLACE = range(2)
 # columns of SchurComplement.product: two nodes, body, indices of its columns in their rows, index
 # of the block that it adds to
 ONE, OTHER, SHARED, PLACE_ONE, PLACE_OTHER, TARGET = range(6)
-# columns of Rigid.body and kinds of joints; whether children other than the next body hand their
-# inertia over in Rigid.state
+# columns of RigidChild.body and kinds of joints; B_JOINS: 1 if children other than the next body
+# pass on their inertia in RigidChild.state
 B_PARENT, B_KIND, B_JOINT, B_NV, B_Q, B_S, B_JOINS, B_ROTOR = range(8)
 REVOLUTE, PRISMATIC, GENERAL = range(3)
-# columns of Rigid.place: joint's frame at rest in the frame of the parent's joint, inertia in the
-# own one
+# columns of RigidChild.place: joint's frame at rest in the frame of the parent's joint, inertia in
+# the own frame
 P_R, P_X, P_MASS, P_FIRST, P_INERTIA, P_WIDTH = 0, 9, 12, 13, 16, 22
-# columns of Rigid.state: rotation, shift from the parent's origin, angular velocity,
-# velocity-product accelerations; articulated inertia and bias wrench that children hand over; U,
-# 1/D and u of the joint; accelerations
+# columns of RigidChild.state: rotation, shift from the parent's origin, angular velocity,
+# velocity-product accelerations; articulated inertia and bias wrench from the children; U, 1/D and
+# u of the joint; accelerations
 A_R, A_D, A_W, A_CR, A_CL, A_J, A_H, A_M, A_PN, A_PF, A_UN, A_UF, A_DINV, A_V, A_WD, A_WIDTH = (
     0, 9, 12, 15, 18, 21, 27, 36, 42, 45, 48, 51, 54, 55, 56, 62,
 )  # fmt: skip
-# columns of Rigid.column: six columns of a general joint (w, v), their U, their 1/D and u
+# columns of RigidChild.column: six columns of a general joint (w, v), their U, their 1/D and u
 C_U, C_DINV, C_WIDTH = 36, 72, 84
 
 
 class Articulated(NamedTuple):
-    """Articulated matrices and the loads and solutions that
-    pass through them (theory, section 20).
+    """Articulated matrices, and the loads and solutions that pass through them.
+
+    Theory, section 20.
     """
 
     link: np.ndarray  # (nb, 8) int64
@@ -93,19 +94,18 @@ class RigidChild(NamedTuple):
 
 
 class SchurComplement(NamedTuple):
-    """Rows of the loop closure, L⁻¹Gᵀ by the bodies of their paths to the root, and S = G M⁻¹ Gᵀ by
-    blocks.
+    """Rows of the loop closure, and the Schur complement S = G M⁻¹ Gᵀ by blocks.
 
-    Theory, section 25.
+    L⁻¹Gᵀ is stored by the bodies on the paths to the root. Theory, section 25.
     """
 
     node: np.ndarray  # (nk, 5)
-    # (n,) rotors on cut joints, each with the nodes 2 k and 2 k + 1 behind those of the couplers
+    # (n,) rotors on cut joints; the k-th has the nodes 2 k and 2 k + 1 after those of the couplers
     rotor: np.ndarray
     path: np.ndarray  # (n, 2) bodies by node, outermost first
     product: np.ndarray  # (n, 6)
     half: np.ndarray  # rows by node and body
-    load: np.ndarray  # (n, 36) wrenches that the unit loads pass on, by body of a path and row
+    load: np.ndarray  # (n, 36) wrenches that the unit loads pass on, by body of the path and row
     elimination: Elimination
     values: np.ndarray
     stiffness: np.ndarray
@@ -145,9 +145,11 @@ def make_articulated(system: System) -> Articulated:
 
 
 def rotors_of_tree(system: System) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Σ n² I (ns,) of the rotors at the velocities of primary joints, Σ n I a (nb, 3) in the axes
-    of the joint's frame on the carrier, and which body carries them (nb,): `NO_ROTOR` where b is
-    zero."""
+    """Inertias of the rotors on primary joints.
+
+    Σ n² I (ns,) at the velocities of the joints, Σ n I a (nb, 3) in the axes of the joint's frame
+    on the carrier, and the body that carries them (nb,): `NO_ROTOR` if b is zero.
+    """
     tree, rotors = system.tree, system.rotors
     reflected, b = np.zeros(int(system.layout[2])), np.zeros((len(tree.parent), 3))
     carries = np.full(len(tree.parent), NO_ROTOR)
@@ -161,13 +163,14 @@ def rotors_of_tree(system: System) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _children(system: System, own: np.ndarray, carrier: np.ndarray) -> np.ndarray:
-    """Index of the one child on the modes of each body; −1 for none, −2 where the modal block is
-    full.
+    """Index of the only child on the modes of each body.
+
+    −1 if there is none, −2 if the modal block is full.
     """
     found = np.full(len(own), -1, np.int64)
     bodies = system.bodies
-    # a moving own frame, full modal matrices or second-order fields fill the modal block: the
-    # semiseparable factor does not serve
+    # a moving own frame, full modal matrices or second-order fields fill the modal block, so that
+    # the semiseparable factor does not apply
     found[(own == 1) | (bodies.diagonal == 0) | (bodies.n_fields > 0)] = DENSE
     for i, p in enumerate(system.tree.parent):
         if carrier[i] == 1 and p >= 0:
@@ -176,11 +179,10 @@ def _children(system: System, own: np.ndarray, carrier: np.ndarray) -> np.ndarra
 
 
 def make_rigid(system: System) -> RigidChild:
-    """Constants of a system: each body at the origin of its joint's frame, z the axis of a revolute
-    or prismatic joint.
+    """Constants of a rigid tree, with each body described at the origin of its joint's frame.
 
-    Inertia about that origin: ∫x xᵀ dm − x_c cᵀ − c x_cᵀ + m x_c x_cᵀ (parallel axes), then tr(P) 1
-    − P.
+    z is the axis of a revolute or prismatic joint. Inertia about that origin: ∫x xᵀ dm − x_c cᵀ − c
+    x_cᵀ + m x_c x_cᵀ (parallel axes), then tr(P) 1 − P.
     """
     tree, frames, joints = system.tree, system.frames, system.joints
     nb = len(tree.parent)
@@ -198,7 +200,7 @@ def make_rigid(system: System) -> RigidChild:
     axes, origins = np.zeros((nb, 3, 3)), np.zeros((nb, 3))  # of the joint's frame, in the body
     for i, row in enumerate(rows_of(tree)):
         first, end = joints.first[row.joint], joints.end[row.joint]
-        # gyroscopic rotors are among the general joints, so that the others need not look for them
+        # joints with gyroscopic rotors count as general: the others need not check for rotors
         plain = end == first + 1 and carries[i] == NO_ROTOR
         kind, axis = _kind(joints, first) if plain else (GENERAL, None)
         turn = np.eye(3) if axis is None else _axes_about(axis)
@@ -239,7 +241,10 @@ def make_rigid(system: System) -> RigidChild:
 
 
 def _kind(joints: Joints, m: int) -> tuple[int, np.ndarray | None]:
-    """Revolute or prismatic with the axis, or general, of a joint of one elementary motion."""
+    """Kind of a joint of one elementary motion.
+
+    Revolute or prismatic with its axis, or general.
+    """
     v, w = np.split(joints.unit_twist[m], 2)
     if joints.motion_nv[m] != 1 or (v.any() and w.any()):
         return GENERAL, None
@@ -254,12 +259,11 @@ def _axes_about(axis: np.ndarray) -> np.ndarray:
 
 
 def make_schur(system: System, art: Articulated, coupled: bool) -> SchurComplement:
-    """Symbolic Schur complement S = G M⁻¹ Gᵀ of the cut joints, the couplers, the rotors on cut
-    joints and, when ``coupled``, of the damping of divided bodies over their pieces and the
-    couplings, in this order.
+    """Symbolic Schur complement S = G M⁻¹ Gᵀ.
 
-    Two nodes are coupled where the paths of their frames to the root share a body with a free
-    velocity.
+    Its nodes are the cut joints, the couplers, the rotors on cut joints and, if ``coupled``, the
+    damping of divided bodies across their pieces and the couplings, in this order. Two nodes are
+    coupled if the paths of their frames to the root share a body with a free velocity.
     """
     tree, body = system.tree, system.frames.body
     size = tree.nv + tree.nf
@@ -292,8 +296,8 @@ def make_schur(system: System, art: Articulated, coupled: bool) -> SchurCompleme
         for i in own:
             moved_by.setdefault(i, []).append(k)
     shared = sorted({pair for nodes in moved_by.values() for pair in combinations(nodes, 2)})
-    # −S is negative definite, but for the rows of negative compliance: 1 − pᵀ M⁻¹ p with M of the
-    # bodies that hold the rotor
+    # −S is negative definite except for the rows of negative compliance: 1 − pᵀ M⁻¹ p with the M
+    # that includes the rotor at rest
     e = symbolic(rows, np.where(compliance < 0, 1, -1), moved_by.values(), {})
     node: list[tuple[int, ...]] = []
     bodies: list[tuple[int, int]] = []
@@ -335,7 +339,7 @@ def make_schur(system: System, art: Articulated, coupled: bool) -> SchurCompleme
 
 
 def _damped(system: System) -> Iterator[tuple[tuple[int, ...], int, int]]:
-    """The rows of the damping of divided bodies over all their pieces, in nodes of at most six."""
+    """Rows of the damping of divided bodies across their pieces, in nodes of at most six."""
     for damped in rows_of(system.pieces_damping):
         for first in range(0, int(damped.rows), MOST_ROWS):
             yield (

@@ -1,7 +1,7 @@
-"""Blocks of the bordered matrix: mass M, stiffness K, damping D and constraint rows G, each pushed
-along the tree.
+"""Blocks of the bordered matrix: mass M, stiffness K, damping D and constraint rows G.
 
-E_i maps a body's own velocities to its y_i = (V_i, q̇_f,i), X_i those of its parent to V_i:
+They are propagated along the tree. E_i maps a body's own velocities to its y_i = (V_i, q̇_f,i), X_i
+those of its parent to V_i:
 
     y_i = X_i y_p + E_i s_i,   E_i = [[Ad(X_cm) C, −Ad(X_cm) Φ_cm], [0, 1]],   X_i = [Ad(X_pi⁻¹), Ad(X_cm) Ad(X_J⁻¹) Φ_pm],
     M_ji = E_jᵀ X_jkᵀ ⋯ X_iᵀ 𝓜ᶜ_i E_i,   𝓜ᶜ_p = 𝓜_p + Σ_i X_iᵀ 𝓜ᶜ_i X_i,
@@ -11,7 +11,7 @@ the relative twist of two frames, carried to their bodies by Ad and on along the
 E_iᵀ in the same way.
 
 Theory: docs/theory.md, sections 18, 21, 22 and 26. Featherstone, Rigid Body Dynamics Algorithms
-(2008), section 6.2 (composite- rigid-body algorithm) and section 8.2 (loop constraint equations);
+(2008), section 6.2 (composite-rigid-body algorithm) and section 8.2 (loop constraint equations);
 Walker and Orin (1982), J. Dyn. Syst. Meas. Control 104, 205.
 """
 
@@ -44,7 +44,7 @@ from flexmbs.dynamics.inertia import mass_matrix
 from flexmbs.dynamics.joints import relative_pose
 from flexmbs.dynamics.kinematics import parent_to_child
 
-ON_A, ON_B = 2, 3  # where in Work.B the covectors on the frames of a pair are
+ON_A, ON_B = 2, 3  # places in Work.B of the covectors on the frames of a pair
 
 
 @part
@@ -107,10 +107,9 @@ def adjoint_inverse(R, x, P):
 
 @part
 def own_velocities(system, work, i, q):
-    """E_i (6+nf, n): (V, q̇_f) of body i per its own velocities (η, q̇_f), [[Ad(X_cm) C, −Ad(X_cm)
-    Φ_cm], [0, 1]].
+    """E_i (6+nf, n): (V, q̇_f) of body i per its own velocities (η, q̇_f).
 
-    Theory, section 18.
+    E_i = [[Ad(X_cm) C, −Ad(X_cm) Φ_cm], [0, 1]] (theory, section 18).
     """
     tree, frames, motion = system.tree, work.frames, work.motion
     E, P, B = work.E[i], work.B[0], work.B[1]
@@ -144,10 +143,9 @@ def own_velocities(system, work, i, q):
 
 @part
 def parent_velocities(system, work, i, q):
-    """X_i (6, 6+nf_p): twist V_i of body i per the parent's (V_p, q̇_f,p), [Ad(X_pi⁻¹), Ad(X_cm)
-    Ad(X_J⁻¹) Φ_pm].
+    """X_i (6, 6+nf_p): twist V_i of body i per the parent's (V_p, q̇_f,p).
 
-    Theory, section 18.
+    X_i = [Ad(X_pi⁻¹), Ad(X_cm) Ad(X_J⁻¹) Φ_pm] (theory, section 18).
     """
     tree, frames, motion = system.tree, work.frames, work.motion
     X, P, B = work.X[i], work.B[0], work.B[1]
@@ -174,8 +172,9 @@ def parent_velocities(system, work, i, q):
 
 @called
 def transmission(system, work, q):
-    """E and X of all bodies into ``work``; where the velocities of a body are its twist, E = 1 is
-    not formed.
+    """E and X of all bodies, into ``work``.
+
+    E = 1 is not formed for a body whose velocities are its twist.
     """
     tree = system.tree
     for i in range(tree.parent.shape[0]):
@@ -187,11 +186,10 @@ def transmission(system, work, q):
 
 @called
 def mass_blocks(system, work, q, factor):
-    """factor · M(q) into the blocks: M_ji = E_jᵀ Xᵀ⋯Xᵀ 𝓜ᶜ_i E_i with the composite bodies, leaves
-    to root.
+    """factor · M(q) into the blocks: M_ji = E_jᵀ Xᵀ⋯Xᵀ 𝓜ᶜ_i E_i.
 
-    Theory, section 22; composite-rigid-body algorithm, Featherstone 2008, section 6.2. work.M (nb,
-    6+F, 6+F) holds 𝓜ᶜ.
+    The composite bodies are formed from leaves to root; work.M (nb, 6+F, 6+F) holds 𝓜ᶜ. Theory,
+    section 22; composite-rigid-body algorithm, Featherstone 2008, section 6.2.
     """
     tree, e, E, X, M, values = system.tree, system.elimination, work.E, work.X, work.M, work.values
     B1, B2, B3 = work.B[0], work.B[1], work.B[2]
@@ -202,7 +200,7 @@ def mass_blocks(system, work, q, factor):
         nk = 6 + tree.nf[i]
         n = e.size[i]
         p = tree.parent[i]
-        # a body that hangs on the ground by a free joint at its origin: E = 1, no ancestors
+        # a body attached to the ground by a free joint at its origin: E = 1, no ancestors
         if tree.plain[i] == 1:
             add_block(e, values, i, i, M[i], factor)
             continue
@@ -235,11 +233,11 @@ def mass_blocks(system, work, q, factor):
 
 @part
 def frame_rows(system, work, pair, k, end, q, rows):
-    """rows += P ∂V_b/∂s (``end`` 0) or rows −= P ∂V_a/∂s (``end`` 1) for the covectors P (n, 6) on
-    the twist of that frame of pair k, its axes, up to the body pair.top[k]; ``rows`` (n, ns).
+    """rows += P ∂V_b/∂s (``end`` 0) or rows −= P ∂V_a/∂s (``end`` 1) of a frame of pair k.
 
-    P Ad(X_m⁻¹) and P Φ_m at the body, then P E_i into the rows and P ← P X_i to the parent (theory,
-    section 21).
+    P (n, 6): covectors on the twist of the frame, in its axes. rows (n, ns): up to the body
+    pair.top[k]. P Ad(X_m⁻¹) and P Φ_m at the body, then P E_i into the rows and P ← P X_i to the
+    parent (theory, section 21).
     """
     tree, e, E, X = system.tree, system.elimination, work.E, work.X
     B1, B2 = work.B[0], work.B[1]
@@ -268,7 +266,7 @@ def frame_rows(system, work, pair, k, end, q, rows):
                     else:
                         for c in range(e.size[i]):
                             rows[r, at + c] += f * E[i, b, c]
-        # above the common ancestor of two frames their parts cancel: its own share is the last
+        # above the common ancestor of the two frames their parts cancel: it is the last body
         if i == pair.top[k]:
             return
         p = tree.parent[i]
@@ -283,10 +281,9 @@ def frame_rows(system, work, pair, k, end, q, rows):
 
 @called
 def relative_rows(system, work, pair, k, q, rows):
-    """rows (n, ns) += P ∂V_rel/∂s, V_rel = V_b − Ad(X_ab⁻¹) V_a of pair k in axes of b, for the
-    covectors P (n, 6) in work.B[3].
+    """rows (n, ns) += P ∂V_rel/∂s, V_rel = V_b − Ad(X_ab⁻¹) V_a of pair k in axes of b.
 
-    Theory, sections 14 and 21.
+    The covectors P (n, 6) are in work.B[3]. Theory, sections 14 and 21.
     """
     P, Q = work.B[ON_B], work.B[ON_A]
     frame_rows(system, work, pair, k, 0, q, rows)
@@ -300,7 +297,7 @@ def relative_rows(system, work, pair, k, q, rows):
 
 @part
 def clear_rows(system, rows, first, end):
-    """Zero ``rows`` (n, ns) in the columns of the bodies of a path, system.paths[first:end]."""
+    """Zero ``rows`` (n, ns) in the columns of the bodies system.paths[first:end]."""
     for h in range(first, end):
         i = system.paths[h]
         for r in range(rows.shape[0]):
@@ -310,8 +307,9 @@ def clear_rows(system, rows, first, end):
 
 @part
 def cut_rows(system, work, k, q):
-    """work.rows (n, ns) = G of cut joint k over its path: 𝒯 ∂V_rel/∂s with the closed directions 𝒯
-    (theory, section 21).
+    """work.rows (n, ns) = G of cut joint k over its path.
+
+    𝒯 ∂V_rel/∂s with the constrained directions 𝒯 (theory, section 21).
     """
     cuts = system.cuts
     n = cuts.rows[k]
@@ -325,8 +323,9 @@ def cut_rows(system, work, k, q):
 
 @part
 def coupler_row(system, work, k, q):
-    """work.rows[0] = G of coupler k over its path: a of primary joints' velocities, a C⁺_v
-    ∂V_rel/∂s of those of cut joints.
+    """work.rows[0] = G of coupler k over its path.
+
+    a for velocities of primary joints, a C⁺_v ∂V_rel/∂s for those of cut joints.
     """
     couplers = system.couplers
     rows = work.rows[:1]
@@ -338,9 +337,7 @@ def coupler_row(system, work, k, q):
 
 @part
 def add_terms(system, work, q, given, span, rows):
-    """rows[0] += ∂/∂s Σ a ẋ of the terms of a ``span`` (first, end) of those ``given`` with their
-    factors a.
-    """
+    """rows[0] += ∂/∂s Σ a ẋ of the terms ``span`` (first, end) of ``given``, with factors a."""
     terms, factor = given
     for j in range(span[0], span[1]):
         if terms.body[j] >= 0:
@@ -354,9 +351,7 @@ def add_terms(system, work, q, given, span, rows):
 
 @part
 def row_blocks(system, work, node, first, end, n):
-    """The first n of work.rows into the blocks of a ``node`` with the bodies of a path,
-    system.paths[first:end].
-    """
+    """First n of work.rows into the blocks of a ``node`` with bodies system.paths[first:end]."""
     e, B1 = system.elimination, work.B[0]
     for h in range(first, end):
         i = system.paths[h]
@@ -368,8 +363,10 @@ def row_blocks(system, work, node, first, end, n):
 
 @called
 def constraint_blocks(system, work, q):
-    """G of all cut joints, couplers and drives into the blocks; a drive of a primary joint has the
-    single entry 1 (theory, section 14)."""
+    """G of all cut joints, couplers and drives into the blocks.
+
+    A drive of a primary joint has the single entry 1 (theory, section 14).
+    """
     e, cuts, couplers, drives, values = (
         system.elimination,
         system.cuts,
@@ -395,10 +392,9 @@ def constraint_blocks(system, work, q):
 
 @called
 def stiffness_blocks(system, work, damping):
-    """K_ff + damping · D_ff and the slopes −∂τ/∂β − damping · ∂τ/∂η of joint forces into the
-    diagonal blocks.
+    """Add modal matrices and slopes of joint forces to the diagonal blocks.
 
-    Theory, sections 7, 39.
+    K_ff + damping · D_ff, and −∂τ/∂β − damping · ∂τ/∂η. Theory, sections 7 and 39.
     """
     tree, bodies, e, values, slopes = (
         system.tree,
@@ -422,7 +418,10 @@ def stiffness_blocks(system, work, damping):
 
 @part
 def coupling_poses(work, k, q):
-    """Poses of the frames of coupling k into work.coupling; the kinematics of q are up to date."""
+    """Poses of the frames of coupling k into work.coupling.
+
+    The kinematics of q must be up to date.
+    """
     a, b = work.coupling.a[k], work.coupling.b[k]
     Ra, xa = frame_pose(work.frames, a, q)
     Rb, xb = frame_pose(work.frames, b, q)
@@ -433,8 +432,9 @@ def coupling_poses(work, k, q):
 
 @called
 def coupling_blocks(system, work, q, damping):
-    """Jᵀ (K + damping · D) J of springs, bushings and forces in cut joints; J (6, ns) the relative
-    twist of their frames.
+    """Jᵀ (K + damping · D) J of springs, bushings and forces in cut joints.
+
+    J (6, ns): relative twist of their frames per velocity.
     """
     couplings, paths, e = system.couplings, system.paths, system.elimination
     P = work.B[ON_B]
@@ -461,8 +461,9 @@ def coupling_blocks(system, work, q, damping):
 
 @part
 def rank_six(system, work, i, j):
-    """work.B[1] (n_i, n_j) = J_iᵀ P J_j for the columns of bodies i and j of the six rows J in
-    work.rows; P (6, 6): work.B[3].
+    """work.B[1] (n_i, n_j) = J_iᵀ P J_j for the columns of bodies i and j.
+
+    J: six rows in work.rows. P (6, 6): work.B[3].
     """
     rows, KJ, P, out = work.rows, work.B[0], work.B[ON_B], work.B[1]
     at, to = system.tree.s_at[i], system.tree.s_at[j]

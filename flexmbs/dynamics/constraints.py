@@ -89,12 +89,14 @@ def six_apply(a, i, o, v, w):
 
 @part
 def left_inverse(directions, inverse, k, n):
-    """C⁺ (n, 6), C⁺ C = 1, of the n free directions: wrenches of the least |f|, and of those the
-    least |n|, which do not depend on the units of lengths (theory, section 14).
+    """C⁺ (n, 6), C⁺ C = 1, of the n free directions.
+
+    Each row is the wrench with the least |f|, and among these the least |n|, which does not depend
+    on the units of length (theory, section 14).
 
     Gram-Schmidt on the rotations gives the span of its rows: couples about the axes, and forces
-    along the translations that turn nothing. Gauss-Jordan elimination gives C⁺ from these, all of
-    whose leading minors are regular: no pivoting.
+    along the translations orthogonal to any rotation. Gauss-Jordan elimination gives C⁺ from these;
+    all leading minors are regular, so that no pivoting is needed.
     """
     for a in range(n):
         row = 6 * a
@@ -130,9 +132,7 @@ def left_inverse(directions, inverse, k, n):
 
 @part
 def remainder(covectors, k, closed, a, e):
-    """1 − |…|² of unit vector e: what the free directions and
-    the first a closed rows leave of it.
-    """
+    """1 − |…|² of unit vector e: its part outside the free directions and a closed rows."""
     left = 1.0
     for b in range(6):
         if b >= closed or b < a:
@@ -142,13 +142,13 @@ def remainder(covectors, k, closed, a, e):
 
 @part
 def complement(directions, covectors, k, n):
-    """𝒯 (6−n, 6): an orthonormal basis of the complement of the n free directions (theory, section
-    14).
+    """𝒯 (6−n, 6): an orthonormal basis of the complement of the n free directions.
 
     By Gram-Schmidt from the unit vectors, those with the largest remainders first
-    (`flexmbs.system.cut_directions`).
+    (`flexmbs.system.cut_directions`; theory, section 14).
     """
-    closed = 6 - n  # an orthonormal basis of the free directions goes behind the closed rows
+    # the rows after the closed ones hold an orthonormal basis of the free directions
+    closed = 6 - n
     for a in range(n):
         row = 6 * (closed + a)
         for c in range(6):
@@ -182,7 +182,10 @@ def complement(directions, covectors, k, n):
 
 @part
 def directions(cuts, joints, cut, beta, k):
-    """C and C⁺ of cut joint k at its coordinates; returns Ċ η. The velocities η are cut.eta[k]."""
+    """C and C⁺ of cut joint k at its coordinates; returns Ċ η.
+
+    The velocities η are cut.eta[k].
+    """
     _, _, bv, bw = joint_directions(
         joints, cuts.joint[k], beta, cuts.beta_at[k], cut.eta[k], 0, cut.directions, k
     )
@@ -192,7 +195,7 @@ def directions(cuts, joints, cut, beta, k):
 
 @part
 def constraint_covectors(cuts, drives, cut, k):
-    """Rows of 𝒯, then the rows of C⁺ of the driven coordinates, for which η_k = (C⁺ V_rel)_k."""
+    """Rows of 𝒯, then the rows of C⁺ of the driven coordinates, since η_k = (C⁺ V_rel)_k."""
     complement(cut.directions, cut.covectors, k, cuts.nv[k])
     for d in range(drives.row.shape[0]):
         if drives.cut[d] == k:
@@ -237,11 +240,11 @@ def closest_coordinates(cuts, joints, start, cut, beta, k):
 
 @part
 def cut_joint(system, work, k, t, here):
-    """Kinematics of cut joint k and its constraint values g = 𝒯 e, 𝒯 V_rel, 𝒯 (V̇_rel − Ċ η) into
-    work.gs (theory, section 14).
+    """Kinematics of cut joint k, and its constraint values into work.gs.
 
-    V̇_rel = V̇_b − Ad(X⁻¹) V̇_a + ad(V_rel) Ad(X⁻¹) V_a; at ṡ = 0 the third is −γ. Relations and
-    user functions have kernels of their own.
+    g = 𝒯 e, ġ = 𝒯 V_rel, g̈ = 𝒯 (V̇_rel − Ċ η) with V̇_rel = V̇_b − Ad(X⁻¹) V̇_a + ad(V_rel)
+    Ad(X⁻¹) V_a; at ṡ = 0 the third is −γ. Relations and user functions have kernels of their own.
+    Theory, section 14.
     """
     cuts, constant, joints, drives = system.cuts, system.constant, work.joints, system.drives
     cut, beta, gs = work.cut, work.beta, work.gs
@@ -274,7 +277,7 @@ def cut_joint(system, work, k, t, here):
     for c in range(cuts.nv[k]):
         cut.eta[k, c] = six_apply(cut.inverse, k, 6 * c, v, w)
     if cuts.constant[k] == 0:
-        # once more, now with η: Ċ η, and C at the last coordinates
+        # evaluated again, now with η: Ċ η, and C at the final coordinates
         bv, bw = directions(cuts, joints, cut, beta, k)
         av = sub(av, bv)
         aw = sub(aw, bw)
@@ -290,8 +293,11 @@ def cut_joint(system, work, k, t, here):
 
 @part
 def coordinate(system, work, here, body, cut, place):
-    """β, η and η̇ of a joint coordinate: of the primary joint of ``body``, or if that is −1 of cut
-    joint ``cut``; ``place`` (velocity, position) within the joint."""
+    """β, η and η̇ of a joint coordinate.
+
+    Of the primary joint of ``body`` or, if that is −1, of cut joint ``cut``. place: indices
+    (velocity, position) within the joint.
+    """
     v, q = place
     if body >= 0:
         at = system.tree.s_at[body] + v
@@ -301,8 +307,9 @@ def coordinate(system, work, here, body, cut, place):
 
 @called
 def drive_values(system, work, t, here):
-    """Rows g = β − f(t), ġ = η − ḟ, g̈ = η̇ − f̈ of the drives, and the rates ḟ (theory, section
-    14).
+    """Rows g = β − f(t), ġ = η − ḟ, g̈ = η̇ − f̈ of the drives, and the rates ḟ.
+
+    Theory, section 14.
     """
     drives, gs = system.drives, work.gs
     for d in range(drives.row.shape[0]):
@@ -319,11 +326,12 @@ def drive_values(system, work, t, here):
 
 @called
 def prescribed_motions(system, work, t):
-    """Poses, ḟ and f̈ of the prescribed motions of primary joints at time t into work.joints
-    (theory, section 18).
+    """Poses, ḟ and f̈ of the prescribed motions of primary joints at time t, into work.joints.
+
+    Theory, section 18.
     """
     rows, given, here = system.prescribed, system.joints, work.joints
-    if rows.law.shape[0] > 0:  # scratch holds nothing from one evaluation to the next
+    if rows.law.shape[0] > 0:  # scratch does not persist between evaluations
         for m in range(given.rate.shape[0]):
             for a in range(given.R.shape[1]):
                 here.R[m, a] = given.R[m, a]
@@ -337,9 +345,11 @@ def prescribed_motions(system, work, t):
 
 @part
 def prescribed_effort(system, work, q, d, wrench):
-    """u · f^p: force or torque of the prescribed coordinate d by inverse dynamics, from the
-    ``wrench`` (f, n) through its joint at the child's frame, axes of that frame (theory, section
-    20)."""
+    """u · f^p: force or torque of the prescribed coordinate d, by inverse dynamics.
+
+    wrench: (f, n) through its joint at the child's frame, in axes of that frame (theory, section
+    20).
+    """
     rows, tree = system.prescribed, system.tree
     i = rows.body[d]
     f, n = wrench
@@ -360,16 +370,18 @@ def prescribed_power(system, work, q):
 
 @part
 def constraint_wrench(cuts, cut, k, lam):
-    """(f, n) = 𝒯ᵀ λ of cut joint k, driven coordinates included, axes of the child's frame (N, N
-    m).
+    """(f, n) = 𝒯ᵀ λ of cut joint k (N, N m), driven coordinates included.
+
+    In axes of the child's frame.
     """
     return wrench_of_rows(cuts, cut, k, lam, cuts.rows[k])
 
 
 @part
 def wrench_of_rows(cuts, cut, k, lam, count):
-    """(f, n) = 𝒯ᵀ λ of the first ``count`` rows of cut joint k: those that close it come before
-    those of its drives.
+    """(f, n) = 𝒯ᵀ λ of the first ``count`` rows of cut joint k.
+
+    The rows that close the joint come before those of its drives.
     """
     f = ZERO3
     n = ZERO3
@@ -382,7 +394,10 @@ def wrench_of_rows(cuts, cut, k, lam, count):
 
 @part
 def coupler_covector(terms, factor, cut, i):
-    """a C⁺_v of term i on a cut joint: its row on the relative twist, axes of the child's frame."""
+    """a C⁺_v of term i on a cut joint: its row on the relative twist.
+
+    In axes of the child's frame.
+    """
     k = terms.cut[i]
     at = 6 * terms.v[i]
     a = factor[i]
@@ -391,8 +406,9 @@ def coupler_covector(terms, factor, cut, i):
 
 @part
 def with_couplers(couplers, factor, cut, k, lam, wrench):
-    """(f, n) + Σ λ a C⁺_v of the couplers' coordinates of cut joint k, with the ``wrench`` (f, n)
-    of its own rows.
+    """(f, n) + Σ λ a C⁺_v of the couplers' coordinates of cut joint k.
+
+    wrench: (f, n) of the joint's own rows.
     """
     f, n = wrench
     for c in range(couplers.first.shape[0]):
@@ -408,8 +424,9 @@ def with_couplers(couplers, factor, cut, k, lam, wrench):
 
 @part
 def with_terms(given, span, place, y, wrench):
-    """(f, n) + y Σ a C⁺_v of the terms of a ``span`` (first, end), ``given`` with their factors a,
-    on a cut joint ``place``.
+    """(f, n) + y Σ a C⁺_v of the terms ``span`` (first, end) on cut joint ``place``.
+
+    given: the terms, with factors a.
     """
     f, n = wrench
     terms, factor = given
@@ -424,8 +441,10 @@ def with_terms(given, span, place, y, wrench):
 
 @called
 def apply_constraint_forces(system, work, q, lam):
-    """Add Gᵀ λ to the applied wrenches and generalized forces: λ (nc,) of cut joints, drives and
-    couplers (theory, sections 14 and 22)."""
+    """Add Gᵀ λ of cut joints, drives and couplers to the applied wrenches and generalized forces.
+
+    lam (nc,). Theory, sections 14 and 22.
+    """
     tree, drives, couplers, terms = (
         system.tree,
         system.drives,
@@ -451,8 +470,10 @@ def apply_constraint_forces(system, work, q, lam):
 
 @part
 def drive_power(rate, lam):
-    """Ẇ_drives = Σ λ ḟ (W): power that drives and couplers put into the system by their rates ḟ
-    (nc,), which are up to date (theory, section 49)."""
+    """Ẇ_drives = Σ λ ḟ (W): power that drives and couplers put into the system.
+
+    rate (nc,): ḟ, which must be up to date (theory, section 49).
+    """
     power = 0.0
     for a in range(rate.shape[0]):
         power += lam[a] * rate[a]

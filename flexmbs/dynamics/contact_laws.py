@@ -22,15 +22,14 @@ from flexmbs._jit import part
 from flexmbs.dynamics.law_calls import call_law
 from flexmbs.model.forces.joint_friction import CHORD
 
-SLOW = 1e-4  # of ω_r: tanh is linear below
+SLOW = 1e-4  # fraction of ω_r below which tanh is linear
 
 
 @part
 def law_force(contacts, contact, workspace, power, k):
-    """Force (N, T₁, T₂) (N) of contact k by its law into ``contact``, its power (W) into ``power``
-    (theory, section 41).
+    """Force (N, T₁, T₂) (N) of contact k by its law into ``contact``, its power (W) into ``power``.
 
-    ``workspace.x`` keeps what the law was given: (g, γ_N, γ_T1, γ_T2, μ).
+    ``workspace.x`` keeps the arguments of the law, (g, γ_N, γ_T1, γ_T2, μ). Theory, section 41.
     """
     x, out = workspace.x, workspace.out
     rate = contact.velocity[k, 0]
@@ -53,8 +52,9 @@ def law_force(contacts, contact, workspace, power, k):
 
 @part
 def turn_friction(limit, rate, speed):
-    """(M/ω, slope) of the moment M = F tanh(ω/ω_r) at the angular speed ω ≥ 0; the slope as in
-    `slip_friction` of the laws.
+    """(M/ω, slope) of the moment M = F tanh(ω/ω_r) at the angular speed ω ≥ 0.
+
+    The slope is defined as in `slip_friction` of the contact laws.
     """
     if speed < SLOW * rate:
         return limit / rate, limit / rate
@@ -64,8 +64,9 @@ def turn_friction(limit, rate, speed):
 
 @part
 def turn_moments(contacts, contact, power, k):
-    """Moments (N m) of rolling and torsional friction of contact k into ``contact``, their loss (W)
-    into ``power``.
+    """Moments (N m) of rolling and torsional friction of contact k.
+
+    Into ``contact``; their loss (W) goes into ``power``.
     """
     rate, normal = contacts.turn_rate[k], contact.force[k, 0]
     spin, a, b = contact.turning[k, 0], contact.turning[k, 1], contact.turning[k, 2]
@@ -80,8 +81,9 @@ def turn_moments(contacts, contact, power, k):
 
 @part
 def turn_slopes(contacts, contact, slopes, k):
-    """The damping of rolling and torsional friction of contact k, Jᵀ diag J of the angular
-    velocities, into its coupling.
+    """Damping of rolling and torsional friction of contact k, into its coupling.
+
+    Jᵀ diag J with the Jacobian J of the angular velocities.
     """
     rate, normal, at = contacts.turn_rate[k], contact.force[k, 0], contacts.coupling[k]
     spin, a, b = contact.turning[k, 0], contact.turning[k, 1], contact.turning[k, 2]
@@ -105,8 +107,9 @@ def turn_slopes(contacts, contact, slopes, k):
 
 @part
 def law_slopes(contacts, contact, workspace, slopes, k):
-    """K and D (6×6) of contact k, just evaluated, on the relative twist of its frames, into the
-    slopes of their coupling.
+    """K and D (6×6) of contact k on the relative twist of its frames, into its coupling.
+
+    The contact must have been evaluated just before.
     """
     call_law(contacts.law_index[k], contacts.law[k], workspace, 4, 1.0)
     kg, kr, along, across = workspace.out[0], workspace.out[1], workspace.out[2], workspace.out[3]
@@ -117,7 +120,7 @@ def law_slopes(contacts, contact, workspace, slopes, k):
     at = contacts.coupling[k]
     u, v = contact.velocity[k, 1], contact.velocity[k, 2]
     speed = math.sqrt(u * u + v * v)
-    # at rest friction by tanh has the same slope in all directions: any one serves
+    # at rest the regularized friction has the same slope in all directions
     u, v = (u / speed, v / speed) if speed > 0.0 else (1.0, 0.0)
     for i in range(6):
         n, t, b = contact.covectors[k, i], contact.covectors[k, 6 + i], contact.covectors[k, 12 + i]

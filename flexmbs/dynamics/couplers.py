@@ -1,11 +1,12 @@
-"""Couplers: equations between joint coordinates, linear ones and those of user functions.
+"""Couplers: linear equations and user-defined equations between joint coordinates.
 
-    g = Σ a β − b(t):  ġ = Σ a η − ḃ,  g̈ = Σ a η̇ − b̈, g(t, x) = 0 or a(t, x) · ẋ + a₀(t, x) = 0:
-    ġ = a · ẋ + a₀,  g̈ = a · ẍ + d/dτ (a · ẋ + a₀) along x + τ ẋ, t + τ.
+    g = Σ a β − b(t):                     ġ = Σ a η − ḃ,  g̈ = Σ a η̇ − b̈
+    g(t, x) = 0 or a(t, x) · ẋ + a₀ = 0:  ġ = a · ẋ + a₀,  g̈ = a · ẍ + d/dτ (a · ẋ + a₀) along x + τ ẋ, t + τ
 
-Their multipliers make the forces a λ along the coordinates. Theory: docs/theory.md, sections 14 and
-15. Shabana, Computational Dynamics (2010), chapter 3; Fornberg (1988), Math. Comput. 51, 699, for
-the weights of the differences.
+Their multipliers give the forces a λ along the coordinates.
+
+Theory: docs/theory.md, sections 14 and 15. Shabana, Computational Dynamics (2010), chapter 3;
+Fornberg (1988), Math. Comput. 51, 699, for the weights of the differences.
 """
 
 import math
@@ -17,13 +18,14 @@ from flexmbs.dynamics.constraints import coordinate, drive_values
 from flexmbs.dynamics.laws import law_of_time
 from flexmbs.dynamics.shared_calls import call_shared
 
-ALONG = 1e-3  # of comparable changes by which the coordinates move for d/dτ
+ALONG = 1e-3  # displacement for d/dτ, in comparable changes of the coordinates
 
 
 @part
 def coordinates_along(system, work, here, k, tau):
-    """x + τ ẋ of the coordinates of coupler k into work.io[0, 1 …]; |ẋ| over comparable changes, and
-    the row's a · ẋ of the factors in work.io[1].
+    """x + τ ẋ of the coordinates of coupler k, into work.io[0, 1 …].
+
+    Returns |ẋ| over comparable changes, and a · ẋ with the factors in work.io[1].
     """
     couplers, terms = system.couplers, system.couplers.terms
     speed = along = 0.0
@@ -40,11 +42,10 @@ def coordinates_along(system, work, here, k, tau):
 
 @called
 def function_row(system, work, t, here, k):
-    """Row g, ġ = a · ẋ + a₀, g̈ = a · ẍ + d/dτ (a · ẋ + a₀) along x + τ ẋ, t + τ, of coupler k by
-    its user functions, and a.
+    """Row of coupler k by its user functions, and its factors a.
 
-    The last term by central differences of fourth order, as in `flexmbs.dynamics.user_rows`
-    (theory, section 15).
+    g, ġ = a · ẋ + a₀, g̈ = a · ẍ + d/dτ (a · ẋ + a₀) along x + τ ẋ, t + τ, the last term by central
+    differences of fourth order, as in `flexmbs.dynamics.user_rows` (theory, section 15).
     """
     couplers, terms, gs, io = system.couplers, system.couplers.terms, work.gs, work.io
     row, first, n = couplers.row[k], couplers.first[k], couplers.end[k] - couplers.first[k]
@@ -77,8 +78,9 @@ def function_row(system, work, t, here, k):
 
 @called
 def coupler_values(system, work, t, here):
-    """Rows g = Σ a β − b(t), ġ = Σ a η − ḃ, g̈ = Σ a η̇ − b̈ of the couplers, and the rates ḃ
-    (theory, section 14).
+    """Rows g = Σ a β − b(t), ġ = Σ a η − ḃ, g̈ = Σ a η̇ − b̈ of the couplers, and the rates ḃ.
+
+    Theory, section 14.
     """
     couplers, terms, gs = system.couplers, system.couplers.terms, work.gs
     for k in range(couplers.row.shape[0]):
@@ -111,7 +113,7 @@ def joint_rows_at(model, here, /, t):
 
 @part
 def joint_rows(system, work, t, here):
-    """`joint_rows_at`, where there are any; the rates of other rows are zero."""
+    """`joint_rows_at` if there are any; the rates of other rows are zero."""
     for r in range(work.drive_rate.shape[0]):
         work.drive_rate[r] = 0.0
     if work.calls.joint_rows >= 0:

@@ -1,7 +1,8 @@
-"""Dense M, G and k of a state, M ṡ = k + Gᵀ λ, G ṡ = γ: for diagnosis, for views, and as the oracle
-of the block-sparse solver.
+"""Dense M, G and k of a state, M ṡ = k + Gᵀ λ, G ṡ = γ.
 
     k = −residual at ṡ = 0, λ = 0,   γ = −(G ṡ − γ) at ṡ = 0,   [[M_rr, M_rf], [M_rfᵀ, M_ff]],   [G_r, G_f].
+
+For diagnosis, for views of the equations, and as a reference for the block-sparse solver.
 
 Theory: docs/theory.md, sections 13, 22, 24 and 31. Shabana, Dynamics of Multibody Systems (2020),
 chapter 5, for the partition by reference and elastic coordinates.
@@ -21,7 +22,7 @@ from flexmbs.system.records import Evaluation, Loads, System, Work
 
 @called
 def dense_constraints(e, values, G):
-    """G (nc, ns) of blocks that are not factored."""
+    """G (nc, ns) from blocks that are not factored."""
     ns = G.shape[1]
     for r in range(G.shape[0]):
         for c in range(ns):
@@ -43,7 +44,7 @@ def dense_constraints(e, values, G):
 
 @called
 def dense_mass(e, values, M):
-    """M (ns, ns), symmetric, of blocks that are not factored."""
+    """Symmetric M (ns, ns) from blocks that are not factored."""
     for a in range(M.shape[0]):
         for c in range(M.shape[1]):
             M[a, c] = 0.0
@@ -67,16 +68,15 @@ def dense_mass(e, values, M):
 
 @packed()
 def dense_terms(system, work, t, here, M, G):
-    """`dense_equations` for Python."""
+    """Entry point of `dense_equations` from Python."""
     dense_equations(system, work, t, here, M, G)
 
 
 @part
 def dense_equations(system, work, t, here, M, G):
-    """M (ns, ns) and G (nc, ns), −k into work.r, constraint values of ṡ = 0 into work.gs, at q, s
-    and z of the state ``here``.
+    """M (ns, ns) and G (nc, ns), −k into work.r, constraint values for ṡ = 0 into work.gs.
 
-    Theory, section 23.
+    At q, s and z of the state ``here``. Theory, section 23.
     """
     residual(
         system, work, t, Evaluation(here.q, here.s, work.zero, work.zero, here.z, work.r), False
@@ -101,24 +101,23 @@ def terms(
     system: System, work: Work, t: float, q: np.ndarray, s: np.ndarray, z: np.ndarray | None = None,
     loads: Loads | None = None,
 ) -> Terms:  # fmt: skip
-    """The equations of motion M ṡ = k + Gᵀ λ, G ṡ = γ of a state (t, q, s, force states z) in dense
-    form (theory, section 23).
+    """Equations of motion M ṡ = k + Gᵀ λ, G ṡ = γ of a state in dense form.
 
-    ``z``: (nz,), or empty for zeros. ``loads``: those of the forces that depend on reactions
-    (`flexmbs.dynamics.joint_loads`); by default there are none.
+    t, q, s, and the force states z (nz,), or empty for zeros. loads: those of forces that depend on
+    reactions (`flexmbs.dynamics.joint_loads`); none by default. Theory, section 23.
     """
     if loads is not None:
         work.loads.joint[:, :4], work.loads.read[:, :6] = loads.joint[:, :4], loads.read[:, :6]
     ns, nc, nz = (int(n) for n in system.layout[2:])
     M, G = np.zeros((ns, ns)), np.zeros((nc, ns))
-    # kernels do not check indices: an empty z, of states that start at zero, would be read beyond
+    # kernels do not check indices: an empty z (states start at zero) would be read out of bounds
     states = np.zeros(nz) if z is None or not len(z) else z
     if len(states) != nz:
         raise ValueError(f"z has {len(states)} force states instead of {nz}")
     here = Evaluation(q, s, work.zero, work.zero, states, work.r)
     dense_terms(system, work, t, here, M, G)
     work.loads.joint[:], work.loads.read[:] = 0.0, 0.0
-    # the next evaluation knows none either, unless it is given them
+    # reactions are unknown to the next evaluation too, unless it is given them
     work.loads.read[:, 0] = UNKNOWN
     return Terms(
         M, -work.r, G, -work.gs.acceleration, work.gs.position.copy(), work.gs.velocity.copy()
@@ -126,23 +125,22 @@ def terms(
 
 
 def row_rank(size: np.ndarray) -> int:
-    """rank(G) from its singular values (descending; m or rad per unit of a coordinate): those that
-    are not zero up to round-off.
+    """rank(G) from its singular values, in descending order.
 
-    Above max(1e-10 σ_max, 1e-12) (theory, section 31).
+    They are in m or rad per unit of a coordinate. Those above max(1e-10 σ_max, 1e-12) count
+    (theory, section 31).
     """
     return int((size > max(1e-10 * float(size.max(initial=0.0)), 1e-12)).sum())
 
 
 class Partitioned(NamedTuple):
-    """M = [[M_rr, M_rf], [M_rfᵀ, M_ff]] and G = [G_r, G_f] of a state by reference (r) and elastic
-    (f) velocities.
+    """M = [[M_rr, M_rf], [M_rfᵀ, M_ff]] and G = [G_r, G_f] of a state.
 
-    Theory, section 24.
+    Partitioned by reference (r) and elastic (f) velocities. Theory, section 24.
     """
 
-    reference: np.ndarray  # places of the velocities of joints and bodies in s
-    elastic: np.ndarray  # places of the elastic velocities in s
+    reference: np.ndarray  # indices of the velocities of joints and bodies in s
+    elastic: np.ndarray  # indices of the elastic velocities in s
     M_rr: np.ndarray
     M_rf: np.ndarray
     M_ff: np.ndarray
@@ -163,8 +161,9 @@ def elastic_velocities(system: System) -> np.ndarray:
 def partitioned_terms(
     system: System, work: Work, t: float, q: np.ndarray, s: np.ndarray
 ) -> Partitioned:
-    """The blocks of M and G of a state by reference and elastic coordinates (theory, section 24;
-    Shabana 2020, chapter 5).
+    """Blocks of M and G of a state by reference and elastic coordinates.
+
+    Theory, section 24; Shabana 2020, chapter 5.
     """
     M, _, G, *_ = terms(system, work, t, q, s)
     f = elastic_velocities(system)
@@ -173,10 +172,9 @@ def partitioned_terms(
 
 
 def multipliers_of_least_norm(G: np.ndarray, lam: np.ndarray) -> np.ndarray:
-    """The smallest λ (nc,) with the same constraint forces Gᵀ λ: λ ← U_r U_rᵀ λ with the left
-    singular vectors U_r of G.
+    """The smallest λ (nc,) with the same constraint forces Gᵀ λ.
 
-    Theory, section 31.
+    λ ← U_r U_rᵀ λ with the left singular vectors U_r of G. Theory, section 31.
     """
     u, size, _ = np.linalg.svd(G, full_matrices=False)
     u = u[:, : row_rank(size)]

@@ -1,5 +1,4 @@
-"""State functions of events: their values f(t, q, s) − level at a state, and which of them have
-changed their sign.
+"""State functions of events, f(t, q, s) − level, and their changes of sign.
 
 Roots are located in the dense output of the step: Hairer, Nørsett and Wanner, Solving Ordinary
 Differential Equations I (1993), section II.6. Theory: docs/theory.md, section 43.
@@ -20,8 +19,9 @@ POSITION, VELOCITY, CUT_POSITION, CUT_VELOCITY, COMPONENT, FUNCTION = range(6)
 
 
 class Events(NamedTuple):
-    """State functions as records: kind, index and component, address of a user function; values
-    after two steps.
+    """Records of state functions.
+
+    Kind, index and component, address of a user function; values after the last two steps.
     """
 
     info: np.ndarray  # (n, 4) int64
@@ -34,8 +34,9 @@ class Events(NamedTuple):
 
 @part
 def event_values(system, work, events, t, q, s):
-    """f(t, q, s) − level of all state functions at a state: a coordinate, its rate, a position of a
-    frame, or a user function.
+    """f(t, q, s) − level of all state functions at a state.
+
+    f is a coordinate, its rate, a position of a frame, or a user function.
     """
     kinematics(system, work, t, q, s, work.zero)
     info, value = events.info, events.value
@@ -70,10 +71,9 @@ def event_values(system, work, events, t, q, s):
 
 @part
 def crossings(events):
-    """Mark the state functions that have changed their sign in their direction since the last
-    evaluation.
+    """Mark the state functions that have changed sign in their direction.
 
-    Returns 1 if there are any, −1 where one is NaN, else 0.
+    Compared with the last evaluation. Returns 1 if there are any, −1 if one is NaN, else 0.
     """
     found = 0
     for e in range(events.info.shape[0]):
@@ -81,7 +81,7 @@ def crossings(events):
         if new != new:
             return -1
         rising = 1 if old < 0.0 else -1
-        # a zero that is met exactly counts once, when it is reached
+        # an exact zero counts once, when it is reached
         changed = old * new < 0.0 or (new == 0.0 and old != 0.0)
         events.crossed[e] = 0
         if changed and (events.direction[e] == 0 or events.direction[e] == rising):

@@ -1,5 +1,4 @@
-"""Calls of the laws of forces: a force along one coordinate with its slopes, states, readings and
-rates.
+"""Calls of force laws: force along one coordinate, slopes, states, readings and rates.
 
 Theory: docs/theory.md, section 39.
 """
@@ -9,14 +8,16 @@ from flexmbs.algebra.small import ZERO3, load3_at, mul
 from flexmbs.dynamics.frames import frame_pose, world_pose
 from flexmbs.dynamics.law_calls import call_law, given_values
 
-SLOPE_STEP = 1e-6  # m, rad or their rates, of 1 + |x|: about the cube root of round-off
-LOADED_ARGUMENTS = 7  # t, x, v and the loads of the joint, for functions that take them
+SLOPE_STEP = 1e-6  # times 1 + |x| in m, rad or their rates: about the cube root of round-off
+LOADED_ARGUMENTS = 7  # t, x, v and the four loads of the joint
 
 
 @part
 def scalar_law(system, work, rows, f, given):
-    """(force, its dissipative part) of force f of ``rows``, ``given`` (t, x, v): at coordinate x
-    with rate v; its force states are in the workspace, their rates stay there.
+    """(force, its dissipative part) of force f of ``rows``.
+
+    given: (t, x, v), coordinate x with rate v. The force states are in the workspace, and their
+    rates stay there.
     """
     workspace = work.laws
     for a in range(3):
@@ -28,8 +29,9 @@ def scalar_law(system, work, rows, f, given):
 
 @part
 def scalar_slopes(system, work, rows, f, given, sign):
-    """``sign`` · (∂F/∂x, ∂F/∂v), given by the law itself (with its sign), or by central
-    differences; ``given`` (t, x, v).
+    """``sign`` · (∂F/∂x, ∂F/∂v), from the law (with its sign) or by central differences.
+
+    given: (t, x, v).
     """
     if rows.law.has_slopes[f] == 1:
         call_law(rows.law.kernel_index[f], rows.value[f], work.laws, 2, 1.0)
@@ -46,8 +48,9 @@ def scalar_slopes(system, work, rows, f, given, sign):
 
 @part
 def give_states(law, f, z, stage, x, n):
-    """x[n:] ← force states z of force f, their bases c, and the weight a of z = c + a ż in an
-    implicit stage, else 0.
+    """x[n:] ← force states z of force f, their bases c, and the weight a.
+
+    z = c + a ż in an implicit stage; else a = 0.
     """
     count = law.n_states[f]
     for i in range(count):
@@ -58,8 +61,9 @@ def give_states(law, f, z, stage, x, n):
 
 @part
 def give_readings(system, work, q, rows, f, x, n):
-    """x[n:] ← constraint wrenches that force f reads, six numbers each, zero where unknown. Returns
-    where they end.
+    """x[n:] ← constraint wrenches that force f reads, six numbers each; returns their end.
+
+    Unknown wrenches are zero.
     """
     read = work.loads.read
     for i in range(rows.n_readings[f]):
@@ -89,7 +93,7 @@ def reads_unknown(rows, f, read):
 
 @part
 def take_rates(law, f, out, n, rate):
-    """Rates of the force states of force f ← out[n:], and zero of those that are held"""
+    """Rates of the force states of force f ← out[n:], zero for states that are held."""
     for i in range(law.n_states[f]):
         rate[law.state[f] + i] = out[n + i]
     for i in range(law.n_states[f], law.n_states[f] + law.n_held[f]):
@@ -98,6 +102,6 @@ def take_rates(law, f, out, n, rate):
 
 @part
 def take_no_rates(law, f, rate):
-    """Force states of force f stand"""
+    """Zero the rates of the force states of force f."""
     for i in range(law.n_states[f]):
         rate[law.state[f] + i] = 0.0

@@ -1,5 +1,4 @@
-"""Frames on bodies: pose, twist and twist rate of a frame that moves with the modes, and the dual
-maps.
+"""Frames on bodies: pose, twist and twist rate of a frame that moves with the modes.
 
 Frame m of a body is at a node with the shapes φ (translations, m per unit of q_f) and ψ (rotations,
 rad per unit) and the geometric stiffness K0 of unit forces and moments on it (zero without
@@ -43,8 +42,9 @@ from flexmbs.system.records import Frames
 
 
 def places_in_body(frames: Frames, m: int, q: np.ndarray) -> np.ndarray:
-    """x_m = x + φ q_f − ½ q_fᵀ K0 q_f: positions (…, 3) in m of frame m in its body at elastic
-    coordinates ``q`` (…, nf).
+    """Positions x_m = x + φ q_f − ½ q_fᵀ K0 q_f (…, 3) of frame m in its body (m).
+
+    q (…, nf): elastic coordinates.
     """
     n, j = int(frames.nf[m]), int(frames.second_at[m])
     x = frames.x[m] + q @ frames.shape[m, :3, :n].T
@@ -56,11 +56,11 @@ def places_in_body(frames: Frames, m: int, q: np.ndarray) -> np.ndarray:
 
 @part
 def current_shapes(frames, q, s):
-    """frames.current ← (φ − K0 q_f, ψ − K0 q_f) and frames.rate ← −(K0 q̇_f) of all frames (6 nf
-    numbers each), theory section 10.
+    """Current shapes of all frames, 6 nf numbers each.
 
-    Nothing is to be done where no body has second-order displacements: ``frames.current`` is the
-    constant array of shapes then.
+    frames.current ← (φ − K0 q_f, ψ − K0 q_f), frames.rate ← −(K0 q̇_f) (theory, section 10).
+    Nothing is done if no body has second-order displacements: ``frames.current`` is the constant
+    array of shapes then.
     """
     if frames.second.shape[0] == 0:
         return
@@ -96,8 +96,9 @@ def subtract_rows(Q, n, x, at, U):
 
 @part
 def modal3(shape, m, n, row, x, at):
-    """Σ_k shape[m, row:row+3, k] x[at + k], three numbers from flat rows (6 F); ``row`` 0:
-    translations φ, 3: rotations ψ.
+    """Σ_k shape[m, row:row+3, k] x[at + k], three numbers from flat rows (6 F).
+
+    row: 0 for translations φ, 3 for rotations ψ.
     """
     F = shape.shape[1] // 6
     o = row * F
@@ -114,31 +115,34 @@ def modal3(shape, m, n, row, x, at):
 
 @part
 def displacement(frames, m, row, q):
-    """φ q_f − ½ q_fᵀ K0 q_f in m (``row`` 0) or ϑ = ψ q_f − ½ q_fᵀ K0 q_f in rad (``row`` 3), axes
-    of the body.
+    """Displacement of a frame by the modes, in axes of the body.
+
+    φ q_f − ½ q_fᵀ K0 q_f in m (``row`` 0) or ϑ = ψ q_f − ½ q_fᵀ K0 q_f in rad (``row`` 3).
     """
     n = frames.nf[m]
     at = frames.qf_at[m]
     a = modal3(frames.current, m, n, row, q, at)
     if frames.second_at[m] < 0:
         return a
-    # the present shapes contain K0 q once, the quadratic part needs half of it: the mean with the
+    # the current shapes contain K0 q, the quadratic part needs half of it: take the mean with the
     # constant shapes
     return scale(0.5, add(a, modal3(frames.shape, m, n, row, q, at)))
 
 
 @part
 def velocity(frames, m, row, s):
-    """(φ − K0 q_f) q̇_f in m/s (``row`` 0) or ϑ̇ = (ψ − K0 q_f) q̇_f in rad/s (``row`` 3), axes of
-    the body.
+    """Velocity of a frame by the modes, in axes of the body.
+
+    (φ − K0 q_f) q̇_f in m/s (``row`` 0) or ϑ̇ = (ψ − K0 q_f) q̇_f in rad/s (``row`` 3).
     """
     return modal3(frames.current, m, frames.nf[m], row, s, frames.sf_at[m])
 
 
 @part
 def acceleration(frames, m, row, s, sd):
-    """(φ − K0 q_f) q̈_f − q̇_fᵀ K0 q̇_f in m/s² (``row`` 0) or ϑ̈ in rad/s² (``row`` 3), axes of
-    the body.
+    """Acceleration of a frame by the modes, in axes of the body.
+
+    (φ − K0 q_f) q̈_f − q̇_fᵀ K0 q̇_f in m/s² (``row`` 0) or ϑ̈ in rad/s² (``row`` 3).
     """
     a = velocity(frames, m, row, sd)
     if frames.second_at[m] < 0:
@@ -148,8 +152,9 @@ def acceleration(frames, m, row, s, sd):
 
 @part
 def frame_pose(frames, m, q):
-    """Pose (R_m, x_m) of frame m in its body: R_m = exp(ϑ̃) R_0 (nine numbers, by rows), x_m = x +
-    φ q_f − ½ q_fᵀ K0 q_f (m).
+    """Pose (R_m, x_m) of frame m in its body.
+
+    R_m = exp(ϑ̃) R_0 (nine numbers, row-major), x_m = x + φ q_f − ½ q_fᵀ K0 q_f (m).
     """
     R = load9_at(frames.R, m, 0)
     x = load3_at(frames.x, m, 0)
@@ -160,11 +165,10 @@ def frame_pose(frames, m, q):
 
 @part
 def modal_motion(frames, m, Rm, q, s, sd):
-    """v = Φ_m q̇_f and v̇ = Φ_m q̈_f + Φ̇_m q̇_f of frame m, its axes, as (v, ω, v̇, ω̇) in m/s,
-    rad/s, m/s², rad/s².
+    """v = Φ_m q̇_f and v̇ = Φ_m q̈_f + Φ̇_m q̇_f of frame m, in its axes.
 
-    v = R_mᵀ u̇ and v̇ = R_mᵀ ü − ω × v with u = φ q_f − ½ q_fᵀ K0 q_f; ω = R_0ᵀ T(ϑ) ϑ̇ and ω̇ =
-    R_0ᵀ (T(ϑ) ϑ̈ + Ṫ ϑ̇).
+    Returned as (v, ω, v̇, ω̇) in m/s, rad/s, m/s², rad/s². v = R_mᵀ u̇ and v̇ = R_mᵀ ü − ω × v with
+    u = φ q_f − ½ q_fᵀ K0 q_f; ω = R_0ᵀ T(ϑ) ϑ̇ and ω̇ = R_0ᵀ (T(ϑ) ϑ̈ + Ṫ ϑ̇).
     """
     if frames.elastic[m] == 0:
         return ZERO3, ZERO3, ZERO3, ZERO3
@@ -206,7 +210,10 @@ def modal_force(frames, m, Rm, q, wrench, out, factor):
 
 @part
 def modal_rows(frames, m, Rm, q, P, n, B):
-    """B[:n, 6:6+nf] += P Φ_m for n covectors P (n, 6) on the twist of frame m, in its axes."""
+    """B[:n, 6:6+nf] += P Φ_m for n covectors P (n, 6) on the twist of frame m.
+
+    In axes of the frame.
+    """
     if frames.elastic[m] == 0:
         return
     th = displacement(frames, m, 3, q)
@@ -225,19 +232,20 @@ def modal_rows(frames, m, Rm, q, P, n, B):
 
 @part
 def ground_acceleration(gravity, Rm):
-    """V̇ of a frame at rest on the ground: −R_mᵀ g (m/s²), so that gravity acts on all bodies
-    through the outward sweep.
+    """V̇ of a frame at rest on the ground: −R_mᵀ g (m/s²).
+
+    With it gravity acts on all bodies through the outward sweep.
     """
     return neg(tmul(Rm, (gravity[0], gravity[1], gravity[2])))
 
 
 @part
 def frame_rates(work, gravity, m, pose, here):
-    """Twist V_m and rate V̇_m of frame m, its axes, as (v, ω, v̇, ω̇); the rate holds the −g of the
-    ground.
+    """Twist V_m and rate V̇_m of frame m in its axes, as (v, ω, v̇, ω̇).
 
-    V_m = Ad(X_m⁻¹) V + v,  V̇_m = Ad(X_m⁻¹) V̇ − ad(v) Ad(X_m⁻¹) V + v̇  (theory, sections 2 and
-    10); ``pose`` X_m = (R_m, x_m) in the body, q, s and ṡ of the state ``here``.
+    The rate contains the −g of the ground. V_m = Ad(X_m⁻¹) V + v, V̇_m = Ad(X_m⁻¹) V̇ − ad(v)
+    Ad(X_m⁻¹) V + v̇ (theory, sections 2 and 10). pose: X_m = (R_m, x_m) in the body. here: state
+    with q, s and ṡ.
     """
     frames, motion = work.frames, work.motion
     Rm, xm = pose
@@ -265,8 +273,9 @@ def world_pose(frames, motion, m, Rm, xm):
 
 @called
 def frame_twist(frames, motion, m, q, s):
-    """World pose of frame m, its pose in the body and its twist V_m = Ad(X_m⁻¹) V + Φ_m q̇_f (own
-    axes): what forces need.
+    """World pose, pose in the body, and twist of frame m, as force laws need them.
+
+    V_m = Ad(X_m⁻¹) V + Φ_m q̇_f, in the frame's own axes.
     """
     Rm, xm = frame_pose(frames, m, q)
     A, r = world_pose(frames, motion, m, Rm, xm)
@@ -280,10 +289,10 @@ def frame_twist(frames, motion, m, q, s):
 
 @part
 def apply_wrench(work, m, pose, q, f, n):
-    """Add the wrench (f, n), frame axes, at frame m to the applied forces of its body; ``pose`` X_m
-    = (R_m, x_m) in the body.
+    """Add the wrench (f, n) at frame m, in its axes, to the applied forces of its body.
 
-    Ad(X_m⁻¹)ᵀ (f, n) on the body, Φ_mᵀ (f, n) on its modes (N, N m; theory, section 10).
+    Ad(X_m⁻¹)ᵀ (f, n) on the body, Φ_mᵀ (f, n) on its modes (N, N m; theory, section 10). pose: X_m
+    = (R_m, x_m) in the body.
     """
     i = work.frames.body[m]
     if i < 0:
@@ -297,7 +306,7 @@ def apply_wrench(work, m, pose, q, f, n):
 
 @part
 def keep_poses(pair, k, pose_a, pose_b, pose):
-    """Poses of frames a and b of pair k in their bodies, and of b in a, into ``pair``."""
+    """Store poses of pair k in ``pair``: of frames a and b in their bodies, and of b in a."""
     store9_at(pair.Ra, k, 0, pose_a[0])
     store3_at(pair.xa, k, 0, pose_a[1])
     store9_at(pair.Rb, k, 0, pose_b[0])
@@ -322,8 +331,9 @@ def pose_between(pair, k):
 
 @called
 def apply_pair(work, pair, k, q, f, n):
-    """Wrench W = (f, n), axes of b, on frame b of pair k and its reaction −Ad(X_ab⁻¹)ᵀ W on frame
-    a.
+    """Apply the wrench W = (f, n) to frame b of pair k, and its reaction to frame a.
+
+    W is in axes of b; the reaction is −Ad(X_ab⁻¹)ᵀ W.
     """
     apply_wrench(work, pair.b[k], end_pose(pair, k, 0), q, f, n)
     Rr, xr = pose_between(pair, k)

@@ -47,10 +47,10 @@ from flexmbs.system.records import CENTRE, GYROSCOPIC, MOMENT
 
 @part
 def shape_products(bodies, i, n, q, at, U):
-    """U ← η, then U[(3a+b) F + k] = ∫u_a φ_bk dm for all columns [φ ψ], c = ∫u dm (kg m) and Θ =
-    tr(P) 1 − P (kg m²) of body i.
+    """Shape products of body i for all columns [φ ψ], with c = ∫u dm (kg m) and Θ (kg m²).
 
-    ``q`` holds the n elastic coordinates from q[at] on. Theory, sections 5 and 8.
+    U ← η, then U[(3a+b) F + k] = ∫u_a φ_bk dm; Θ = tr(P) 1 − P. ``q`` holds the n elastic
+    coordinates from q[at] on. Theory, sections 5 and 8.
     """
     F = bodies.quadratic.shape[1]
     of = bodies.integrals[i]
@@ -77,11 +77,10 @@ def shape_products(bodies, i, n, q, at, U):
 
 @part
 def moments(bodies, i, columns, U, c, P):
-    """c + Σ_k η_k ∫φ_k dm and P_ab + ½ Σ_k η_k ∫((x_a + u_a) φ_bk + (x_b + u_b) φ_ak) dm, the
-    moments of order one and two of u.
+    """Moments of first and second order of u, c and P = ∫(x + w)(x + w)ᵀ dm, w = Σ_k η_k φ_k.
 
-    P = ∫(x + w)(x + w)ᵀ dm with w = Σ_k η_k φ_k: half the sum of the products with x and with u = x
-    + w gives x wᵀ, w xᵀ and w wᵀ.
+    c + Σ_k η_k ∫φ_k dm and P_ab + ½ Σ_k η_k ∫((x_a + u_a) φ_bk + (x_b + u_b) φ_ak) dm: half the sum
+    of the products with x and with u = x + w gives x wᵀ, w xᵀ and w wᵀ.
     """
     eta, _, _, _, _, _ = places(bodies)
     F = bodies.quadratic.shape[1]
@@ -120,8 +119,9 @@ def moments(bodies, i, columns, U, c, P):
 
 @part
 def centre_and_inertia(bodies, U):
-    """c = ∫u dm (3) in kg m and Θ (nine numbers, by rows) in kg m², as `shape_products` left them
-    in U.
+    """c = ∫u dm (3) in kg m and Θ (nine numbers, row-major) in kg m², from U.
+
+    `shape_products` has stored them there.
     """
     o = CENTRE * bodies.quadratic.shape[1]
     theta = (
@@ -140,8 +140,10 @@ def centre_and_inertia(bodies, U):
 
 @part
 def shape_rates(bodies, tree, i, s, sd, U):
-    """η̇ and η̈ of body i into U, the sums Σ_l η̇_l ∫φ_l × φ_k dm that gyroscopic forces need, and
-    the loads of the fields' own mass."""
+    """Rates of body i into U, as gyroscopic forces need them.
+
+    η̇ and η̈, the sums Σ_l η̇_l ∫φ_l × φ_k dm, and the loads of the fields' own mass.
+    """
     n, to = tree.nf[i], tree.sf_at[i]
     F = bodies.quadratic.shape[1]
     of = bodies.integrals[i]
@@ -160,8 +162,9 @@ def shape_rates(bodies, tree, i, s, sd, U):
 
 @part
 def modal_matrices(bodies, tree, i, here):
-    """here.r += m_ff q̈_f + D_ff q̇_f + K_ff q_f of body i, the matrices (nf, nf) symmetric
-    (theory, section 7).
+    """here.r += m_ff q̈_f + D_ff q̇_f + K_ff q_f of body i.
+
+    The matrices (nf, nf) are symmetric (theory, section 7).
     """
     n, at, to = tree.nf[i], tree.qf_at[i], tree.sf_at[i]
     q, s, sd, r = here.q, here.s, here.sd, here.r
@@ -184,11 +187,11 @@ def modal_matrices(bodies, tree, i, here):
 
 @part
 def deformation_sums(bodies, i, columns, U, frame):
-    """𝒩 (9,), S̄ q̇, S̄ q̈ and Ī_f q̈ of the ``columns`` modes and fields of body i, and their
-    loads into U:
+    """𝒩 (9,), S̄ q̇, S̄ q̈ and Ī_f q̈ of the columns of body i, and their loads into U.
 
-    S̄_k·a + Ī_fk·ω̇ + ∫φ_k·(ω×(ω×u)) + 2∫φ_k·(ω×u̇), for a frame with (ω, ω̇, a). Theory, sections
-    6 to 8.
+        S̄_k·a + Ī_fk·ω̇ + ∫φ_k·(ω×(ω×u)) + 2∫φ_k·(ω×u̇)
+
+    columns: number of modes and fields. frame: (ω, ω̇, a). Theory, sections 6 to 8.
     """
     F = bodies.quadratic.shape[1]
     of = bodies.integrals[i]
@@ -257,16 +260,17 @@ def deformation_sums(bodies, i, columns, U, frame):
 
 @part
 def inertia_force(system, work, i, here, U):
-    """Inertia wrench (f, n) of body i into work.motion and modal forces into here.r: 𝓜 (V̇, q̈_f) −
-    Q_v, plus elastic K_ff q_f + D_ff q̇_f.
+    """Inertia wrench (f, n) of body i into work.motion, and modal forces into here.r.
 
-    f = m a + ω̇×c + ω×(ω×c) + 2ω×S̄q̇ + S̄q̈,  n = c×a + Θω̇ + ω×Θω + 2(tr(𝒩)ω − 𝒩ᵀω) + Ī_f q̈, r_k
-    = S̄_k·a + Ī_fk·ω̇ + ∫φ_k·(ω×(ω×u)) + 2∫φ_k·(ω×u̇) + m_ff q̈;  a = v̇ + ω×v;  with fields ψ all
-    in η, and Jᵀ r.
+    𝓜 (V̇, q̈_f) − Q_v, plus the elastic forces K_ff q_f + D_ff q̇_f:
 
-    N and N m about the origin of the body frame, body axes; v̇ holds the −g of the ground, so that
-    weight is in f, n and r. Theory, sections 6 to 8; Shabana, Dynamics of Multibody Systems (2020),
-    chapter 5.
+        f = m a + ω̇×c + ω×(ω×c) + 2ω×S̄q̇ + S̄q̈,   a = v̇ + ω×v
+        n = c×a + Θω̇ + ω×Θω + 2(tr(𝒩)ω − 𝒩ᵀω) + Ī_f q̈
+        r_k = S̄_k·a + Ī_fk·ω̇ + ∫φ_k·(ω×(ω×u)) + 2∫φ_k·(ω×u̇) + m_ff q̈
+
+    With fields ψ everything is in η, and the modal forces are Jᵀ r. N and N m about the origin of
+    the body frame, body axes; v̇ contains the −g of the ground, so that weight is included in f, n
+    and r. Theory, sections 6 to 8; Shabana, Dynamics of Multibody Systems (2020), chapter 5.
     """
     bodies, tree, motion, r = system.bodies, system.tree, work.motion, here.r
     at = tree.qf_at[i]
@@ -304,11 +308,12 @@ def inertia_force(system, work, i, here, U):
 
 @part
 def mass_matrix(bodies, tree, i, q, U, M):
-    """𝓜 of body i, M[i, :6+nf, :6+nf] in (V, q̇_f): [[m 1, −c̃, S̄], [c̃, Θ, Ī_f], [S̄ᵀ, Ī_fᵀ,
-    m_ff]] (theory, section 5).
+    """𝓜 of body i, M[i, :6+nf, :6+nf] in (V, q̇_f).
 
-    With second-order displacements M_ff = m_ff − mᵀm + TᵀT and the coupling to the twist M[:6, φ] +
-    M[:6, ψ] T (theory, section 8).
+        [[m 1, −c̃, S̄], [c̃, Θ, Ī_f], [S̄ᵀ, Ī_fᵀ, m_ff]]
+
+    With second-order displacements M_ff = m_ff − mᵀm + TᵀT, and the coupling to the twist is M[:6,
+    φ] + M[:6, ψ] T. Theory, sections 5 and 8.
     """
     n = tree.nf[i]
     shape_products(bodies, i, n, q, tree.qf_at[i], U)
@@ -325,8 +330,9 @@ def mass_matrix(bodies, tree, i, q, U, M):
 
 @part
 def rigid_mass_rows(bodies, tree, i, U, M):
-    """The six upper rows of 𝓜 of body i, [m 1, −c̃, S̄] and [c̃, Θ, Ī_f], from its shape products U
-    (theory, section 5).
+    """The six upper rows of 𝓜 of body i, [m 1, −c̃, S̄] and [c̃, Θ, Ī_f].
+
+    From its shape products U (theory, section 5).
     """
     n = tree.nf[i]
     c, theta = centre_and_inertia(bodies, U)
@@ -348,8 +354,9 @@ def rigid_mass_rows(bodies, tree, i, U, M):
 
 @part
 def body_energy(system, work, i, q, s):
-    """Kinetic, strain and gravity energy (J) of body i: T = ½ yᵀ𝓜 y, ½ q_fᵀ K_ff q_f and −g·(m r +
-    A c) (theory, section 7).
+    """Kinetic, strain and gravity energy (J) of body i.
+
+    T = ½ yᵀ𝓜 y, ½ q_fᵀ K_ff q_f and −g·(m r + A c) (theory, section 7).
     """
     bodies, tree, motion, gravity, U = (
         system.bodies,
@@ -369,7 +376,7 @@ def body_energy(system, work, i, q, s):
     strain = 0.0
     if n > 0:
         _, rates, _, _, _, _ = places(bodies)
-        # no accelerations enter: the velocities serve as their argument
+        # accelerations do not matter here: the velocities are passed in their place
         shape_rates(bodies, tree, i, s, s, U)
         columns = n + bodies.n_fields[i]
         for k in range(columns):

@@ -45,16 +45,17 @@ from flexmbs.dynamics.constraints import (
 )
 from flexmbs.system.records import SETTLED, UNBOUNDED
 
-# first number of a reaction that is not known yet; forces that read it do not act
+# marks a reaction that is not known yet; forces that read it do not act
 UNKNOWN = math.nan
-# columns of wrenches that are read: at the accelerations before, at the sweep before
+# columns of the wrenches that are read: from the previous iteration, from the previous sweep
 BEFORE, LAST_SWEEP = 6, 12
-ROUND_OFF = 2e-16  # of the largest wrench: error of a reaction that is a difference of larger ones
+# of the largest wrench: error of a reaction that is a difference of larger wrenches
+ROUND_OFF = 2e-16
 
 
 @part
 def any_loaded(system):
-    """True if the reaction of a joint loads a force."""
+    """True if a force depends on the reaction of a joint."""
     found = system.readings.body.shape[0]
     for f in range(system.forces.joint.loaded.shape[0]):
         found += system.forces.joint.loaded[f]
@@ -92,8 +93,9 @@ def turns_about(directions, k, at):
 
 @part
 def store_loads(work, f, found, one_freedom, turns):
-    """The loads of joint force f; where the joint is free none are carried: about or along its
-    axis, or both.
+    """Store the loads of joint force f.
+
+    Components along or about the axis are zero unless the joint constrains them.
     """
     work.loads.joint[f, 0] = found[0]
     work.loads.joint[f, 1] = found[1] if one_freedom and turns else 0.0
@@ -103,8 +105,9 @@ def store_loads(work, f, found, one_freedom, turns):
 
 @part
 def loads_of_primary(system, work, f):
-    """Loads of joint force f from the wrench through its primary joint, which the inward sweep has
-    left.
+    """Loads of joint force f from the wrench through its primary joint.
+
+    The wrench must be that of the last inward sweep.
     """
     rows, motion = system.forces.joint, work.motion
     i = rows.body[f]
@@ -132,8 +135,11 @@ def loads_of_cut(system, work, f, lam):
 
 @part
 def transmitted(system, work, r):
-    """(f, n) on the declared child of primary joint ``r`` of the readings, at its frame and in its
-    axes, that the inward sweep has left, without the part along the free directions there."""
+    """Constraint wrench (f, n) on the declared child of primary joint ``r`` of the readings.
+
+    At its frame and in its axes, from the last inward sweep, without the part along the free
+    directions there.
+    """
     i, free, dual, motion = system.readings.body[r], work.loads.free, work.loads.dual, work.motion
     R, x = load9_at(motion.Rj, i, 0), load3_at(motion.xj, i, 0)
     turned = system.readings.reversed[r] == 1
@@ -161,8 +167,9 @@ def transmitted(system, work, r):
 
 @part
 def read_cuts(system, work, lam):
-    """Wrenches of cut joints that are read; those of primary joints, which follow from the sweep,
-    are unknown at first.
+    """Wrenches of cut joints that are read.
+
+    Those of primary joints, which follow from the sweep, are unknown at first.
     """
     for r in range(system.readings.body.shape[0]):
         force, moment = ZERO3, ZERO3
@@ -179,8 +186,9 @@ def read_cuts(system, work, lam):
 
 @part
 def read_primary(system, work, turns):
-    """Wrenches of primary joints that are read, after the inward sweep; whether they are those that
-    this sweep was given.
+    """Wrenches of primary joints that are read, after the inward sweep.
+
+    Returns True if they are those with which this sweep was computed.
     """
     for r in range(system.readings.body.shape[0]):
         if system.readings.cut[r] < 0:
@@ -192,7 +200,7 @@ def read_primary(system, work, turns):
 
 @part
 def without_loads(work):
-    """No loads, unknown reactions."""
+    """Set the loads to zero and the reactions to unknown."""
     for f in range(work.loads.joint.shape[0]):
         for a in range(8):
             work.loads.joint[f, a] = 0.0
@@ -204,8 +212,9 @@ def without_loads(work):
 
 @part
 def largest_wrench(work):
-    """Largest force or moment applied to a body or through its joint, which gives the round-off of
-    reactions.
+    """Largest force or moment applied to a body or through its joint.
+
+    It determines the round-off of reactions.
     """
     most = 0.0
     for i in range(work.motion.applied.shape[0]):
@@ -216,10 +225,12 @@ def largest_wrench(work):
 
 @part
 def unchanged_since(table, n, before, limits):
-    """True if the first n columns of a table are those from ``before`` on but for round-off, also
-    of the largest wrench; they are stored there. limits: this wrench, turns so far. Of change ε
-    after k turns the error is about ε q with q = ε^(1/k), so that the limit may grow with k:
-    round-off of ill-conditioned systems, which no further turn lessens, is accepted at last.
+    """True if the first n columns of a table equal those from ``before`` on, up to round-off.
+
+    The columns are stored there. limits: the largest wrench, whose round-off counts too, and the
+    number of iterations so far. After k iterations with the last change ε the error is about ε q
+    with q = ε^(1/k), so that the limit may grow with k: round-off of ill-conditioned systems, which
+    no further iteration reduces, is finally accepted.
     """
     largest, turns = limits
     most = change = 0.0
@@ -227,7 +238,7 @@ def unchanged_since(table, n, before, limits):
         for a in range(n):
             value, last = table[f, a], table[f, before + a]
             table[f, before + a] = value
-            if value != value:  # the evaluation has failed, no further turn repairs it
+            if value != value:  # the evaluation has failed: further iterations would not help
                 continue
             most = max(most, abs(value))
             change = max(change, abs(value - last) if last == last else math.inf)
@@ -236,8 +247,9 @@ def unchanged_since(table, n, before, limits):
 
 @part
 def runaway(work):
-    """True if loads grow from turn to turn beyond all bounds; user functions are not asked for
-    forces under such.
+    """True if the loads diverge.
+
+    User functions are not called with such loads.
     """
     most = 0.0
     for f in range(work.loads.joint.shape[0]):
@@ -251,7 +263,7 @@ def runaway(work):
 
 @part
 def loads_settled(work, turns):
-    """True if the loads are those before but for round-off; stores them for the next comparison."""
+    """True if the loads equal the previous ones up to round-off; stores them for comparison."""
     limits = largest_wrench(work), turns
     joint = unchanged_since(work.loads.joint, 4, 4, limits)
     read = unchanged_since(work.loads.read, 6, BEFORE, limits)

@@ -1,10 +1,11 @@
-"""Joints as chains of elementary motions: pose, free directions, velocity-product terms, coordinate
-updates.
+"""Joints as chains of elementary motions.
+
+Pose, free directions, velocity-product terms, coordinate updates:
 
     X_J(β) = X_1 X_2 …,   V_rel = C(β) η,   C_k = Ad(X_tail⁻¹) S_k,   Ċ η = −Σ_k ad(V_tail,k) C_k η_k,   β̇ = H(β) η,
 
 in the axes of the child's frame: S_k is the unit twist of motion k, X_tail the pose of the motions
-behind it, V_tail,k their twist. Elementary motions are a turn (rad), a slide (m), a screw (rad,
+behind it, V_tail,k their twist. Elementary motions are a rotation (rad), a slide (m), a screw (rad,
 with a pitch in m/rad), a ball (Euler parameters and ω) and a free motion (position in the parent's
 axes, Euler parameters; twist in its own axes).
 
@@ -37,8 +38,9 @@ from flexmbs.algebra.so3 import exp_so3, matrix_of, quaternion_exp, quaternion_p
 
 @part
 def motion_pose(joints, m, q, at):
-    """Pose (R, x) of elementary motion m, positions from q[at] on; number of positions and
-    velocities that it uses.
+    """Pose (R, x) of elementary motion m, and the numbers of its positions and velocities.
+
+    Its positions are taken from q[at] on.
     """
     nv = joints.motion_nv[m]
     if nv == 1:
@@ -62,7 +64,7 @@ def motion_pose(joints, m, q, at):
 
 @part
 def unit_twist(joints, m, k):
-    """S_k = (v, ω) of elementary motion m, its own axes: the k-th column of its free directions."""
+    """S_k = (v, ω): k-th column of the free directions of elementary motion m, in its axes."""
     nv = joints.motion_nv[m]
     if nv == 1:
         return load3_at(joints.unit_twist, m, 0), load3_at(joints.unit_twist, m, 3)
@@ -74,8 +76,9 @@ def unit_twist(joints, m, k):
 
 @part
 def joint_pose(joints, j, q, at):
-    """X_J(β) = X_1 X_2 … as (R, x), the pose of the child's
-    frame in the parent's; β from q[at] on.
+    """X_J(β) = X_1 X_2 … as (R, x): pose of the child's frame in the parent's.
+
+    β is taken from q[at] on.
     """
     R = EYE3
     x = ZERO3
@@ -89,13 +92,12 @@ def joint_pose(joints, j, q, at):
 
 @part
 def joint_directions(joints, j, q, q_at, s, s_at, out, i):
-    """Columns C_k = Ad(X_tail⁻¹) S_k as six-vectors from out[i, o] on; returns C η + v̄_rel and Ċ η
-    + ā_rel, child axes; η from s[s_at] on; v̄_rel and the f̈ of ā_rel are those of prescribed
-    motions.
+    """Columns C_k = Ad(X_tail⁻¹) S_k as six-vectors, from out[i, o] on, in child axes.
 
-    The chain is walked from its end, so that the pose and the twist of what lies behind a motion
-    are known: Ċ η collects −ad(V_tail) C_k η_k. Theory, sections 11 and 18; Featherstone 2008,
-    section 4.4.
+    Returns C η + v̄_rel and Ċ η + ā_rel, with η from s[s_at] on; v̄_rel and the f̈ of ā_rel belong
+    to prescribed motions. The chain is traversed from its end, so that the pose and the twist of
+    the motions behind the current one are known: Ċ η collects −ad(V_tail) C_k η_k. Theory, sections
+    11 and 18; Featherstone 2008, section 4.4.
     """
     Rt = EYE3  # pose of the child's frame in the frame behind the current motion
     xt = ZERO3
@@ -131,8 +133,8 @@ def joint_directions(joints, j, q, q_at, s, s_at, out, i):
             rate = s[s_at + k + a]
             dv = add(dv, scale(rate, sv))
             dw = add(dw, scale(rate, sw))
-        # the columns of one motion turn with the motions behind it alone: its own share of the
-        # twist is added after the bracket
+        # the columns of a motion rotate only with the motions behind it: its own twist is added
+        # after the bracket
         cv, cw = bracket(v, w, dv, dw)
         bv = add(bv, scale(-1.0, cv))
         bw = add(bw, scale(-1.0, cw))
@@ -147,8 +149,9 @@ def joint_directions(joints, j, q, q_at, s, s_at, out, i):
 
 @part
 def prescribe(joints, m, values):
-    """Pose and rates of the prescribed motion m with ``values`` (f, ḟ, f̈) into the records of
-    motions without coordinate.
+    """Store pose and rates of the prescribed motion m in the records of motions.
+
+    values: (f, ḟ, f̈). The motion has no coordinate.
     """
     f, fd, fdd = values
     store9_at(joints.R, m, 0, exp_so3(scale(f, load3_at(joints.unit_twist, m, 3))))
@@ -159,7 +162,10 @@ def prescribe(joints, m, values):
 
 @part
 def prescribed_direction(joints, j, m, q, at):
-    """Ad(X_tail⁻¹) S of the prescribed motion m of joint j, child axes; β from q[at] on."""
+    """Ad(X_tail⁻¹) S of the prescribed motion m of joint j, in child axes.
+
+    β is taken from q[at] on.
+    """
     v = load3_at(joints.unit_twist, m, 0)
     w = load3_at(joints.unit_twist, m, 3)
     for k in range(joints.first[j], joints.end[j]):
@@ -172,10 +178,10 @@ def prescribed_direction(joints, j, m, q, at):
 
 @part
 def displace_joint(joints, j, q0, q, at, d, d_at):
-    """q[at…] = q₀[at…] ⊕ d: sums for angles and lengths, p ∘ exp(½ d) for rotations, X exp(d) of
-    the twist d for free motions.
+    """q[at…] = q₀[at…] ⊕ d.
 
-    Theory, sections 2 and 3; Brüls, Cardona and Arnold (2012).
+    Sums for angles and lengths, p ∘ exp(½ d) for rotations, X exp(d) with the twist d for free
+    motions. Theory, sections 2 and 3; Brüls, Cardona and Arnold (2012).
     """
     for m in range(joints.first[j], joints.end[j]):
         nv = joints.motion_nv[m]
@@ -212,12 +218,13 @@ def displace_joint(joints, j, q0, q, at, d, d_at):
 
 @part
 def midpoint_joint(joints, j, d, at):
-    """d of a free motion ← what `displace_joint` needs for the midpoint rule: R = R₀ cay(w), x = x₀
-    + R₀ exp(½φ) v, d = (v, w).
+    """Convert d of a free motion so that `displace_joint` gives the midpoint rule.
 
-    φ = 2 atan(½|w|) about w. With body-axes velocities, v₁ + ½ w×v₁ = v₀ − ½ w×v₀, it keeps linear
-    momentum, and uniform gravity at half the rotation does the work of the displacement. Theory,
-    section 42; Austin, Krishnaprasad and Wang (1993), J. Comput. Phys. 107, 105.
+        R = R₀ cay(w),   x = x₀ + R₀ exp(½φ) v,   d = (v, w),   φ = 2 atan(½|w|) about w
+
+    With body-axes velocities, v₁ + ½ w×v₁ = v₀ − ½ w×v₀, it conserves linear momentum, and uniform
+    gravity at half the rotation does the work of the displacement. Theory, section 42; Austin,
+    Krishnaprasad and Wang (1993), J. Comput. Phys. 107, 105.
     """
     for m in range(joints.first[j], joints.end[j]):
         nv = joints.motion_nv[m]
@@ -252,8 +259,9 @@ def normalize(q, at):
 
 @part
 def joint_rates(joints, j, q, at, s, s_at, qd):
-    """β̇ = H(β) η into qd[at…]: ṙ = R v and ṗ = ½ p ∘ (0, ω) of free motions and balls, β̇ = η
-    elsewhere (theory, section 3).
+    """β̇ = H(β) η into qd[at…].
+
+    ṙ = R v and ṗ = ½ p ∘ (0, ω) for free motions and balls, β̇ = η otherwise (theory, section 3).
     """
     for m in range(joints.first[j], joints.end[j]):
         nv = joints.motion_nv[m]
@@ -292,8 +300,9 @@ def normalize_joint(joints, j, q, at):
 
 @part
 def relative_pose(Ra, ra, Rb, rb):
-    """X_ab = (R_aᵀ R_b, R_aᵀ (r_b − r_a)), the pose of frame b in frame a, from poses in a common
-    frame.
+    """X_ab = (R_aᵀ R_b, R_aᵀ (r_b − r_a)): pose of frame b in frame a.
+
+    Ra, ra, Rb, rb: their poses in a common frame.
     """
     d = (rb[0] - ra[0], rb[1] - ra[1], rb[2] - ra[2])
     return tmatmul(Ra, Rb), tmul(Ra, d)
@@ -301,8 +310,9 @@ def relative_pose(Ra, ra, Rb, rb):
 
 @part
 def relative_twist(Rr, xr, va, wa, vb, wb):
-    """V_rel = V_b − Ad(X_ab⁻¹) V_a in axes of b, and the carried Ad(X_ab⁻¹) V_a, as (v, ω, v_a,
-    ω_a) (theory, section 14).
+    """V_rel = V_b − Ad(X_ab⁻¹) V_a in axes of b, and the carried Ad(X_ab⁻¹) V_a.
+
+    As (v, ω, v_a, ω_a) (theory, section 14).
     """
     ca, cw = twist_to_child(Rr, xr, va, wa)
     return (

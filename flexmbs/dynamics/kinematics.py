@@ -43,12 +43,12 @@ from flexmbs.dynamics.joints import (
 
 @called
 def outward(system, work, gravity, here):
-    """Fill work.motion with poses, twists V (m/s, rad/s) and rates V̇ of all bodies for the state
-    (q, s, ṡ) ``here``.
+    """Fill work.motion with poses, twists V (m/s, rad/s) and rates V̇ of all bodies.
 
-    The shapes of the frames and the prescribed motions of the joints are up to date. Bodies are
-    ordered parents first. The columns C of each joint (child's frame, its axes) and the poses X_pm,
-    X_J, X_cm are kept: the inward sweep and the matrices need them. Theory, section 18.
+    here: the state (q, s, ṡ). The shapes of the frames and the prescribed motions of the joints
+    must be up to date. Bodies are ordered parents first. The columns C of each joint (child's
+    frame, its axes) and the poses X_pm, X_J, X_cm are kept for the inward sweep and the matrices.
+    Theory, section 18.
     """
     tree, joints, frames, motion = system.tree, work.joints, work.frames, work.motion
     q, s, sd = here.q, here.s, here.sd
@@ -99,8 +99,9 @@ def outward(system, work, gravity, here):
 
 @part
 def displace(tree, joints, q0, d, q):
-    """q = q₀ ⊕ d (theory, section 2); d (ns,) in velocity coordinates is a displacement, a velocity
-    times a unit of time.
+    """q = q₀ ⊕ d (theory, section 2).
+
+    d (ns,): displacement in velocity coordinates, a velocity times a unit of time.
     """
     for i in range(tree.parent.shape[0]):
         displace_joint(joints, tree.joint[i], q0, q, tree.q_at[i], d, tree.s_at[i])
@@ -110,8 +111,9 @@ def displace(tree, joints, q0, d, q):
 
 @part
 def midpoint(tree, joints, d):
-    """d ← the displacement with which `displace` is the midpoint rule, d given by velocities at the
-    middle of a step.
+    """Convert d so that `displace` gives the midpoint rule.
+
+    d: displacement from the velocities at the middle of a step.
     """
     for i in range(tree.parent.shape[0]):
         midpoint_joint(joints, tree.joint[i], d, tree.s_at[i])
@@ -119,10 +121,10 @@ def midpoint(tree, joints, d):
 
 @part
 def rates(tree, joints, q, s, qd):
-    """q̇ = H(q) s (nq,): ½ p ∘ (0, ω) for Euler parameters, A v for the origin of a free motion, 1
-    elsewhere.
+    """q̇ = H(q) s (nq,).
 
-    Theory, section 3.
+    ½ p ∘ (0, ω) for Euler parameters, A v for the origin of a free motion, s otherwise. Theory,
+    section 3.
     """
     for i in range(tree.parent.shape[0]):
         joint_rates(joints, tree.joint[i], q, tree.q_at[i], s, tree.s_at[i], qd)
@@ -132,8 +134,9 @@ def rates(tree, joints, q, s, qd):
 
 @part
 def normalize_positions(tree, joints, q):
-    """p ← p/|p| for all Euler parameters in q (nq,): pᵀp = 1 is kept by the update but for
-    round-off (theory, section 3).
+    """p ← p/|p| for all Euler parameters in q (nq,).
+
+    The update preserves pᵀp = 1 up to round-off (theory, section 3).
     """
     for i in range(tree.parent.shape[0]):
         normalize_joint(joints, tree.joint[i], q, tree.q_at[i])

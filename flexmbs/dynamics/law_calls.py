@@ -1,8 +1,9 @@
-"""Kernels of laws (`flexmbs.law_kernel`) by address, out = value(p, u, x): each is compiled where a
-model has it.
+"""Kernels of laws (`flexmbs.law_kernel`) called by address, out = value(p, u, x).
 
-p are the parameters of the law, u what laws of time and user-defined functions give, x time and
-motion. The compiled kernels of the equations name no law, so that a new one compiles itself alone.
+Each is compiled only if a model contains it. p are the parameters of the law, u the values of laws
+of time and user functions, x time and motion. The compiled kernels of the equations name no law, so
+that a new law is compiled alone.
+
 Theory: docs/theory.md, sections 39 and 41.
 """
 
@@ -19,9 +20,9 @@ from flexmbs.system.records import (
     LAW_FUNCTION, LawArguments, LawWorkspace, System,
 )  # fmt: skip
 
-ARGUMENTS = 19  # of a law at most: time and the motion of a frame
-N_WORDS = 28  # of four arrays
-WIDTH = 72  # of what a law gives: two matrices (6, 6)
+ARGUMENTS = 19  # largest number of a law's arguments: time and the motion of a frame
+N_WORDS = 28  # words that describe four arrays
+WIDTH = 72  # largest result of a law: two matrices (6, 6)
 
 
 def _value(given, none, same, t, slopes, b):
@@ -40,7 +41,7 @@ def _with_slopes(given, none, same, t, slopes, b):
 
 @functools.cache
 def _entry(number: int) -> Entry:
-    """The compiled kernel of law ``number``, with its derivatives where it has some."""
+    """The compiled kernel of law ``number``, with its derivatives if it has any."""
     law = LAW_KERNELS[number]
     name = f"{law.value.__module__}_{law.value.__name__}"
     parts = {"value": as_part(law.value)}
@@ -54,39 +55,38 @@ def _address(number: int, arguments: LawArguments) -> int:
 
 
 def compile_laws() -> None:
-    """Compile the kernels of all laws ahead."""
+    """Compile the kernels of all laws ahead of time."""
     for number in range(len(LAW_KERNELS)):
         _address(number, LawArguments(*[np.zeros(1)] * 4))
 
 
 def most_stored(system: System) -> int:
-    """The most force states that a law has, or numbers of memory that a sample of a discrete
-    controller has.
-    """
+    """Largest number of force states of a law, or of stored numbers of a discrete controller."""
     n = max(int(rows.law.n_states.max(initial=0)) for rows in system.forces)
     return max(n, int(system.samplers.n_memory.max(initial=0)))
 
 
 def most_read(system: System) -> int:
-    """The most numbers of reactions that a law reads."""
+    """Largest number of reaction components that a law reads."""
     return 6 * max(
         int(rows.n_readings.max(initial=0)) for rows in (system.forces.frame, system.forces.pair)
     )
 
 
 def most_constants(system: System) -> int:
-    """The most parameters that a user function takes."""
+    """Largest number of parameters of a user function."""
     return int(np.diff(system.laws.at)[system.laws.kind == LAW_FUNCTION].max(initial=0))
 
 
 def most_arguments(system: System) -> int:
-    """The most numbers of time and motion that a law takes."""
+    """Largest number of arguments of a law for time and motion."""
     return max(ARGUMENTS, 1 + 2 * system.forces.joints.body.shape[1])
 
 
 def make_law_workspace(system: System) -> LawWorkspace:
-    """Workspace for the kernels of a system: addresses and words, which `connect_laws` fills, u, x
-    and out.
+    """Workspace for the kernels of a system: addresses, words, u, x and out.
+
+    `connect_laws` fills the addresses and words.
     """
     lawful = (*system.forces, system.samplers)
     most = max(int((rows.law.n_given * rows.law.gives).max(initial=KEPT)) for rows in lawful)
@@ -104,7 +104,10 @@ def make_law_workspace(system: System) -> LawWorkspace:
 
 
 def connect_laws(system: System, laws: LawWorkspace) -> None:
-    """The addresses of the kernels and of their arguments, which lie in this workspace, into it."""
+    """Store the addresses of the kernels and of their arguments in the workspace.
+
+    The arguments lie in the same workspace.
+    """
     for place, number, value in _called(system):
         arguments = LawArguments(value, laws.u, laws.x, laws.out)
         laws.words[place] = words(arguments)
@@ -112,7 +115,7 @@ def connect_laws(system: System, laws: LawWorkspace) -> None:
 
 
 def _called(system: System) -> list[tuple[int, int, np.ndarray]]:
-    """Place, number and values of each law and geometry that has a kernel."""
+    """Index, number and parameters of each law and geometry that has a kernel."""
     lawful, contacts, cuts = (*system.forces, system.samplers), system.contacts, system.cuts
     found = [
         each for rows in lawful for each in zip(rows.law.kernel_index, rows.law.kernel, rows.value)
@@ -125,8 +128,10 @@ def _called(system: System) -> list[tuple[int, int, np.ndarray]]:
 
 @part
 def given_values(law_rows, f, laws, workspace, io, n):
-    """u of force f: its laws of time (f, ḟ), and user functions of the first n numbers in
-    workspace.x and of their own parameters."""
+    """u of force f: its laws of time (f, ḟ), and its user functions.
+
+    A user function takes the first n numbers in workspace.x and its own parameters.
+    """
     gives = law_rows.gives[f]
     for k in range(law_rows.n_given[f]):
         law = law_rows.first[f] + k
@@ -147,10 +152,11 @@ def given_values(law_rows, f, laws, workspace, io, n):
 
 @part
 def call_law(place, p, workspace, count, slopes):
-    """out[:count] of the law with parameters p at an index of the workspace, or its slopes
-    (``slopes`` 1.0) if it has some.
+    """out[:count] of the law with parameters p at an index of the workspace.
+
+    Or its slopes (``slopes`` 1.0) if it has any.
     """
-    # a law may leave entries out that are zero, and the last law has written there
+    # a law need not write zeros, and another law may have written there
     for a in range(count):
         workspace.out[a] = 0.0
     here = memory_of(

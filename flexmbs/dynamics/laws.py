@@ -1,12 +1,12 @@
-"""Scalar laws of time f(t), with ḟ and f̈, in compiled code; user functions are called by address
-(15 ns when compiled).
+"""Scalar laws of time f(t), with ḟ and f̈, in compiled code.
 
     ramp       f = f₀ + r (t − t₀) within t₀ … t₁, constant outside,
     smooth     f = f₀ + (f₁ − f₀) (10 u³ − 15 u⁴ + 6 u⁵),  u = (t − t₀)/T: velocity and acceleration vanish at both ends,
     sine       f = c + a sin(2π ν t + φ),
     table      piecewise cubic, constant outside.
 
-Theory: docs/theory.md, sections 14 and 39, where drives and forces take them.
+User functions are called by address (15 ns when compiled). Theory: docs/theory.md, sections 14 and
+39, where drives and forces use them.
 """
 
 import math
@@ -27,8 +27,9 @@ interval_of = as_part(interval)
 
 @called
 def law_of_time(laws, k, t, io):
-    """(f, ḟ, f̈)(t) of law k, in its unit, per s and per s²; ``io`` (2, 48) is workspace for user
-    functions.
+    """(f, ḟ, f̈)(t) of law k, in its unit, per s and per s².
+
+    io (2, 48): workspace for user functions.
     """
     kind = laws.kind[k]
     at = laws.at[k]
@@ -37,7 +38,7 @@ def law_of_time(laws, k, t, io):
         return p[at], 0.0, 0.0
     if kind == LAW_RAMP:
         value, rate, start, end = p[at], p[at + 1], p[at + 2], p[at + 3]
-        # right-continuous: a step that begins at a corner has the rate behind it
+        # right-continuous: a step that begins at a corner has the rate after it
         if t < start:
             return value, 0.0, 0.0
         if t >= end:
@@ -73,8 +74,9 @@ def law_of_time(laws, k, t, io):
 
 @part
 def _table(p, at, t):
-    """Piecewise cubic (f, ḟ, f̈)(t): count, knots (n), coefficients (n−1, 4) from the highest
-    power; constant outside.
+    """Piecewise cubic (f, ḟ, f̈)(t), constant outside.
+
+    Parameters: count, knots (n), coefficients (n−1, 4) from the highest power.
     """
     n = int(p[at])
     knots = at + 1

@@ -1,7 +1,6 @@
-"""Damping of the modes of divided bodies: forces −D q̇_f on the elastic coordinates of all pieces
-together, D = UᵀU.
+"""Damping of the modes of divided bodies, −D q̇_f with D = UᵀU.
 
-Theory: docs/theory.md, section 60.
+It acts on the elastic coordinates of all pieces together. Theory: docs/theory.md, section 60.
 """
 
 from flexmbs._jit import called
@@ -10,7 +9,7 @@ from flexmbs.algebra.blocks import add_block
 
 @called
 def damp_pieces(system, work, s):
-    """−D q̇_f to the applied generalized forces; returns q̇_fᵀ D q̇_f (W)."""
+    """Add −D q̇_f to the applied generalized forces; returns q̇_fᵀ D q̇_f (W)."""
     damped, power = system.pieces_damping, 0.0
     for k in range(damped.size.shape[0]):
         at = damped.at[k]

@@ -1,11 +1,12 @@
-"""Relations: constraint equations between two frames that are not the complement of a joint's free
-directions.
+"""Relations: constraint equations between two frames that are not a chain of joint motions.
 
     g = g(X, t),   ġ = a · V_rel + a₀,   g̈ = a · V̇_rel + b,
 
 with covector a, a₀ and b from the kernel of the relation (knife edge, rolling, gear, …); no kind is
-named here. Theory: docs/theory.md, sections 13, 15 and 37. Neimark and Fufaev, Dynamics of
-Nonholonomic Systems (1972), for rolling.
+named here.
+
+Theory: docs/theory.md, sections 13, 15 and 37. Neimark and Fufaev, Dynamics of Nonholonomic Systems
+(1972), for rolling.
 """
 
 from flexmbs._jit import part
@@ -17,10 +18,11 @@ from flexmbs.law_kernel import KEPT, ROW
 
 @part
 def relation_rows(system, work, k, t, twist, rate):
-    """Covectors a, values g, ġ = a · V_rel + a₀ and g̈ = a · V̇_rel + b of the rows of cut k by the
-    kernel of its relation (`flexmbs.model.relations.relation.Relation`): pose of the child in
-    work.cut.pair, its ``twist`` (v, ω) relative to the parent and the ``rate`` of that, both in the
-    child's axes (theory, section 37).
+    """Covectors a and values g, ġ = a · V_rel + a₀, g̈ = a · V̇_rel + b of the rows of cut k.
+
+    By the kernel of its relation (`flexmbs.model.relations.relation.Relation`). The pose of the
+    child is in work.cut.pair; its ``twist`` (v, ω) relative to the parent and the ``rate`` of the
+    twist are in the child's axes (theory, section 37).
     """
     cuts, cut, gs, workspace = system.cuts, work.cut, work.gs, work.laws
     v, w = twist

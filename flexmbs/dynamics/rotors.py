@@ -1,4 +1,4 @@
-"""Rotors geared to joint coordinates: what their spin adds to the inertia of the bodies.
+"""Rotors geared to joint coordinates: contribution of their spin to the inertia of the bodies.
 
 A rotor on frame p spins at n q̇ about a, fixed there; at rest it is a part of the body that carries
 it. With ω of frame p
@@ -7,7 +7,7 @@ it. With ω of frame p
     τ = n² I q̈ + b·ω̇   on the coordinate,   n = q̈ b + ω × q̇ b   on the carrier,
 
 the inertia forces, and M += n² I J_qᵀJ_q + J_qᵀ bᵀJ_ω + J_ωᵀ b J_q with q̇ = J_q s, ω = J_ω s.
-Frame p stands on a flexible body as well, q may be a coordinate of a cut joint.
+Frame p may be on a flexible body, and q may be a coordinate of a cut joint.
 
 Theory: docs/theory.md, section 56. Siciliano, Sciavicco, Villani and Oriolo, Robotics (2009),
 section 7.1.1 (motors in the kinetic energy of a manipulator).
@@ -29,14 +29,14 @@ from flexmbs.dynamics.frames import (
 
 @part
 def rotor_rate(system, work, k, s):
-    """q̇ of the coordinate of rotor k; that of a cut joint is of the last kinematics."""
+    """q̇ of the coordinate of rotor k; for a cut joint that of the last kinematics."""
     i, v = system.rotors.body[k], system.rotors.v[k]
     return s[system.tree.s_at[i] + v] if i >= 0 else work.cut.eta[system.rotors.cut[k], v]
 
 
 @part
 def rotor_growth(system, work, k, here):
-    """q̈ of the coordinate of rotor k; that of a cut joint is of the last kinematics."""
+    """q̈ of the coordinate of rotor k; for a cut joint that of the last kinematics."""
     i, v = system.rotors.body[k], system.rotors.v[k]
     if i >= 0:
         return here.sd[system.tree.s_at[i] + v]
@@ -45,8 +45,9 @@ def rotor_growth(system, work, k, here):
 
 @called
 def rotor_loads(system, work, here):
-    """τ = n² I q̈ + b·ω̇ and n = q̈ b + ω × q̇ b of all rotors into work.rotor; the kinematics of
-    ``here`` are up to date.
+    """τ = n² I q̈ + b·ω̇ and n = q̈ b + ω × q̇ b of all rotors, into work.rotor.
+
+    The kinematics of ``here`` must be up to date.
     """
     rotors, rotor = system.rotors, work.rotor
     for k in range(rotors.body.shape[0]):
@@ -63,7 +64,7 @@ def rotor_loads(system, work, here):
 
 @called
 def apply_rotors(system, work, q):
-    """Inertia forces of the rotors, negative, to the applied wrenches and generalized forces."""
+    """Subtract the inertia forces of the rotors from the applied forces."""
     rotors, rotor, cut = system.rotors, work.rotor, work.cut
     for k in range(rotors.body.shape[0]):
         tau = -rotor.load[k, 0]
@@ -86,8 +87,9 @@ def apply_rotors(system, work, q):
 
 @called
 def rotor_blocks(system, work, q, factor):
-    """factor (n² I J_qᵀJ_q + J_qᵀ bᵀJ_ω + J_ωᵀ b J_q) of all rotors into the blocks; `transmission`
-    is up to date.
+    """factor (n² I J_qᵀJ_q + J_qᵀ bᵀJ_ω + J_ωᵀ b J_q) of all rotors into the blocks.
+
+    `transmission` must be up to date.
     """
     rotors, e, P, out = system.rotors, system.elimination, work.B[ON_B], work.B[1]
     for k in range(rotors.body.shape[0]):
@@ -131,7 +133,10 @@ def rotor_blocks(system, work, q, factor):
 
 @part
 def rotor_energy(system, work, k, q, s):
-    """½ n² I q̇² + q̇ b·ω (J) of rotor k: its kinetic energy less that which its body counts."""
+    """½ n² I q̇² + q̇ b·ω (J) of rotor k.
+
+    Its kinetic energy less that which is part of its body's.
+    """
     rate = rotor_rate(system, work, k, s)
     _, _, _, _, _, w = frame_twist(work.frames, work.motion, system.rotors.frame[k], q, s)
     return (

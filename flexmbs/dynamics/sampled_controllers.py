@@ -1,14 +1,16 @@
-"""Samples of discrete controllers: at t_k = t_0 + k T a law gives the output held from then on, and
-its memory,
+"""Samples of discrete controllers.
+
+At t_k = t_0 + k T a law gives the output, held from then on, and the memory of the controller,
 
     (u_k, m_k) = f(x(t_k − d), v(t_k − d), m_{k−1}),   u(t) = u_k for t_k + c ≤ t < t_{k+1} + c.
 
 With the delay d = n T − φ, 0 ≤ φ < T, the coordinate is measured at t_k + φ and used n samples
 later, so that each instant of a measurement, a sample or an output is the end of a step. Between
-the instants all force states of a controller are constant but the time to the next sample, which
-continues a run from any state. Theory: docs/theory.md, section 39. Åström and Wittenmark,
-Computer-Controlled Systems (1997), sections 2.3 (zero-order hold) and 2.4 (systems with time
-delay).
+the instants all force states of a controller are constant except the time to the next sample, with
+which a run can be continued from any state.
+
+Theory: docs/theory.md, section 39. Åström and Wittenmark, Computer-Controlled Systems (1997),
+sections 2.3 (zero-order hold) and 2.4 (systems with time delay).
 """
 
 from flexmbs._jit import part
@@ -22,7 +24,7 @@ OUT, LEFT, STORED = range(3)  # force states: output, time to the next sample, f
 
 @part
 def push(z, first, n, value):
-    """z[first:] ← value, the others one place further, the last one lost"""
+    """Insert ``value`` at z[first]; the n values shift by one place, the last one is dropped."""
     for i in range(n - 1):
         z[first + n - 1 - i] = z[first + n - 2 - i]
     z[first] = value
@@ -36,7 +38,7 @@ def time_of(samplers, sampled, k, event):
 
 @part
 def measure(samplers, sampled, k, z, x, v):
-    """Store the coordinate and its rate; before the start they had the values of the start."""
+    """Store the coordinate and its rate; before the start they had the initial values."""
     n = samplers.n_measured[k]
     at = samplers.law.state[k] + STORED
     for _ in range(n if sampled.fresh[k] == 1 else 1):
@@ -47,7 +49,7 @@ def measure(samplers, sampled, k, z, x, v):
 
 @part
 def compute(system, work, sampled, k, z):
-    """The law of controller k with the oldest values measured: output and memory."""
+    """Evaluate the law of controller k with the oldest measured values: output and memory."""
     samplers, workspace = system.samplers, work.laws
     n, coming = samplers.n_measured[k], samplers.n_coming[k]
     at = samplers.law.state[k] + STORED
@@ -70,8 +72,10 @@ def compute(system, work, sampled, k, z):
 
 @part
 def take_samples(system, work, sampled, t, here, near):
-    """All that discrete controllers do at time t, up to ``near`` (s), into their states;
-    sampled.due ← the next instant (s).
+    """Execute all events of discrete controllers that are due at time t.
+
+    They change the force states. near (s): events up to this time after t are due. sampled.due
+    becomes the next instant (s).
     """
     samplers, z = system.samplers, here.z
     kinematics(system, work, t, here.q, here.s, work.zero)

@@ -2,13 +2,13 @@
 
     M = L Lᵀ,   S = (L⁻¹Gᵀ)ᵀ (L⁻¹Gᵀ),   λ = S⁻¹ (γ − G M⁻¹ k),   ṡ = L⁻ᵀ (L⁻¹ k + L⁻¹Gᵀ λ).
 
-Each row of the loop closure sends a unit load inward along both branches to the root; what it
-leaves at the bodies of its path is its row of (L⁻¹Gᵀ)ᵀ; that of a coupler sends unit loads along
-its coordinates. Two rows meet in S at the bodies that both paths share. Couplings with stiffness P
-= Σ p pᵀ enter as rows pᵀJ with a compliance of one, [[A, Jᵀp], [pᵀJ, −1]], whose Schur complement
-is A + Jᵀ p pᵀ J; so do the rows of the damping of all pieces of a divided body. S is kept by
-blocks, one node a cut joint, a coupler, a row of a rotor on a cut joint, up to six rows of such
-damping or a coupling.
+Each row of the loop closure sends a unit load inward along both branches to the root; the parts
+that remain at the bodies of its path are its row of (L⁻¹Gᵀ)ᵀ; that of a coupler sends unit loads
+along its coordinates. Two rows meet in S at the bodies that both paths share. Couplings with
+stiffness P = Σ p pᵀ enter as rows pᵀJ with a compliance of one, [[A, Jᵀp], [pᵀJ, −1]], whose Schur
+complement is A + Jᵀ p pᵀ J; so do the rows of the damping across the pieces of a divided body. S is
+stored by blocks. A node is a cut joint, a coupler, a row of a rotor on a cut joint, up to six rows
+of such damping, or a coupling.
 
 Theory: docs/theory.md, sections 25 and 26. Featherstone, Rigid Body Dynamics Algorithms (2008),
 chapter 8 (closed-loop systems); Bae and Haug (1987-88), Mech. Struct. Mach. 15, 481 (recursive
@@ -48,7 +48,7 @@ from flexmbs.dynamics.blocks import coupling_poses
 from flexmbs.dynamics.constraints import coupler_covector
 from flexmbs.dynamics.frames import end_pose, modal_force, pose_between
 
-NEGLIGIBLE = 1e-12  # of a stiffness, below which a direction of a coupling has none
+NEGLIGIBLE = 1e-12  # of the stiffness: below it a direction of a coupling counts as free
 
 
 @part
@@ -59,8 +59,9 @@ def constraint_nodes(system):
 
 @part
 def load_frame(work, art, m, pose, q, wrench):
-    """Add the ``wrench`` (f, n), frame axes, at frame m to the loads: Ad(X_m⁻¹)ᵀ (f, n) on its
-    body, Φ_mᵀ (f, n) on the modes.
+    """Add the ``wrench`` (f, n) at frame m, in its axes, to the loads.
+
+    Ad(X_m⁻¹)ᵀ (f, n) on its body, Φ_mᵀ (f, n) on the modes.
     """
     i = work.frames.body[m]
     if i >= 0:
@@ -74,7 +75,7 @@ def load_frame(work, art, m, pose, q, wrench):
 
 @part
 def set_loads(art, x):
-    """Generalized loads x (ns,), no wrenches."""
+    """Set the generalized loads to x (ns,) and the wrenches to zero."""
     for a in range(art.velocity.shape[1]):
         art.velocity[TAU, a] = x[a]
     for i in range(art.body.shape[0]):
@@ -84,8 +85,9 @@ def set_loads(art, x):
 
 @part
 def clear_loads(art, path, first, end):
-    """No loads on the bodies of a path; those of others are not read, `sweep_path` visits the path
-    alone.
+    """Zero the loads on the bodies of a path.
+
+    The loads of other bodies are not read, since `sweep_path` visits only the path.
     """
     tau = art.velocity[TAU]
     for h in range(first, end):
@@ -98,9 +100,11 @@ def clear_loads(art, path, first, end):
 
 @part
 def load_pair(work, art, pair, k, q, wrench, moment):
-    """A unit multiplier of the covector ``wrench`` (f, n) on the twist of frame b of pair k
-    relative to its frame a, axes of b, and of ``moment`` on the angular velocity of frame a, axes
-    of a: (f, n) on b, (0, moment) − Ad(X_ab⁻¹)ᵀ (f, n) on a.
+    """Apply a unit multiplier of a covector on the relative motion of pair k.
+
+    wrench: covector (f, n) on the twist of frame b relative to frame a, in axes of b. moment:
+    covector on the angular velocity of frame a, in axes of a. The loads are (f, n) on b and (0,
+    moment) − Ad(X_ab⁻¹)ᵀ (f, n) on a.
     """
     load_frame(work, art, pair.b[k], end_pose(pair, k, 0), q, wrench)
     Rr, xr = pose_between(pair, k)
@@ -110,8 +114,9 @@ def load_pair(work, art, pair, k, q, wrench, moment):
 
 @part
 def sweep_path(art, schur, node, r):
-    """Row r of a node of (L⁻¹Gᵀ)ᵀ: L⁻¹ of the present loads, inward over the path (theory, section
-    25).
+    """Row r of a node of (L⁻¹Gᵀ)ᵀ: L⁻¹ of the present loads, inward over the path.
+
+    Theory, section 25.
     """
     path, link = schur.path, art.link
     for h in range(schur.node[node, PATH], schur.node[node, PATH_END]):
@@ -124,8 +129,9 @@ def sweep_path(art, schur, node, r):
 
 @called
 def schur_row(work, art, schur, node, pair, k, r, q, wrench, moment):
-    """Row r of a node of (L⁻¹Gᵀ)ᵀ from the covectors ``wrench`` (f, n) and ``moment`` of
-    `load_pair` (theory, section 25).
+    """Row r of a node of (L⁻¹Gᵀ)ᵀ from the covectors of `load_pair`.
+
+    Theory, section 25.
     """
     clear_loads(art, schur.path, schur.node[node, PATH], schur.node[node, PATH_END])
     load_pair(work, art, pair, k, q, wrench, moment)
@@ -161,11 +167,11 @@ def coupler_loads(system, work, art, schur, q):
 
 @called
 def rotor_rows(system, work, art, schur, q, c_mass):
-    """L⁻¹p of the rotors on cut joints: their part of M is p₊p₊ᵀ − p₋p₋ᵀ, p₊ = √I (n J_q + a J_ω),
-    p₋ = √I a J_ω, times c_mass.
+    """L⁻¹p of the rotors on cut joints, times c_mass.
 
-    The rotor at rest, p₋p₋ᵀ, is in its body: what is left of this one stays definite (theory,
-    section 56).
+    Their part of M is p₊p₊ᵀ − p₋p₋ᵀ, p₊ = √I (n J_q + a J_ω), p₋ = √I a J_ω. The rotor at rest,
+    p₋p₋ᵀ, is part of its body: the remainder of the body's inertia is definite (theory, section
+    56).
     """
     rotors, cut = system.rotors, work.cut
     first = constraint_nodes(system)
@@ -185,8 +191,9 @@ def rotor_rows(system, work, art, schur, q, c_mass):
 
 @called
 def pieces_loads(system, art, schur, damping):
-    """L⁻¹Uᵀ√damping of all rows U, whose nodes have a compliance of one and follow those of the
-    rotors.
+    """L⁻¹Uᵀ√damping of all rows U of the damping across pieces.
+
+    Their nodes have a compliance of one and follow those of the rotors.
     """
     damped, tau, root = system.pieces_damping, art.velocity[TAU], math.sqrt(damping)
     node = constraint_nodes(system) + 2 * schur.rotor.shape[0]
@@ -214,7 +221,7 @@ def stiffness_factor(P):
         for c in range(j):
             full += P[j, c] * P[j, c]
             pivot -= P[j, c] * P[j, c]
-        # an indefinite stiffness loses its negative part here: the rows pᵀJ can only add stiffness
+        # the negative part of an indefinite stiffness is dropped: rows pᵀJ only add stiffness
         inverse = (
             1.0 / math.sqrt(pivot) if pivot > NEGLIGIBLE * (full + pivot) and pivot > 0.0 else 0.0
         )
@@ -228,10 +235,9 @@ def stiffness_factor(P):
 
 @called
 def coupling_loads(work, art, schur, q, damping):
-    """L⁻¹Jᵀp of the stiffness K + damping · D of springs, bushings and forces in cut joints, whose
-    nodes come last.
+    """L⁻¹Jᵀp of the stiffness K + damping · D of springs, bushings and forces in cut joints.
 
-    Theory, section 39.
+    Their nodes come last. Theory, section 39.
     """
     P = art.carried[0]
     first = schur.node.shape[0] - work.coupling.a.shape[0]
@@ -249,9 +255,10 @@ def coupling_loads(work, art, schur, q, damping):
 
 @called
 def schur_complement(art, schur, left_out):
-    """Factor of −S, S = G M⁻¹ Gᵀ plus the compliance of couplings and rotors; returns the number of
-    dependent rows, or a negative one where a body lacks the inertia of its rotor (theory, section
-    25). ``left_out``: as `Path.left_out`.
+    """Factor of −S, S = G M⁻¹ Gᵀ plus the compliance of couplings and rotors.
+
+    Returns the number of dependent rows, or a negative number if a body lacks the inertia of its
+    rotor (theory, section 25). left_out: as `Path.left_out`.
     """
     e, values, half = schur.elimination, schur.values, schur.half
     link, drive = art.link, art.drive
@@ -280,7 +287,7 @@ def schur_complement(art, schur, left_out):
         n = e.size[k]
         # a row that is round-off altogether has no pivot to compare with: that of a row of ones
         # replaces it
-        least = 0.0  # of the stiffness that rows of ones would have
+        least = 0.0  # round-off of the stiffness of rows of ones
         for h in range(schur.node[k, PATH], schur.node[k, PATH_END]):
             i = schur.path[h, PATH_BODY]
             for b in range(link[i, L_NV]):
@@ -299,11 +306,10 @@ def schur_complement(art, schur, left_out):
 
 @called
 def loop_multipliers(art, schur, n_rows, x):
-    """−λ of the rows of S from h = L⁻¹ k and the wanted γ = G ṡ in x[ns …], in place; L⁻¹Gᵀ λ is
-    added to h.
+    """−λ of the rows of S, in place in x[ns …]; L⁻¹Gᵀ λ is added to h = L⁻¹ k.
 
-    −S y = γ − (L⁻¹Gᵀ)ᵀ h − (driven part), y = −λ; rows of couplings have γ = 0 (theory, section
-    25).
+    x[ns …] holds the wanted γ = G ṡ. −S y = γ − (L⁻¹Gᵀ)ᵀ h − (driven part), y = −λ; rows of
+    couplings have γ = 0 (theory, section 25).
     """
     node, path, half, solution = schur.node, schur.path, schur.half, schur.x
     link, drive, velocity = art.link, art.drive, art.velocity
@@ -332,7 +338,7 @@ def loop_multipliers(art, schur, n_rows, x):
                 n = link[i, L_NV] + link[i, L_NF]
                 at = path[h, PATH_PLACE] + r * n
                 for b in range(n):
-                    # y = −λ: h becomes L⁻¹ (k + Gᵀ λ), from which the outward sweep makes ṡ
+                    # y = −λ: h becomes L⁻¹ (k + Gᵀ λ), from which the outward sweep computes ṡ
                     velocity[HALF, link[i, L_S] + b] -= y * half[at + b]
                 for c in range(6):
                     art.body[i, LOAD + c] -= y * schur.load[h, 6 * r + c]

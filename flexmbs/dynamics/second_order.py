@@ -1,8 +1,8 @@
-"""Second-order displacements ψ z(q_f) of one body: its coordinates η = (q_f, z) in the space of the
-modes [φ ψ].
+"""Second-order displacements ψ z(q_f) of one body, with coordinates η = (q_f, z).
 
-The fields ψ are orthonormal over the mass, ∫ψ_r·ψ_s dm = δ_rs, and the modes φ that stand beside
-them are those of the body less their part in ψ, φ ← φ − ψ m, which z has instead:
+η are the coordinates in the space of the modes [φ ψ]. The fields ψ are orthonormal over the mass,
+∫ψ_r·ψ_s dm = δ_rs, and the modes φ beside them are those of the body without their part in ψ, φ ← φ
+− ψ m, which is contained in z instead:
 
     z_r = m_r·q + ½ qᵀ C_r q,   T_rk = ∂z_r/∂q_k = m_rk + (C_r q)_k,   ż = T q̇,   z̈ = T q̈ + q̇ᵀ C q̇,   m_rk = ∫ψ_r·φ_k dm,
 
@@ -10,7 +10,7 @@ them are those of the body less their part in ψ, φ ← φ − ψ m, which z ha
 
 Units: ψ in 1/√kg, z in m √kg. The workspace U of a body holds its shape products and the sums of
 its gyroscopic forces, c = ∫u dm and Θ, then η, η̇, η̈ and loads on η, then T and workspace of its
-size. Bodies without second order have η = q_f.
+size. Bodies without second-order displacements have η = q_f.
 
 Theory: docs/theory.md, sections 8 and 9. Wallrapp and Schwertassek (1991), Arch. Appl. Mech. 61,
 428; Jain, Tiso, Rutzmoser and Rixen (2017), Computers & Structures 188, 80.
@@ -27,9 +27,7 @@ def scratch_width(bodies: Bodies) -> int:
 
 @part
 def places(bodies):
-    """First indices in U of η, η̇, η̈, the loads on η, T (fields, N) and the workspace behind
-    it.
-    """
+    """First indices in U of η, η̇, η̈, the loads on η, T (fields, N), and further workspace."""
     F = bodies.quadratic.shape[1]
     eta = CENTRE * F + BEHIND
     return eta, eta + F, eta + 2 * F, eta + 3 * F, eta + 4 * F, eta + 4 * F + bodies.mixed.shape[1]
@@ -37,9 +35,9 @@ def places(bodies):
 
 @part
 def add_rows(Q, n, U, first, columns, to):
-    """U[to + j] += Σ_l U[first + l] Q[l, j], l < n, for the ``columns`` low ≤ j < high.
+    """U[to + j] += Σ_{l < n} U[first + l] Q[l, j] for low ≤ j < high.
 
-    Four rows at a time: U is read and written a quarter as often.
+    columns: (low, high). Four rows at a time, so that U is read and written a quarter as often.
     """
     low, high = columns
     whole = n - n % 4
@@ -55,8 +53,9 @@ def add_rows(Q, n, U, first, columns, to):
 
 @part
 def folded(bodies, i, n, U, first, out, to):
-    """out[to + k] += Σ_r T_rk U[first + r], the product Tᵀ r_ψ of the n modes, three fields at a
-    time.
+    """out[to + k] += Σ_r T_rk U[first + r]: the product Tᵀ r_ψ for the n modes.
+
+    Three fields at a time.
     """
     N = bodies.m_ff.shape[2]
     _, _, _, _, slopes, _ = places(bodies)
@@ -76,7 +75,10 @@ def folded(bodies, i, n, U, first, out, to):
 
 @called
 def field_amounts(bodies, i, n, U):
-    """T = m + C q (fields, n) and z = ½ (m + T) q = m q + ½ qᵀ C q (fields,) of body i into U."""
+    """T and z of body i into U.
+
+    T = m + C q (fields, n) and z = ½ (m + T) q = m q + ½ qᵀ C q (fields,).
+    """
     eta, _, _, _, slopes, _ = places(bodies)
     fields, N = bodies.n_fields[i], bodies.m_ff.shape[2]
     of = bodies.integrals[i]
@@ -93,11 +95,10 @@ def field_amounts(bodies, i, n, U):
 
 @called
 def field_rates(bodies, i, n, U):
-    """ż = T q̇ and z̈ = T q̈ + q̇ᵀ C q̇ into U; loads: z̈ on the fields, whose mass is 1, and −mᵀ m
-    q̈ on the modes.
+    """ż = T q̇ and z̈ = T q̈ + q̇ᵀ C q̇ into U, and their loads.
 
-    The modes beside the fields have the mass m_ff − mᵀm; `flexmbs.dynamics.inertia.modal_matrices`
-    adds m_ff q̈ later.
+    The loads are z̈ on the fields, whose mass is 1, and −mᵀ m q̈ on the modes. The modes beside the
+    fields have the mass m_ff − mᵀm; `flexmbs.dynamics.inertia.modal_matrices` adds m_ff q̈ later.
     """
     _, rates, accelerations, loads, slopes, workspace = places(bodies)
     fields, N = bodies.n_fields[i], bodies.m_ff.shape[2]
@@ -122,8 +123,9 @@ def field_rates(bodies, i, n, U):
 
 @called
 def fold_rigid_rows(bodies, i, n, M, U):
-    """M[i, :6, 6:6+n] += M[i, :6, ψ] T: the coupling of the twist to the fields, projected by J =
-    [1; T].
+    """M[i, :6, 6:6+n] += M[i, :6, ψ] T.
+
+    The coupling of the twist to the fields, projected by J = [1; T].
     """
     _, _, _, loads, _, _ = places(bodies)
     for a in range(6):
@@ -134,8 +136,9 @@ def fold_rigid_rows(bodies, i, n, M, U):
 
 @part
 def rigid_coupling(bodies, i, a, k, U):
-    """Entry (a, k) of [S̄; Ī_f] = [∫φ dm; ∫ũ φ dm] (6, columns) from the shape products U; columns
-    [φ ψ].
+    """Entry (a, k) of [S̄; Ī_f] = [∫φ dm; ∫ũ φ dm] (6, columns) from the shape products U.
+
+    The columns are [φ ψ].
     """
     F = bodies.quadratic.shape[1]
     if a < 3:
@@ -149,7 +152,10 @@ def rigid_coupling(bodies, i, a, k, U):
 
 @called
 def add_field_mass(bodies, i, n, factor, U, A):
-    """A_ff += factor · Tᵀ T (upper triangle) of body i, six fields at a time."""
+    """A_ff += factor · Tᵀ T (upper triangle) of body i.
+
+    Six fields at a time.
+    """
     _, _, _, _, t, _ = places(bodies)
     N = bodies.m_ff.shape[2]
     fields = bodies.n_fields[i]

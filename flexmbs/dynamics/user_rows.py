@@ -1,9 +1,10 @@
-"""Constraint rows of user functions: A(X, t) V_rel + a₀(X, t) = 0 and g(X, t) = 0 on the relative
-pose X and twist V_rel.
+"""Constraint rows of user functions of the relative pose X and twist V_rel.
+
+A(X, t) V_rel + a₀(X, t) = 0 and g(X, t) = 0, with
 
     ġ = A V_rel + a₀,   g̈ = A V̇_rel + d/dτ (A V_rel + a₀) along X exp(τ V_rel), t + τ, with V_rel held,
 
-by central differences of fourth order. Where the rows are the derivatives of g, A V_rel + a₀ is ġ
+by central differences of fourth order. If the rows are the derivatives of g, A V_rel + a₀ is ġ
 along that motion, and the last term is d²g/dτ².
 
 Theory: docs/theory.md, sections 13 and 15. Featherstone, Rigid Body Dynamics Algorithms (2008),
@@ -28,8 +29,9 @@ from flexmbs.system.records import (
     VALUES_ALONG,
 )
 
-STEP = 1e-3  # of a length of the model, or rad, from the pose
-STEP_OF_VALUES = 4e-3  # where they are differenced twice
+# of a length of the model, or rad: distance of the first points of differences from the pose
+STEP = 1e-3
+STEP_OF_VALUES = 4e-3  # the same for second differences of values
 
 
 @part
@@ -45,14 +47,15 @@ def call_with_pose(laws, io, law, t, pose):
 
 @part
 def speed_of(system, v, w):
-    """1 + |v|/L + |w| of a twist (1/s), L a length of the model."""
+    """1 + |v|/L + |w| of a twist (1/s), with a length L of the model."""
     return 1.0 + math.sqrt(dot(v, v)) / system.laws.length[0] + math.sqrt(dot(w, w))
 
 
 @part
 def load_rows(system, work, k, t, pose):
-    """Rows (A | a₀) of cut k, 7 numbers each, into work.io[1]; True where they are given in the
-    parent's axes.
+    """Rows (A | a₀) of cut k, 7 numbers each, into work.io[1].
+
+    Returns True if they are given in the parent's axes.
     """
     p, io = system.relations[k], work.io
     law = int(p[USER_VELOCITY])
@@ -66,8 +69,9 @@ def load_rows(system, work, k, t, pose):
 
 @part
 def covector(io, r, in_parent, R):
-    """Row r on V_rel in the child's axes, as two 3-vectors: A, or (Rᵀ d, Rᵀ m) of a row (d, m) in
-    the parent's axes.
+    """Row r on V_rel in the child's axes, as two 3-vectors.
+
+    A itself, or (Rᵀ d, Rᵀ m) for a row (d, m) in the parent's axes.
     """
     d = load3_at(io, 1, 7 * r)
     m = load3_at(io, 1, 7 * r + 3)
@@ -78,10 +82,10 @@ def covector(io, r, in_parent, R):
 
 @part
 def row_rates(system, work, k, t, pose, twist):
-    """Add d/dτ (A V_rel + a₀), V_rel held along X exp(τ V_rel), t + τ, to the rates g̈ of the rows
-    of cut k (theory, section 15).
+    """Add d/dτ (A V_rel + a₀) to the rates g̈ of the rows of cut k.
 
-    f' ≈ (8 f(h) − 8 f(−h) − f(2h) + f(−2h))/(12 h), h τ-steps that move the pose by about `STEP`.
+    V_rel is held along X exp(τ V_rel), t + τ (theory, section 15). f' ≈ (8 f(h) − 8 f(−h) − f(2h) +
+    f(−2h))/(12 h), with steps h of τ that move the pose by about `STEP`.
     """
     p, io, gs = system.relations[k], work.io, work.gs
     n, row = system.cuts.closed[k], system.cuts.row[k]
@@ -114,7 +118,8 @@ def row_rates(system, work, k, t, pose, twist):
 
 @part
 def second_differences(system, work, k, t, pose, twist):
-    """Add d²/dτ² g(X exp(τ V_rel), t + τ) to the rates of the rows of cut k:
+    """Add d²/dτ² g(X exp(τ V_rel), t + τ) to the rates of the rows of cut k.
+
     (−f(2h) + 16 f(h) − 30 f(0) + 16 f(−h) − f(−2h))/(12 h²).
     """
     io, gs, row = work.io, work.gs, system.cuts.row[k]
@@ -133,11 +138,11 @@ def second_differences(system, work, k, t, pose, twist):
 
 @part
 def user_rows(system, work, k, t, twist, rate):
-    """g, A V_rel + a₀, A V̇_rel + d/dτ (A V_rel + a₀) of the rows of cut k, and their covectors A
-    (theory, section 15).
+    """Values of the rows of cut k and their covectors A.
 
-    Pose of the child in work.cut.pair, its ``twist`` V_rel (v, ω) and the ``rate`` of that, all
-    relative to the parent; twist and rate in the child's axes.
+    g, A V_rel + a₀, A V̇_rel + d/dτ (A V_rel + a₀) (theory, section 15). The pose of the child is
+    in work.cut.pair; its ``twist`` V_rel (v, ω) and the ``rate`` of the twist are relative to the
+    parent, in the child's axes.
     """
     cut, gs, io = work.cut, work.gs, work.io
     p, n, row = system.relations[k], system.cuts.closed[k], system.cuts.row[k]

@@ -1,13 +1,13 @@
-"""Terms of a variational step on the group: momenta, the part of their change that the mass matrix
-makes, gaps at its two ends.
+"""Terms of a variational step on the group.
 
-The discrete Lagrangian of the trapezoidal rule on a Lie group with a mass matrix that depends on
-the configuration needs, besides the forces of both ends,
+Momenta, the change of momentum due to the variation of the mass matrix, gaps at both ends. The
+discrete Lagrangian of the trapezoidal rule on a Lie group with a configuration-dependent mass
+matrix needs, besides the forces at both ends,
 
     e₀ = d − ½ h 𝒟M₀ Δ + b,   e₁ = d − ½ h 𝒟M₁ Δ − b,   d = ½ (M₁ − M₀) Δ,
     b = (½ x coth ½ x − 1) ½ (M₀ + M₁) Δ − ½ x d,   x = ad*_{hΔ},
 
-with the derivative 𝒟 along Δ, Δ kept, and p = M s. `flexmbs.integrators.rattle` has the step.
+with the derivative 𝒟 along Δ, for constant Δ, and p = M s. `flexmbs.integrators.rattle` uses them.
 
 Theory: docs/theory.md, section 48. Hante and Arnold (2021), J. Comput. Appl. Math. 387, 112492
 (RATTLE on Lie groups); Hairer, Lubich and Wanner, Geometric Numerical Integration (2006), section
@@ -27,9 +27,8 @@ from flexmbs.dynamics.kinematics import displace
 from flexmbs.dynamics.rotors import apply_rotors, rotor_loads
 from flexmbs.system.records import Evaluation
 
-DEPENDENT = 1e-9  # of the length of a row: what is left of a dependent one by round-off
-# of displacements that are alike, between the points of the differences of fourth order that give
-# D M Δ
+DEPENDENT = 1e-9  # of the length of a row: remainder of a dependent row due to round-off
+# of comparable displacements: distance of the points of the fourth-order differences for 𝒟M Δ
 DISPLACEMENT = 1e-3
 
 
@@ -41,9 +40,9 @@ class Variation(NamedTuple):
     other: np.ndarray  # (ns,)
     step: np.ndarray  # (ns,)
     q: np.ndarray  # (nq,)
-    gap: np.ndarray  # (nc,) at the end of the step, of cuts along the rows below
-    rows: np.ndarray  # (nc, 6) orthonormal basis of the closed directions there
-    sizes: np.ndarray  # (ns,) displacements that are alike
+    gap: np.ndarray  # (nc,) at the end of the step; for cuts along the rows below
+    rows: np.ndarray  # (nc, 6) orthonormal basis of the closed directions at the end of the step
+    sizes: np.ndarray  # (ns,) comparable displacements
 
 
 def make_variation(nq: int, nc: int, sizes: np.ndarray) -> Variation:
@@ -63,11 +62,10 @@ def coadjoint(v, w, f, n):
 
 @part
 def group_term(v, w, f, n, df, dn):
-    """b = (½ x coth ½ x − 1) p − ½ x d with x = ad*_V, by Bernoulli's series to x¹⁰; p = (f, n), d
-    = (df, dn).
+    """b = (½ x coth ½ x − 1) p − ½ x d with x = ad*_V, by Bernoulli's series to x¹⁰.
 
-    ½ x coth ½ x = 1 + x²/12 − x⁴/720 + x⁶/30240 − x⁸/1209600 + x¹⁰/47900160 − … (theory, section
-    48).
+    p = (f, n), d = (df, dn). ½ x coth ½ x = 1 + x²/12 − x⁴/720 + x⁶/30240 − x⁸/1209600 +
+    x¹⁰/47900160 − … (theory, section 48).
     """
     bf, bn = coadjoint(v, w, df, dn)
     bf, bn = scale(-0.5, bf), scale(-0.5, bn)
@@ -90,15 +88,16 @@ def group_term(v, w, f, n, df, dn):
 
 @called
 def momentum(system, work, q, s, p):
-    """p = M(q) s (ns,) by sweeps: inertia forces of the accelerations s at rest, without weight and
-    elastic forces.
+    """p = M(q) s (ns,) by sweeps.
+
+    Inertia forces of the accelerations s at rest, without weight and elastic forces.
     """
     tree = system.tree
     for a in range(p.shape[0]):
         p[a] = 0.0
     geared = system.rotors.body.shape[0] > 0
     if geared:
-        # weight is in no relative acceleration, and in no angular one
+        # weight does not enter relative or angular accelerations
         kinematics(system, work, 0.0, q, work.zero, s)
         rotor_loads(system, work, Evaluation(q, work.zero, s, work.zero, work.zero, p))
     motion_of_bodies(system, work, 0.0, (q, work.zero, s), 1.0)
@@ -107,7 +106,7 @@ def momentum(system, work, q, s, p):
         to = tree.sf_at[i]
         for k in range(tree.nf[i]):
             for l in range(tree.nf[i]):
-                # `inertia_force` has K_ff q_f in it, which is no momentum
+                # `inertia_force` includes K_ff q_f, which is not a momentum
                 p[to + k] -= system.bodies.k_ff[i, l, k] * q[tree.qf_at[i] + l]
     if geared:
         clear_energies(system, work)
@@ -122,9 +121,7 @@ def momentum(system, work, q, s, p):
 
 @part
 def group_terms(system, delta, p, d, e0, e1):
-    """e₀ += b, e₁ −= b for the motions of all joints that do
-    not commute: balls and free motions.
-    """
+    """e₀ += b, e₁ −= b for the joint motions that do not commute: balls and free motions."""
     tree, joints = system.tree, system.joints
     for i in range(tree.parent.shape[0]):
         at = tree.s_at[i]
@@ -155,11 +152,11 @@ def group_terms(system, delta, p, d, e0, e1):
 
 @part
 def variation(system, work, scratch, points, h, constant, terms):
-    """``terms`` e₀ and e₁ (ns,) of the step h between two ``points``, from the positions of the
-    first to those of the second with the velocity Δ and the displacement hΔ of the second.
+    """``terms`` e₀ and e₁ (ns,) of the step h between two ``points``.
 
-    Theory, section 48; the derivative along Δ by differences of fourth order. ``constant``: M does
-    not depend on q, e = ±b.
+    The step leads from the positions of the first point to those of the second, with the velocity Δ
+    and the displacement hΔ of the second. constant: M does not depend on q, e = ±b. The derivative
+    along Δ is computed by differences of fourth order. Theory, section 48.
     """
     start, end = points
     e0, e1 = terms
@@ -204,11 +201,11 @@ def variation(system, work, scratch, points, h, constant, terms):
 
 @part
 def keep_gap(cuts, cut, gs, gap, rows):
-    """g at the end of the step; for the rows of a cut g in an orthonormal basis U of the span of
-    𝒯₁, U w = e where 𝒯₁ w = g.
+    """g at the end of the step, for the rows of a cut in an orthonormal basis.
 
-    Gram-Schmidt on the rows of 𝒯₁ with their g: those of relations and of user functions have any
-    length, and no right angles. A row that depends on the rows before it adds no direction.
+    The basis U spans the rows of 𝒯₁; U w = e where 𝒯₁ w = g. Gram-Schmidt on the rows of 𝒯₁ with
+    their g: the rows of relations and of user functions have arbitrary length and are not
+    orthogonal. A row that depends on the rows before it adds no direction.
     """
     for a in range(gap.shape[0]):
         gap[a] = gs.position[a]
@@ -218,7 +215,7 @@ def keep_gap(cuts, cut, gs, gap, rows):
             for e in range(6):
                 rows[at + r, e] = cut.covectors[k, 6 * r + e]
             whole = rows_product(rows, at + r, at + r)
-            for _ in range(2):  # the second removes what round-off left by the first
+            for _ in range(2):  # the second pass removes the round-off of the first
                 for b in range(r):
                     share = rows_product(rows, at + r, at + b)
                     gap[at + r] -= share * gap[at + b]
@@ -242,11 +239,10 @@ def rows_product(rows, a, b):
 
 @part
 def gap_at_start(cuts, cut, gap, rows, gs):
-    """The gap in the closed directions at the start, 𝒯₀ 𝒯₁⁺ g = 𝒯₀ Uᵀ e: the basis may be another
-    one at the end of the step.
+    """Gap in the closed directions at the start, 𝒯₀ 𝒯₁⁺ g = 𝒯₀ Uᵀ e.
 
-    Of rows that are multiplied by a factor it is multiplied by the same factor. Orthonormal rows
-    give 𝒯₀ 𝒯₁ᵀ g.
+    The basis may differ at the end of the step. If rows are multiplied by a factor, their gap is
+    multiplied by the same factor. Orthonormal rows give 𝒯₀ 𝒯₁ᵀ g.
     """
     for a in range(gap.shape[0]):
         gs.position[a] = gap[a]
