@@ -1,5 +1,6 @@
-"""Formalisms: ways to combine the terms of M ṡ = k + Gᵀ λ, G ṡ = γ (docs/theory.md, sections 27 to
-36).
+"""Formalisms: ways to combine the terms of M ṡ = k + Gᵀ λ, G ṡ = γ.
+
+Theory: docs/theory.md, sections 27 to 36.
 """
 
 from flexmbs.formalisms.embedding import Embedding

@@ -5,9 +5,9 @@ With the independent velocities σ = s_i, G B = 0 and G p = γ,
     B = [1; −G_d⁻¹G_i],   s = B σ + b with G b = −γ̄,   ṡ = B σ̇ + p,
     BᵀMB σ̇ = Bᵀ (k − M p),   M_ii = BᵀMB,   Q_i = Bᵀ (k − M p),
 
-and the constraint forces follow afterwards from the dependent rows of M ṡ = k + Gᵀ λ: G_dᵀ λ = (M ṡ
-− k)_d. Velocities fulfil the constraints exactly, positions drift unless they are projected after
-each step.
+and the constraint forces follow from the dependent rows of M ṡ = k + Gᵀ λ: G_dᵀ λ = (M ṡ − k)_d.
+Velocities satisfy the constraints exactly; positions drift unless they are projected after each
+step.
 
 Theory: docs/theory.md, sections 16, 27, 29 and 36. Shabana, Computational Dynamics (2010), on the
 embedding technique; Shabana, Dynamics of Multibody Systems (2020), chapter 3; Blajer (1997),
@@ -55,7 +55,7 @@ from flexmbs.formalisms.stabilization import Projection, projected, stabilizatio
 from flexmbs.system.compile import Compiled, frozen
 from flexmbs.system.records import Evaluation, Work
 
-LIMIT_OF_CHOSEN = 1e3  # the same where the user chose them
+LIMIT_OF_CHOSEN = 1e3  # the same if the user chose the coordinates
 
 
 class EmbeddingWorkspace(NamedTuple):
@@ -69,15 +69,16 @@ class EmbeddingWorkspace(NamedTuple):
     H: np.ndarray  # (ns, ns) BᵀMB
     h: np.ndarray  # (ns,)
     sigma: np.ndarray  # (ns,)
-    # (1,) int64 address of T(t, q) of quasi-velocities that depend on the position, or 0
+    # (1,) int64 address of T(t, q) for quasi-velocities that depend on the position, or 0
     quasi: np.ndarray
     given: np.ndarray  # (1 + nq,) its arguments
 
 
 @part
 def present_quasi_velocities(workspace, t, q):
-    """T of s = T w at this instant into the choice, where B_σ
-    is a function (theory, section 34).
+    """Current T of s = T w into the choice if B_σ is a function.
+
+    Theory, section 34.
     """
     if workspace.quasi[0] != 0:
         workspace.given[0] = t
@@ -88,10 +89,10 @@ def present_quasi_velocities(workspace, t, q):
 
 @called
 def reduced_mass(choice, M, MB, H):
-    """H (f, f) = M_ii = BᵀMB with B = [1; −X] over (independent; dependent) coordinates and X =
-    G_d⁻¹G_i unscaled.
+    """H (f, f) = M_ii = BᵀMB with B = [1; −X] and X = G_d⁻¹G_i unscaled.
 
-    M (ns, ns); MB (ns, ns) is workspace that keeps M B. Theory, section 29.
+    B is ordered (independent; dependent). M (ns, ns); MB (ns, ns) is workspace that keeps M B.
+    Theory, section 29.
     """
     n = choice.numbers[RANK]
     free = choice.column.shape[0] - n
@@ -117,8 +118,9 @@ def reduced_mass(choice, M, MB, H):
 
 @part
 def reduced_velocities(choice):
-    """X = G_d⁻¹G_i (rank, ns − rank) in the units of the coordinates: s_d = −X s_i − G_d⁻¹ γ̄
-    (theory, section 27).
+    """X = G_d⁻¹G_i (rank, ns − rank) in the units of the coordinates.
+
+    s_d = −X s_i − G_d⁻¹ γ̄ (theory, section 27).
     """
     n = choice.numbers[RANK]
     dependence(choice)
@@ -129,9 +131,10 @@ def reduced_velocities(choice):
 
 @called
 def reduced_accelerations(workspace, r, sd):
-    """ṡ from BᵀMB σ̇ = Bᵀ (k − M p), ṡ = B σ̇ + p; r = −k, and sd enters as p (theory, section 29).
+    """ṡ from BᵀMB σ̇ = Bᵀ (k − M p), ṡ = B σ̇ + p.
 
-    Returns −1, or the index in σ where BᵀMB is not definite.
+    r = −k, and sd enters as p. Returns −1, or the index in σ at which BᵀMB is not positive
+    definite. Theory, section 29.
     """
     choice, M, h, sigma = workspace.choice, workspace.M, workspace.h, workspace.sigma
     n = choice.numbers[RANK]
@@ -161,8 +164,9 @@ def reduced_accelerations(workspace, r, sd):
 
 @called
 def constraint_forces(workspace, r, sd, lam):
-    """λ (nc,) of the rows of G_d from G_dᵀ λ = (M ṡ − k)_d; of the rows left out 0 (theory, section
-    29).
+    """λ (nc,) of the rows of G_d from G_dᵀ λ = (M ṡ − k)_d, 0 for the rows left out.
+
+    Theory, section 29.
     """
     choice, M = workspace.choice, workspace.M
     n = choice.numbers[RANK]
@@ -182,8 +186,9 @@ def constraint_forces(workspace, r, sd, lam):
 
 @called
 def velocity_constraints(system, work, workspace, t, q, s):
-    """The factor of G_d at q, and the dependent velocities s_d = −G_d⁻¹ (G_i s_i + γ̄) in place; M
-    is left in ``work.values``.
+    """Factor of G_d at q, and the dependent velocities s_d = −G_d⁻¹ (G_i s_i + γ̄) in place.
+
+    M is left in ``work.values``.
     """
     choice = workspace.choice
     recall(work.path, choice)
@@ -201,13 +206,13 @@ def velocity_constraints(system, work, workspace, t, q, s):
 
 @part
 def accelerations(system, work, workspace, t, here):
-    """ṡ and λ of the embedded equations; dependent velocities are corrected in place (theory,
-    sections 29 and 34).
+    """ṡ and λ of the embedded equations; dependent velocities are corrected in place.
 
-    Returns the number of dependent rows or −1 − body where the reduced mass matrix is not definite.
+    Returns the number of dependent rows, or −1 − body if the reduced mass matrix is not positive
+    definite. Theory, sections 29 and 34.
     """
     choice, sd, lam = workspace.choice, here.sd, here.lam
-    # first: the forces of the residual depend on the corrected velocities
+    # first, since the forces in the residual depend on the corrected velocities
     velocity_constraints(system, work, workspace, t, here.q, here.s)
     dense_mass(system.elimination, work.values, workspace.M)
     for a in range(lam.shape[0]):
@@ -218,13 +223,13 @@ def accelerations(system, work, workspace, t, here):
         mass_in_quasi_velocities(choice.T, workspace.M, workspace.MB)
         forces_in_quasi_velocities(choice.T, work.r, workspace.h)
     reduced_velocities(choice)
-    # gs has −γ at ṡ = 0, and the solution is of −b: G_d p_d = γ
+    # gs is −γ at ṡ = 0, and the right-hand side is −b: G_d p_d = γ
     dependent_solution(choice, work.gs.acceleration, sd)
     bad = reduced_accelerations(workspace, work.r, sd)
     if bad >= 0:
         place = choice.column[choice.numbers[RANK] + bad]
         i = system.tree.parent.shape[0] - 1
-        while system.tree.s_at[i] > place:  # of quasi-velocities only about there
+        while system.tree.s_at[i] > place:  # approximate for quasi-velocities
             i -= 1
         return -1 - i
     constraint_forces(workspace, work.r, sd, lam)
@@ -236,7 +241,7 @@ def accelerations(system, work, workspace, t, here):
 
 @part
 def keep(system, work, workspace, t, q, s):
-    """The choice of independent velocities for the coming step."""
+    """Choose the independent velocities for the next step."""
     if work.gs.position.shape[0] > 0:
         present_quasi_velocities(workspace, t, q)
         kinematics(system, work, t, q, s, work.zero)
@@ -245,8 +250,7 @@ def keep(system, work, workspace, t, q, s):
 
 @dataclass(frozen=True)
 class Embedding(Formalism):
-    """Embedding with independent velocities chosen by pivoting on G, or with user-defined
-    quasi-velocities.
+    """Embedding with independent velocities chosen by pivoting on G, or with quasi-velocities.
 
     stabilization: None, or `Projection` of the drifting positions. Raises `InputError` for another
     one. quasi_velocities: the independent σ = B_σ s (method of Appell and Gibbs; theory, sections

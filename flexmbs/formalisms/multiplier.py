@@ -1,15 +1,17 @@
-"""Lagrange multipliers, in joint or absolute coordinates:
+"""Lagrange multipliers, in joint or absolute coordinates.
 
-    [[M, Gᵀ], [G, 0]] (ṡ, −λ) = (k, γ − 2α (G s + γ̄) − α² g).
+    [[M, Gᵀ], [G, 0]] (ṡ, −λ) = (k, γ − 2α (G s + γ̄) − α² g)
 
-Index 3 for implicit methods: residual M ṡ − k − Gᵀ λ = 0 with g = 0, iteration matrix c M + K + c'
-D bordered by G. Index 1 for explicit methods: accelerations and multipliers at a state, in one of
-the classical numerical schemes:
-(1) integrate everything (``stabilization=None``, the drift is visible), (1b) with Baumgarte's
-    stabilization (`Baumgarte`,
-rate α), (3) predictor–corrector: projection of positions and velocities after each step
-(`Projection`). Scheme (2), partitioning of the coordinates, is the formalism `Partitioning`. With
-nonholonomic rows these are the equations of Routh and Voss.
+Implicit methods use the index-3 form: residual M ṡ − k − Gᵀ λ = 0 with g = 0, iteration matrix c M
++ K + c' D bordered by G. Explicit methods use the index-1 form: accelerations and multipliers at a
+state, in one of the classical numerical schemes:
+
+    (1)    integrate everything (``stabilization=None``, the drift is visible)
+    (1b)   Baumgarte's stabilization (`Baumgarte`, rate α)
+    (3)    predictor–corrector: projection of positions and velocities after each step (`Projection`)
+
+Scheme (2), partitioning of the coordinates, is the formalism `Partitioning`. With nonholonomic rows
+these are the equations of Routh and Voss.
 
 Theory: docs/theory.md, sections 23, 25, 32 and 35. Shabana, Dynamics of Multibody Systems (2020),
 chapters 3 and 5 (Lagrange multipliers, augmented formulation); Haug, Computer Aided Kinematics and
@@ -53,11 +55,10 @@ from flexmbs.system.records import Evaluation
 
 @part
 def bordered_accelerations(system, work, rate, t, here):
-    """ṡ (ns,) and λ (nc,) of M ṡ = k + Gᵀ λ, G ṡ = γ − 2α (G s + γ̄) − α² g with Baumgarte's rate α
-    (1/s; 0: none).
+    """ṡ (ns,) and λ (nc,) of M ṡ = k + Gᵀ λ, G ṡ = γ − 2α (G s + γ̄) − α² g.
 
-    Returns the number of dependent rows or −1 − node of an indefinite mass matrix (theory, sections
-    23 and 32).
+    rate: Baumgarte's α (1/s), 0 for none. Returns the number of dependent rows, or −1 − node of an
+    indefinite mass matrix. Theory, sections 23 and 32.
     """
     sd, lam = here.sd, here.lam
     for a in range(lam.shape[0]):
@@ -82,11 +83,10 @@ def bordered_accelerations(system, work, rate, t, here):
 
 @part
 def accelerations(system, work, workspace, t, here):
-    """ṡ and λ of the bordered equations; with a stabilization, near a singular position those of
-    the projected state.
+    """ṡ and λ of the bordered equations.
 
-    There errors of the state appear in ṡ divided by the distance from the position (theory, section
-    31).
+    With a stabilization, near a singular position those of the projected state: errors of the state
+    appear in ṡ divided by the distance from the position (theory, section 31).
     """
     status = bordered_accelerations(system, work, workspace.options[RATE], t, here)
     treated = workspace.options[TOLERANCE] > 0.0 or workspace.options[RATE] > 0.0
@@ -110,8 +110,9 @@ def correction(system, work, workspace, x):
 
 @part
 def keep(system, work, workspace, t, q, s):
-    """The independent rows for the coming step, where some are redundant; the factor of this one
-    may serve it further.
+    """Choose the independent rows for the next step if some rows are redundant.
+
+    The factor of the present step may still be used.
     """
     kept = workspace.values
     for a in range(kept.shape[0]):
@@ -125,33 +126,17 @@ class MultiplierWorkspace(NamedTuple):
     """Workspace and options of one run."""
 
     options: np.ndarray  # (2,) of the stabilization
-    choice: CoordinateChoice  # of independent rows, empty where none are redundant
-    values: np.ndarray  # those of the blocks, or none
+    choice: CoordinateChoice  # of independent rows, empty if none are redundant
+    values: np.ndarray  # values of the blocks, or empty
 
 
 @dataclass(frozen=True)
 class Multiplier(Formalism):
-    """Lagrange multipliers. ``stabilization`` (explicit integrators): None (1), `Baumgarte` (1b) or
-    `Projection` (3).
+    """Lagrange multipliers.
 
+    stabilization: for explicit integrators None (scheme 1), `Baumgarte` (1b) or `Projection` (3).
     Source: docs/theory.md, sections 23 and 32; Shabana, Dynamics of Multibody Systems (2020),
     chapters 3 and 5.
-
-    Examples
-    --------
-    >>> import flexmbs as fm
-    >>> model = fm.Model("pendulum")
-    >>> rod = model.add(
-    ...     fm.RigidBody("rod", mass=3.0, com=(0, 0, -0.5), inertia=(0.25, 0.25, 0.001))
-    ... )
-    >>> hinge = model.add(fm.Revolute("hinge", model.ground, rod, axis="y"))
-    >>> run = fm.simulate(
-    ...     model, t_end=0.1, step=0.01, formalism=fm.Multiplier(), coordinates="absolute"
-    ... )
-    >>> run.s.shape[1], run.lam.shape[1]  # six velocities, five multipliers of the hinge
-    (6, 5)
-    >>> run.joint("hinge").force[-1].round(4).tolist()  # m g
-    [0.0, 0.0, 29.43]
     """
 
     stabilization: Stabilization = None
@@ -184,11 +169,10 @@ class Multiplier(Formalism):
 
 @packed(int)
 def consistent(system, work, t, here, tolerance, iterations, left):
-    """Positions and velocities of ``here`` onto the constraints, then ṡ and λ; left[0]: the largest
-    |g| left.
+    """Project ``here`` onto the constraints, then compute ṡ and λ.
 
-    Returns the number of dependent rows or −1 − node of an indefinite mass matrix. Theory, sections
-    32 and 50.
+    left[0]: the largest remaining |g|. Returns the number of dependent rows, or −1 − node of an
+    indefinite mass matrix. Theory, sections 32 and 50.
     """
     left[0] = project(system, work, t, here.q, here.s, tolerance, iterations)
     without_loads(work)

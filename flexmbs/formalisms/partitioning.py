@@ -54,8 +54,8 @@ from flexmbs.system.records import Work
 
 TOLERANCE, LIMIT = range(2)  # places in the options
 ITERATIONS = 12
-SLOW = 0.2  # contraction above: a new factor of G_d
-GAP = 1e-8  # m or rad: more is not closed
+SLOW = 0.2  # a larger contraction needs a new factor of G_d
+GAP = 1e-8  # m or rad: with a larger |g| the loops count as open
 
 
 class PartitioningWorkspace(NamedTuple):
@@ -78,12 +78,12 @@ def largest_of_rows(choice, b):
 
 @called
 def dependent_state(system, work, workspace, t, q, s):
-    """Dependent positions and velocities of the independent ones in place; returns the largest |g|
-    left on the rows of G_d.
+    """Dependent positions and velocities from the independent ones, in place.
 
     q ← q ⊕ δ, δ_i = 0, G_d δ_d = −g; s_d ← s_d − G_d⁻¹ (G s + γ̄), until |g| and |G s + γ̄|/(1 +
-    |s|) are below the tolerance. The factor of G_d of the state given serves as long as it
-    contracts by 0.2 or better (theory, section 30).
+    |s|) are below the tolerance. The factor of G_d of the given state is used as long as it
+    contracts by 0.2 or better. Returns the largest remaining |g| on the rows of G_d. Theory,
+    section 30.
     """
     choice, tolerance = workspace.choice, workspace.options[TOLERANCE]
     before = 1e300
@@ -99,8 +99,8 @@ def dependent_state(system, work, workspace, t, q, s):
         if not size < 1e30:
             break
         if it > 0 and size > SLOW * before:
-            # the factor of the start of the evaluation contracts too slowly: one of the present
-            # position
+            # the factor from the start of the evaluation contracts too slowly: factor at the
+            # present position
             constraint_matrix(system, work, q, 0.0, choice.G)
             if not factor_dependent(choice) > SINGULAR:
                 break
@@ -115,11 +115,10 @@ def dependent_state(system, work, workspace, t, q, s):
 
 @part
 def accelerations(system, work, workspace, t, here):
-    """ṡ and λ at the independent coordinates of ``here``, whose dependent ones are corrected in
-    place (theory, section 30).
+    """ṡ and λ at the independent coordinates of ``here``.
 
-    A state whose dependent coordinates cannot be found keeps those it has: `accepted` judges the
-    step that it serves.
+    The dependent coordinates are corrected in place. If they are not found, the state keeps those
+    that it has, and `accepted` judges the step. Theory, section 30.
     """
     choice, q, s = workspace.choice, here.q, here.s
     if here.lam.shape[0] > 0:
@@ -132,7 +131,7 @@ def accelerations(system, work, workspace, t, here):
         constraint_matrix(system, work, q, 0.0, choice.G)
         if choice.numbers[MADE] == 0 or not factor_dependent(choice) > SINGULAR:
             choose(system, work, choice, q)
-        # Newton's method may fail far from the constraints and leave the state anywhere
+        # Newton's method may diverge far from the constraints
         if not dependent_state(system, work, workspace, t, q, s) <= GAP:
             for a in range(q.shape[0]):
                 q[a] = choice.q[a]
@@ -143,8 +142,9 @@ def accelerations(system, work, workspace, t, here):
 
 @part
 def accepted(system, work, workspace, t, q, s):
-    """The state corrected with the choice that serves there. Returns the largest |g| left (m or
-    rad).
+    """Correct an accepted state with a choice that is suitable there.
+
+    Returns the largest remaining |g| (m or rad).
     """
     choice = workspace.choice
     if work.gs.position.shape[0] == 0:
@@ -156,7 +156,7 @@ def accepted(system, work, workspace, t, q, s):
         choice.q[a] = q[a]
     for a in range(s.shape[0]):
         choice.s[a] = s[a]
-    # near a singular position: by the least change
+    # near a singular position: project by the least change
     if not dependent_state(system, work, workspace, t, q, s) <= GAP:
         for a in range(q.shape[0]):
             q[a] = choice.q[a]
@@ -168,15 +168,16 @@ def accepted(system, work, workspace, t, q, s):
 
 @part
 def keep(system, work, workspace, t, q, s):
-    """The choice of independent coordinates for the coming step."""
+    """Choose the independent coordinates for the next step."""
     if work.gs.position.shape[0] > 0:
         kinematics(system, work, t, q, s, work.zero)
         settle_choice(system, work, workspace.choice, t, q, workspace.options[LIMIT])
 
 
 def named_coordinates(compiled: Compiled, names: Sequence[str]) -> list[int]:
-    """Indices in s of coordinates named by the user. Raises `InputError` that lists the existing
-    names.
+    """Indices in s of the coordinates named by the user.
+
+    Raises `InputError` with a list of the existing names.
     """
     known = velocity_names(compiled)
     names = [full_name(name, known) for name in names]
@@ -268,7 +269,7 @@ class Partitioning(Formalism):
                 "independent coordinates; "
                 f"name {degrees} of {', '.join(velocity_names(compiled))}"
             )
-        # the columns of the dependent coordinates have to have the rank of G
+        # the columns of the dependent coordinates must have the rank of G
         rest = np.delete(G, independent, axis=1)
         if rank and np.linalg.matrix_rank(rest, least) < rank:
             raise InputError(

@@ -1,10 +1,11 @@
-"""Quasi-velocities user-defined σ = B_σ s, completed to a full set w of velocities: s = T w with a
-constant regular T.
+"""Quasi-velocities: user-defined σ = B_σ s, completed to a full set w of velocities.
+
+s = T w with a regular T. For a constant T
 
     TᵀM T ẇ = Tᵀ k + (G T)ᵀ λ,   G T w + γ̄ = 0
 
-has the same λ. B_σ may be a function of q and t: T belongs to the instant, and only σ̇ = B_σ ṡ +
-Ḃ_σ s, never ṡ, needs Ḃ_σ. Embedding with the σ as independent velocities is the method of Appell
+has the same λ. B_σ may be a function of q and t: T then belongs to the instant, and only σ̇ = B_σ ṡ
++ Ḃ_σ s, never ṡ, needs Ḃ_σ. Embedding with the σ as independent velocities is the method of Appell
 and Gibbs, with s = B σ + b:
 
     BᵀMB σ̇ = Bᵀ (k − M (Ḃ σ + ḃ)),   G B = 0,   B_σ B = 1,   G b = −γ̄,   B_σ b = 0.
@@ -27,8 +28,8 @@ from flexmbs.system.names import full_name, velocity_names
 
 WHERE = "embedding.quasi_velocities"
 ROUND_OFF = 1e-9  # of the largest entry of G
-SINGULAR = 1e-8  # of the largest entry of G: smaller singular values
-DEPENDENT = 1e-9  # of the largest pivot of B_σ: rows below are combinations of others
+SINGULAR = 1e-8  # of the largest entry of G: smaller singular values count as zero
+DEPENDENT = 1e-9  # of the largest pivot of B_σ: rows with smaller pivots are dependent
 
 
 class QuasiVelocities(NamedTuple):
@@ -37,20 +38,20 @@ class QuasiVelocities(NamedTuple):
     T: np.ndarray  # (ns, ns) s = T w
     names: tuple[str, ...]  # of w
     chosen: int  # number of σ
-    address: int = 0  # of the C function T(t, q), where B_σ is a function
+    address: int = 0  # of the C function T(t, q) if B_σ is a function
 
 
 def quasi_velocities(
     compiled: Compiled, given: Any, q: np.ndarray | None = None, *, regular: bool = True
 ) -> QuasiVelocities:
-    """The set w of the user-defined rows B_σ: names of velocities, mappings {name: coefficient}, a
-    matrix (f, ns), or a function.
+    """Full set w of the user-defined rows B_σ.
 
-    T = [E; B_σ]⁻¹ with rows E of the unit matrix that pivoted QR of B_σ leaves as independent of
-    it; of a function B_σ(q, t) with an orthonormal basis E of its null space at every instant, at
-    ``q`` and t = 0 if given; if not ``regular`` its rows may depend on each other there, and T is
-    the unit matrix. Raises `InputError` for unknown names, numbers that are not finite, and rows
-    that depend on each other. Theory, section 34.
+    given: names of velocities, mappings {name: coefficient}, a matrix (f, ns), or a function. T =
+    [E; B_σ]⁻¹ with those rows E of the unit matrix that pivoted QR of B_σ finds independent of it.
+    For a function B_σ(q, t), E is an orthonormal basis of its null space at every instant, here at
+    ``q`` and t = 0 if given; if not ``regular``, its rows may be dependent there, and T is the unit
+    matrix. Raises `InputError` for unknown names, numbers that are not finite, and dependent rows.
+    Theory, section 34.
     """
     names = velocity_names(compiled)
     if callable(given):
@@ -67,7 +68,7 @@ def quasi_velocities(
             f"{WHERE}: its {len(B)} rows depend on each other; give independent "
             f"combinations of {', '.join(names)}"
         )
-    # unit rows on the columns that pivoting left over complete B_σ to a regular matrix
+    # unit rows for the columns without pivot complete B_σ to a regular matrix
     others = np.sort(order[len(B) :])
     w = (*(names[c] for c in others), *own)
     T = np.linalg.inv(np.vstack([np.eye(len(names))[others], B]))
@@ -75,8 +76,9 @@ def quasi_velocities(
 
 
 def _varying(compiled: Compiled, given: Callable[..., Any], ns: int) -> QuasiVelocities:
-    """The set w of a function B_σ(q, t); its number of rows is that at rest, where they may depend
-    on each other.
+    """Full set w of a function B_σ(q, t).
+
+    Its number of rows is that at rest, where they may be dependent.
     """
     nq = int(compiled.system.layout[1])
 
@@ -89,7 +91,7 @@ def _varying(compiled: Compiled, given: Callable[..., Any], ns: int) -> QuasiVel
 
 
 def _at(given: Callable[..., Any], q: np.ndarray, ns: int, *, regular: bool) -> QuasiVelocities:
-    """The set w of a function at q and t = 0; not ``regular``: with the unit matrix for T."""
+    """Full set w of a function at q and t = 0; T is the unit matrix if not ``regular``."""
     try:
         B = _matrix(given(q.copy(), 0.0), ns)
         T = completed(B) if regular else np.eye(ns)
@@ -111,8 +113,9 @@ def rest(compiled: Compiled) -> np.ndarray:
 
 
 def completed(B: np.ndarray) -> np.ndarray:
-    """T = [E; B]⁻¹ = [Eᵀ, B⁺] with an orthonormal basis E of the null space of B (f, ns). Raises
-    `InputError`.
+    """T = [E; B]⁻¹ = [Eᵀ, B⁺] with an orthonormal basis E of the null space of B (f, ns).
+
+    Raises `InputError`.
     """
     u, size, vt = np.linalg.svd(B)
     if len(B) > B.shape[1] or not size.min(initial=np.inf) > DEPENDENT * size.max(initial=0.0):
@@ -125,7 +128,7 @@ def completed(B: np.ndarray) -> np.ndarray:
 
 
 def _matrix(values: Any, ns: int) -> np.ndarray:
-    """B_σ (f, ns) as a function gives it."""
+    """B_σ (f, ns) from the result of a function."""
     try:
         B = np.asarray(values, float)
     except (TypeError, ValueError):
@@ -138,11 +141,11 @@ def _matrix(values: Any, ns: int) -> np.ndarray:
 
 
 def require_regular(own: QuasiVelocities, G: np.ndarray) -> None:
-    """Raise `InputError` where the σ are not as many as the degrees of freedom left by G, or do not
-    determine the other velocities.
+    """Raise `InputError` unless the σ determine the motion.
 
-    [G; B_σ] has to be regular on the independent rows of G (theory, section 34): rank of the
-    columns of G T of the other velocities.
+    There must be as many as G leaves degrees of freedom, and [G; B_σ] must be regular on the
+    independent rows of G, that is, the columns of G T of the other velocities must have full rank
+    (theory, section 34).
     """
     rank = (
         np.linalg.matrix_rank(G, ROUND_OFF * max(1.0, float(np.abs(G).max(initial=0.0))))
@@ -155,7 +158,7 @@ def require_regular(own: QuasiVelocities, G: np.ndarray) -> None:
             f"{WHERE}: {own.chosen} quasi-velocities for {len(own.T) - rank} degrees of "
             f"freedom; give {len(own.T) - rank}"
         )
-    # [G; B_σ] is regular where the columns of the other velocities have the rank of G
+    # [G; B_σ] is regular if the columns of the other velocities have the rank of G
     rest = (G @ own.T)[:, :others]
     if rank and not np.linalg.svd(rest, compute_uv=False)[rank - 1] > SINGULAR * np.abs(G).max():
         undetermined = ", ".join(own.names[others:])

@@ -1,9 +1,8 @@
-"""The recursion of rigid trees under gravity and joint forces: the articulated-body algorithm, M ṡ
-= τ + k in O(n).
+"""Recursion of rigid trees under gravity and joint forces: the articulated-body algorithm.
 
-`Recursive` takes it where nothing else acts (`is_rigid_tree`) and an explicit method asks for
-accelerations. Equations: `flexmbs.dynamics.articulated_rigid`. Theory: docs/theory.md, section 20;
-Featherstone, Rigid Body Dynamics Algorithms (2008), section 7.3.
+M ṡ = τ + k in O(n). `Recursive` uses it if nothing else acts (`is_rigid_tree`) and an explicit
+method asks for accelerations. Equations: `flexmbs.dynamics.articulated_rigid`. Theory:
+docs/theory.md, section 20; Featherstone, Rigid Body Dynamics Algorithms (2008), section 7.3.
 """
 
 from collections.abc import Iterator
@@ -29,8 +28,9 @@ class RigidWorkspace(NamedTuple):
 
 @part
 def accelerations(system, work, workspace, t, here):
-    """ṡ (ns,) of a rigid tree under gravity and joint forces (theory, section 20). Returns 0, or −1
-    − body.
+    """ṡ (ns,) of a rigid tree under gravity and joint forces (theory, section 20).
+
+    Returns 0, or −1 − body.
     """
     for a in range(here.s.shape[0]):
         work.force[a] = 0.0
@@ -41,7 +41,7 @@ def accelerations(system, work, workspace, t, here):
 
 
 class RigidTree(Formalism):
-    """The shortest form of `Recursive`."""
+    """Form of `Recursive` for rigid trees under joint forces."""
 
     name: ClassVar[str] = "recursive"
     coordinates: ClassVar[tuple[str, ...]] = ("joint", "rheonomic")
@@ -51,7 +51,7 @@ class RigidTree(Formalism):
         return RigidWorkspace(make_rigid(compiled.system))
 
 
-# what it takes into account; every other record must be empty
+# records that it takes into account; all others must be empty
 KNOWN = (
     "tree",
     "bodies",
@@ -70,8 +70,9 @@ KNOWN = (
 
 
 def is_rigid_tree(system: System) -> bool:
-    """True if gravity and joint forces act on rigid bodies, and nothing else does: no other record
-    has an entry, and no force depends on reactions.
+    """True if only gravity and joint forces act on rigid bodies.
+
+    No other record has an entry, and no force depends on reactions.
     """
     if depends_on_reactions(system):
         return False

@@ -1,4 +1,4 @@
-"""Treatments of the drift of constraints that are kept on the acceleration level only:
+"""Treatments of the drift of constraints that are satisfied on acceleration level only.
 
     Baumgarte    g̈ + 2α ġ + α² g = 0,
     projection   min |δ|_M with G δ = −g, q ← q ⊕ δ;   min |Δs|_M with G Δs = −(G s + γ̄), after each step.
@@ -21,8 +21,9 @@ from flexmbs.model.fields import number
 
 RATE, TOLERANCE = range(2)  # places in the options of a workspace
 PROJECTION_STEPS = 8
-NEAR = 0.03  # of the largest pivot of a constraint row: stages are projected too
-NEAR_TOLERANCE = 1e-11  # of g there
+# of the largest pivot of a constraint row: with a smaller one, stages are projected too
+NEAR = 0.03
+NEAR_TOLERANCE = 1e-11  # of g at these stages
 
 
 def checked_option(item: str, value: object, least: float) -> None:
@@ -67,13 +68,12 @@ class Baumgarte:
 
 @dataclass(frozen=True)
 class Projection:
-    """After each step: positions on g = 0, velocities on G s + γ̄ = 0 by the least mass-weighted
-    change.
+    """Projection of positions on g = 0 and velocities on G s + γ̄ = 0 after each step.
 
-    tolerance: |g| left (m or rad). Nonholonomic rows hold for velocities, and for the correction of
-    positions too: it does not slip. Raises `InputError` unless the tolerance is positive. Source:
-    docs/theory.md, section 32; Hairer and Wanner, Solving Ordinary Differential Equations II
-    (1996), section VII.2.
+    The mass-weighted change is the least possible. tolerance: |g| left (m or rad). Nonholonomic
+    rows hold for velocities, and for the correction of positions too: it does not slip. Raises
+    `InputError` unless the tolerance is positive. Source: docs/theory.md, section 32; Hairer and
+    Wanner, Solving Ordinary Differential Equations II (1996), section VII.2.
 
     Examples
     --------
@@ -109,7 +109,10 @@ STABILIZATIONS: dict[str, type[Baumgarte] | type[Projection] | None] = {
 
 
 def stabilization_options(formalism: str, given: Stabilization) -> np.ndarray:
-    """(α, tolerance) for the kernels, 0 where unused. Raises `InputError` for anything else."""
+    """(α, tolerance) for the kernels, 0 if unused.
+
+    Raises `InputError` for anything else.
+    """
     if given is None:
         return np.zeros(2)
     if isinstance(given, Baumgarte):
@@ -121,9 +124,9 @@ def stabilization_options(formalism: str, given: Stabilization) -> np.ndarray:
 
 @part
 def projected(system, work, workspace, t, q, s):
-    """An accepted state is projected on the constraints where the formalism's options ask for it.
+    """Project an accepted state onto the constraints if the options of the formalism ask for it.
 
-    Returns the largest |g| left.
+    Returns the largest remaining |g|.
     """
     if workspace.options[TOLERANCE] > 0.0:
         return project(system, work, t, q, s, workspace.options[TOLERANCE], PROJECTION_STEPS)

@@ -1,3 +1,4 @@
-"""Consistent initial states: assembly, loop closure, velocities and accelerations that meet all
-constraints.
+"""Consistent initial states.
+
+Assembly, loop closure, velocities and accelerations that satisfy all constraints.
 """

@@ -1,5 +1,6 @@
-"""Arguments of analyses: times, names, values by joint; each is checked, and messages state what is
-expected.
+"""Arguments of analyses: times, names, values by joint.
+
+Each is checked; messages state what is expected.
 """
 
 from collections.abc import Iterable, Mapping
@@ -16,7 +17,10 @@ from flexmbs.model.model import ModelData
 
 
 def instant(value: Any, key: str = "t") -> float:
-    """A time in s. Raises `InputError`."""
+    """A time in s.
+
+    Raises `InputError`.
+    """
     try:
         return number(value)
     except ValueError as error:
@@ -46,8 +50,9 @@ def names(value: Any, key: str) -> tuple[str, ...]:
 
 
 def by_joint(value: Any, key: str) -> dict[str, Any]:
-    """Values by the name of a joint, from a table whose keys are names or handles. Raises
-    `InputError`.
+    """Values by name of a joint, from a table whose keys are names or handles.
+
+    Raises `InputError`.
     """
     if value is None:
         return {}
@@ -70,8 +75,9 @@ def numbers(value: Any, count: int, key: str) -> np.ndarray:
 
 
 def require_no_samplers(model: ModelData, analysis: str) -> None:
-    """Raise `InputError` if an analysis of a state would take the held outputs of discrete
-    controllers for constant forces.
+    """Raise `InputError` if a model has discrete controllers that an analysis cannot treat.
+
+    An analysis of a state would take their held outputs for constant forces.
     """
     for name, force in model.forces.items():
         if force.row().sampler:
@@ -82,8 +88,9 @@ def require_no_samplers(model: ModelData, analysis: str) -> None:
 
 
 def require_no_contacts(model: ModelData, analysis: str) -> None:
-    """Raise `InputError` if an analysis of smooth equations
-    would ignore rigid contacts of a model.
+    """Raise `InputError` if a model has rigid contacts.
+
+    An analysis of smooth equations would ignore them.
     """
     for name, contact in model.contacts.items():
         if contact.rigid:
@@ -92,8 +99,9 @@ def require_no_contacts(model: ModelData, analysis: str) -> None:
 
 
 def require_no_functions_of_reactions(model: ModelData, analysis: str) -> None:
-    """Raise `InputError` if an analysis by tangents would ignore how forces on frames or user
-    functions depend on reactions.
+    """Raise `InputError` if forces on frames or user functions depend on reactions.
+
+    An analysis by tangents would ignore this dependence.
     """
     for name, force in model.forces.items():
         if isinstance(force, UserFriction) or force.row().reads:

@@ -70,9 +70,7 @@ class Assemble:
             require_switch(f"initial.{key}", value)
 
     def check(self, model: ModelData) -> None:
-        """Raise `InputError` for joints that the model does not have and for weights that do not
-        fit theirs.
-        """
+        """Raise `InputError` for unknown joints and for weights that do not fit their joints."""
         for key, given in (("locked", self.locked), ("weights", tuple(self.weights))):
             unknown = [name for name in given if name not in model.joints]
             if unknown:
@@ -98,7 +96,7 @@ class Assemble:
 
 
 class CutJoint(NamedTuple):
-    """Cut joint: its index, its chain, its declared coordinates and velocities or those at rest."""
+    """Cut joint: index, chain, and its declared coordinates and velocities or those at rest."""
 
     number: int
     motions: tuple[Motion, ...]
@@ -108,12 +106,12 @@ class CutJoint(NamedTuple):
 
 @dataclass(frozen=True)
 class DeclaredValues:
-    """Declared values of one kind, positions or velocities, by velocity coordinate of the tree
-    (ns,) and of the cut joints.
+    """Declared values of one kind, positions or velocities.
 
-    joint, elastic: which coordinates are those of joints and of bodies; locked, declared: of
-    joints; driven ones are neither. weight: resistance to change. The same with ``cut`` for the
-    coordinates of the cut joints ``cuts`` that take part, in sequence.
+    By velocity coordinate of the tree (ns,) and of the cut joints. joint, elastic: masks of the
+    coordinates of joints and of bodies. locked, declared: masks for joints; driven coordinates are
+    neither. weight: resistance to change. The same with ``cut`` for the coordinates of the cut
+    joints ``cuts`` that take part, in sequence.
     """
 
     joint: np.ndarray
@@ -179,8 +177,9 @@ def declared_values(compiled: Compiled, how: Assemble, key: str) -> DeclaredValu
 
 
 def driven_coordinates(compiled: Compiled) -> tuple[np.ndarray, set[tuple[int, int]]]:
-    """(ns,) velocity coordinates of the tree that a drive prescribes, and (cut joint, index) of the
-    others.
+    """Coordinates that drives prescribe.
+
+    (ns,) mask of the velocity coordinates of the tree, and (cut joint, index) of the others.
     """
     found, cut = np.zeros(int(compiled.system.layout[2]), bool), set()
     for drive in rows_of(compiled.system.drives):
@@ -192,9 +191,7 @@ def driven_coordinates(compiled: Compiled) -> tuple[np.ndarray, set[tuple[int, i
 
 
 def holonomic_rows(compiled: Compiled) -> np.ndarray:
-    """(nc,) True for the rows that constrain positions, False for those that constrain velocities
-    only.
-    """
+    """Mask (nc,) of the rows that constrain positions; the others constrain only velocities."""
     found = np.ones(compiled.n_constraints, bool)
     for cut in rows_of(compiled.system.cuts):
         found[cut.row + cut.positions : cut.row + cut.closed] = False
@@ -226,7 +223,8 @@ class CutVelocities:
     """H (n, ns) with η = H s for the velocities of the cut joints ``cuts``, in sequence.
 
     The covectors C⁺ of the velocities replace those of the constraints, and other cut joints have
-    no rows. The records are made once: a search for a position asks hundreds of times.
+    no rows. The records are made only once, since a search for a position evaluates H hundreds of
+    times.
     """
 
     def __init__(self, system: System, work: Work, cuts: Sequence[int]) -> None:
@@ -259,8 +257,9 @@ def cut_offsets(system: System, cuts: Sequence[CutJoint], beta: np.ndarray) -> n
 def offset(
     motions: Sequence[Motion], start: Sequence[float] | np.ndarray, q: np.ndarray
 ) -> np.ndarray:
-    """(nv,) change of a chain's coordinates q from ``start``; of a ball joint the rotation vector
-    of q⁰⁻¹q.
+    """(nv,) change of a chain's coordinates q from ``start``.
+
+    For a ball joint the rotation vector of q⁰⁻¹q.
     """
     parts = [np.zeros(0)]
     at = 0

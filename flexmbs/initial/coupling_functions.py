@@ -1,5 +1,6 @@
-"""Verification of couplings by user functions: declared gradients and dependence on time against
-the functions themselves.
+"""Verification of couplings by user functions.
+
+Declared gradients and dependence on time are compared with the functions themselves.
 """
 
 from collections.abc import Iterator
@@ -17,15 +18,13 @@ from flexmbs.system.records import CouplerTerms, Work
 from flexmbs.system.step_scales import model_size
 
 WRONG = 1e-5  # of the derivatives, above the error of differences
-ASIDE = 0.03  # of the size of the model, or rad, to more general coordinates
+ASIDE = 0.03  # of the size of the model, or rad: distance of more general coordinates
 
 
 def coupling_function_problems(
     compiled: Compiled, work: Work, t: float, q: np.ndarray
 ) -> list[str]:
-    """One line for each coupling whose gradient is wrong, or whose dependence on time is not
-    declared.
-    """
+    """One line for each coupling with a wrong gradient or an undeclared dependence on time."""
     found: list[Problem] = []
     couplers = compiled.system.couplers
     contacts = compiled.system.contacts

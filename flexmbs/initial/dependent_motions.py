@@ -1,7 +1,6 @@
-"""Joints whose motions are dependent at a position: parallel axes of one chain, two angles at their
-pole.
+"""Joints with dependent motions at a position: parallel axes of a chain, two angles at their pole.
 
-There the chain has fewer free directions than velocities, rank C < nv: its velocities are not
+The chain then has fewer free directions than velocities, rank C < nv: its velocities are not
 determined by the motion, and the complement of C does not give the constraints of the joint.
 """
 
@@ -13,7 +12,7 @@ from flexmbs.model.joints import Joint
 from flexmbs.system.compile import Compiled
 from flexmbs.system.step_scales import model_size
 
-# smallest singular value of C, lengths over the size of the model, with columns of unit length
+# smallest singular value of C with unit columns; lengths are relative to the size of the model
 DEPENDENT = 1e-6
 NEARLY_DEPENDENT = 0.05  # the same at the end of a run that stopped
 
@@ -21,9 +20,7 @@ NEARLY_DEPENDENT = 0.05  # the same at the end of a run that stopped
 def dependent_motions(
     compiled: Compiled, q: np.ndarray, beta: np.ndarray, least: float = DEPENDENT
 ) -> list[Joint]:
-    """The joints whose motions are (nearly) dependent at the coordinates q and those of cut joints
-    β.
-    """
+    """Joints whose motions are (nearly) dependent at coordinates q and β of cut joints."""
     found, length = [], model_size(compiled)
     for name, place in compiled.places.items():
         if sum(motion.nv > 0 for motion in place.motions) < 2:  # a single motion is independent
@@ -44,9 +41,7 @@ def dependent_motions(
 
 
 def require_independent_motions(compiled: Compiled, q: np.ndarray, beta: np.ndarray) -> None:
-    """Raises `InputError` with a line for each joint whose
-    motions are dependent at this position.
-    """
+    """Raise `InputError` with a line for each joint with dependent motions at this position."""
     if found := dependent_motions(compiled, q, beta):
         raise InputError(*(_dependence(joint) for joint in found))
 

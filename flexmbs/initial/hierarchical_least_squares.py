@@ -17,8 +17,10 @@ class Condition(NamedTuple):
 
 
 def by_priority(conditions: Sequence[Condition], n: int) -> np.ndarray:
-    """x (n,) with |A x − b| least for the first condition, among those for the second, and so on;
-    of least length at the end.
+    """Least-squares solution x (n,) of conditions A x = b in order of priority.
+
+    |A x − b| is least for the first condition, among the remaining x for the second, and so on;
+    finally |x| is least.
     """
     x, N = np.zeros(n), np.eye(n)
     for A, b in conditions:
@@ -40,8 +42,9 @@ def by_priority(conditions: Sequence[Condition], n: int) -> np.ndarray:
 
 
 def root_of(W: np.ndarray) -> np.ndarray:
-    """Lower triangular L with L Lᵀ = W of a positive semidefinite matrix, slightly raised where it
-    is singular.
+    """Lower triangular L with L Lᵀ = W of a positive semidefinite matrix.
+
+    W is slightly raised if it is singular.
     """
     top = float(np.abs(np.diagonal(W)).max(initial=0.0)) or 1.0
     for raised in (0.0, 1e-12, 1e-9, 1e-6):

@@ -18,11 +18,11 @@ def row_owners(compiled: Compiled) -> list[str]:
 def contradicting_rates(
     compiled: Compiled, rates: np.ndarray, shares: np.ndarray, G: np.ndarray, s: np.ndarray
 ) -> list[str]:  # fmt: skip
-    """One line per joint, drive or coupling with residual rates ġ (nc,), also as ``shares`` of the
-    sizes of their rows, of the rows G (nc, ns) at the velocities s of least residual, with the
-    names of those that it depends on.
+    """One line per joint, drive or coupling whose velocity constraints contradict others.
 
-    For models with nonholonomic rows; inconsistent holonomic rows already show in the positions.
+    rates (nc,): residual ġ at the velocities s of least residual. shares: the same relative to the
+    sizes of the rows. G (nc, ns): the rows. A line names the items on which the rows depend. For
+    models with nonholonomic rows; inconsistent holonomic rows already show in the positions.
     """
     if holonomic_rows(compiled).all():
         return []
@@ -42,7 +42,10 @@ def contradicting_rates(
 
 
 def _depended_on(owners: list[tuple[str, str]], G: np.ndarray, k: int, wrong: np.ndarray) -> str:
-    """The items whose rows, of those that hold, combine to row k; of the others, if none do."""
+    """Items whose rows combine to row k.
+
+    Of the rows that are satisfied; of the others if these do not combine to it.
+    """
     for rows in (np.flatnonzero(~wrong), np.flatnonzero(np.arange(len(G)) != k)):
         share = np.linalg.lstsq(G[rows].T, G[k], rcond=None)[0] * np.linalg.norm(G[rows], axis=1)
         parts = rows[np.abs(share) > PART * np.linalg.norm(G[k])]

@@ -1,6 +1,4 @@
-"""Initial state: the declared joint coordinates and velocities, made consistent with all
-constraints by the least change.
-"""
+"""Initial state: declared joint coordinates and velocities, made consistent by the least change."""
 
 import warnings
 from dataclasses import dataclass, field
@@ -36,24 +34,24 @@ from flexmbs.system.records import SPARE, BodyMotion, Evaluation, System, Work, 
 from flexmbs.system.step_scales import coordinate_sizes, displacement_sizes, model_size
 from flexmbs.system.start_poses import StartPoses
 
-CLOSED = 1e-10  # rad, or relative to the size of the model, as the others here
+CLOSED = 1e-10  # rad, or relative to the size of the model, as the tolerances below
 ROUND_OFF = 1e-15  # of lengths
 NEWTON_STEPS = 40
 # relative to the sizes of the rows: initial values with eight digits are accepted
 ACCEPTED_GAP = 1e-7
 MOVED = 1e-9  # rad or of the size of the model, also per second: smaller changes are round-off
 COINCIDING = 1e-9  # of the size of the model: distance of points
-MOST_CLOSED = 1500  # velocities, of dense steps
-# change of a declared value (rad or relative, or of its velocity over the largest) above round-off
+MOST_CLOSED = 1500  # largest number of velocities for the dense steps of loop closure
+# change of a declared value above round-off: rad or relative, of a velocity relative to the largest
 REPORTED = 1e-6
 SUSPECTS = "initial values, masses and forces"
 
 
 @dataclass(frozen=True)
 class Moved:
-    """Change of one joint by assembly: largest change of a coordinate and of a velocity from the
-    declared values.
+    """Change of one joint by assembly.
 
+    position, velocity: largest change of a coordinate and of a velocity from the declared values.
     against: "q0" and "v0" if they are declared and changed by more than round-off.
     """
 
@@ -147,10 +145,11 @@ def consistent_state(
     how: Assemble | None = None,
     constants: np.ndarray | None = None,
 ) -> tuple[Compiled, InitialState]:
-    """The model compiled in joint coordinates and its consistent initial state, with an
-    `AssemblyWarning` for declared values that cannot be kept at t = 0. ``constants``:
-    `Compiled.initial_constants` of another initial position. Raises `InputError` if loops do not
-    close."""
+    """The model compiled in joint coordinates, and its consistent initial state.
+
+    constants: `Compiled.initial_constants` of another initial position. Issues an `AssemblyWarning`
+    for declared values that cannot be kept at t = 0. Raises `InputError` if loops do not close.
+    """
     compiled, start = initial_state(model, t=t, how=how, constants=constants)
     if t == 0.0:
         warn_of_moved(start)
@@ -158,7 +157,7 @@ def consistent_state(
 
 
 def warn_of_moved(start: InitialState) -> None:
-    """An `AssemblyWarning` with one line for each declared value that was not kept."""
+    """Issue an `AssemblyWarning` with one line for each declared value that was not kept."""
     lines = [line for moved in start.moved for line in moved.contradictions]
     if lines:
         warnings.warn("\n".join(lines), AssemblyWarning, stacklevel=3)
@@ -193,7 +192,7 @@ def initial_state(
     q, s = start.q.copy(), start.s.copy()
     springs = len(compiled.system.forces.line.value)
     loose = compiled.system.couplers.row[unset[unset >= springs] - springs]
-    if len(loose) and len(s) > MOST_CLOSED:  # where all rows are closed
+    if len(loose) and len(s) > MOST_CLOSED:  # the projection closes all rows
         compiled = with_constants_of(compiled, work, t, q, unset[unset >= springs])
         work = make_work(compiled.system, start.beta)
     left = _closed(compiled, work, t, q, s, how, loose)
@@ -246,9 +245,11 @@ def _closed(
     how: Assemble,
     loose: np.ndarray,
 ) -> float:
-    """Close the loops by `LoopClosure`, or by the projection of the run for very large models; the
-    rows ``loose``, of couplings whose constants the position gives, hold for the velocities alone.
-    Returns the largest residual |g|."""
+    """Close the loops by `LoopClosure`, or for very large models by projection.
+
+    loose: rows of couplings whose constants follow from the position; they only constrain the
+    velocities. Returns the largest residual |g|.
+    """
     system = compiled.system
     compiled.callbacks.where = None
     terms(system, work, t, q, s)
@@ -283,7 +284,10 @@ def _closed(
 def _raise_gaps(
     compiled: Compiled, g: np.ndarray, shares: np.ndarray, t: float, how: Assemble
 ) -> None:
-    """Reason for an inconsistent initial state: a user function, locked joints, or lengths."""
+    """Raise `InputError` with the reason for an inconsistent initial state.
+
+    The reason is a user function, locked joints, or lengths.
+    """
     problems = _of_functions(compiled)
     if not problems and how.locked:
         free, found = initial_state(
@@ -301,8 +305,9 @@ def _raise_gaps(
 def _lock_changes(
     compiled: Compiled, found: "InitialState", how: Assemble
 ) -> list[tuple[str, float, float]]:
-    """(locked joint, largest difference of its coordinates from the declared ones, the same
-    relative to their sizes).
+    """Changes of locked joints from their declared coordinates.
+
+    (joint, largest difference, the same relative to the sizes of the coordinates).
     """
     joints, length = compiled.model.joints, model_size(compiled)
     changed = []
@@ -349,8 +354,11 @@ def _check_locked(
 
 
 class Settled(NamedTuple):
-    """Accelerations and multipliers of a consistent state; largest residual |g|, over the size of
-    models below 1 m; dependent rows or −1 − node."""
+    """Accelerations and multipliers of a consistent state.
+
+    left: largest residual |g|, relative to the size of models below 1 m. status: number of
+    dependent rows, or −1 − node.
+    """
 
     sd: np.ndarray
     lam: np.ndarray
@@ -366,8 +374,9 @@ def settle(
     s: np.ndarray,
     z: np.ndarray | None = None,
 ) -> Settled:
-    """Move q and s onto the constraints by the least mass-weighted change; ṡ and λ there. User
-    functions' errors are raised.
+    """Project q and s onto the constraints; ṡ and λ there.
+
+    The mass-weighted change is the least possible. Raises the errors of user functions.
     """
     _, _, ns, nc, nz = (int(n) for n in compiled.system.layout)
     sd, lam, left = np.zeros(ns), np.zeros(nc), np.zeros(1)
@@ -402,8 +411,11 @@ def changes(compiled: Compiled, q: np.ndarray, s: np.ndarray) -> tuple[Moved, ..
 def _moved(
     compiled: Compiled, start: InitialState, q: np.ndarray, s: np.ndarray, work: Work, t: float
 ) -> tuple[Moved, ...]:  # fmt: skip
-    """The joints and bodies moved by assembly, cut joints only if their declared values changed;
-    drives at other times do not contradict the values declared for t = 0."""
+    """Joints and bodies moved by assembly.
+
+    Cut joints only if their declared values changed. Drives at times other than 0 do not contradict
+    the values declared for t = 0.
+    """
     model, system = compiled.model, compiled.system
     in_tree, in_cuts = driven_coordinates(compiled)
     size, reach = model_size(compiled), displacement_sizes(compiled)
@@ -471,8 +483,9 @@ def _largest(a: np.ndarray) -> float:
 def _gaps(
     compiled: Compiled, g: np.ndarray, shares: np.ndarray, t: float, how: Assemble
 ) -> list[str]:
-    """One line per joint that cannot close; ``shares``: the gaps relative to the sizes of their
-    rows.
+    """One line per joint that cannot close.
+
+    shares: the gaps relative to the sizes of their rows.
     """
     cuts = compiled.system.cuts
     bend = ", or allow deformation: Assemble(elastic=True)"
@@ -529,8 +542,10 @@ def in_coordinates(
 
 
 def converted(joint: Compiled, start: InitialState, target: Compiled) -> InitialState:
-    """A state in joint coordinates, with its motion and the velocities of cut joints, as a state of
-    the model in other coordinates."""
+    """A state in joint coordinates as a state of the model in other coordinates.
+
+    The state must have its motion and the velocities of the cut joints.
+    """
     system = target.system
     q, s = np.zeros(int(system.layout[1])), np.zeros(int(system.layout[2]))
     for i, primary in enumerate(target.topology.tree):
@@ -544,7 +559,7 @@ def converted(joint: Compiled, start: InitialState, target: Compiled) -> Initial
             source = joint.topology.tree[b]
             assert source.joint == primary.joint
             from_q, from_s = int(joint.system.tree.q_at[b]), int(joint.system.tree.s_at[b])
-            # prescribed motions have no coordinates of their own
+            # prescribed motions have no coordinates
             for own, motion in zip(source.motions, primary.motions):
                 q[at : at + motion.nq] = start.q[from_q:][: motion.nq]
                 s[to : to + motion.nv] = start.s[from_s:][: motion.nv]
@@ -578,8 +593,9 @@ def converted(joint: Compiled, start: InitialState, target: Compiled) -> Initial
 def joint_coordinates(
     joint: Compiled, start: InitialState, name: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(q, v) of a joint of a model compiled in joint
-    coordinates, as declared from parent to child.
+    """(q, v) of a joint as declared, from parent to child.
+
+    The model must be compiled in joint coordinates.
     """
     place = joint.places[name]
     nq, nv = sum(m.nq for m in place.motions), sum(m.nv for m in place.motions)
@@ -594,8 +610,9 @@ def joint_coordinates(
 def with_constants_of(
     compiled: Compiled, work: Work, t: float, q: np.ndarray, unset: np.ndarray
 ) -> Compiled:
-    """The model with the constants ``unset`` that were not given from its position q: springs are
-    unloaded, couplings hold.
+    """The model with the constants that follow from its position q.
+
+    unset: the constants that were not given. Springs are unloaded, couplings are satisfied.
     """
     constants, n = compiled.initial_constants, len(compiled.system.forces.line.value)
     g = terms(compiled.system, work, t, q, np.zeros(int(compiled.system.layout[2]))).g
@@ -609,7 +626,7 @@ def with_constants_of(
 
 
 def _undirected(compiled: Compiled, work: Work, t: float, q: np.ndarray) -> list[str]:
-    """Forces along a line whose ends coincide: the direction of a tension there is undefined."""
+    """Forces along lines of zero length, for which the direction of a tension is undefined."""
     found, least = [], COINCIDING * model_size(compiled)
     lines = (
         (name, force)

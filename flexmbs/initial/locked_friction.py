@@ -1,12 +1,14 @@
-"""Friction that depends on reactions, as the likely cause where no accelerations are found."""
+"""Friction that depends on reactions as the probable cause of missing accelerations."""
 
 from flexmbs.model.forces import loaded_by_reactions
 from flexmbs.model.model import ModelData
 
 
 def locked_friction(model: ModelData) -> str:
-    """Hint at friction that depends on reactions, where no accelerations or no convergence may be
-    due to it; else empty.
+    """Hint at friction that depends on reactions.
+
+    It may be the reason why no accelerations are found or an iteration does not converge. Empty if
+    there is none.
     """
     names = ", ".join(map(repr, loaded_by_reactions(model.forces.values())))
     if not names:

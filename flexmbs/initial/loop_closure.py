@@ -1,5 +1,4 @@
-"""LoopClosure of loops: joint coordinates with g(q, t) = 0 that keep the declared ones, change the
-others least, and deform no body.
+"""Closure of loops: joint coordinates with g(q, t) = 0 near the declared ones.
 
 Declared coordinates are kept and the undeclared ones adjusted, by a Levenberg–Marquardt method on
 the gaps with steps of least norm in the mass matrix, damping in proportion to the gap (Fan & Yuan,
@@ -35,34 +34,37 @@ from flexmbs.system.records import Work, rows_of
 from flexmbs.system.step_scales import coordinate_sizes, displacement_sizes, model_size
 
 STEPS = 100
-TRIALS = 12  # of the damping of one step
+TRIALS = 12  # dampings tried in one step
 LARGEST_STEP = 0.7  # rad, or relative to the size of the model
 FIRST_DAMPING = 1e-2  # of the largest squared singular value, at a gap of the size of the model
 STATIONARY = 1e-6  # slope of the gap over its upper bound
-SLOW = 0.98  # of the gap after five steps
+SLOW = 0.98  # of the gap: less progress in five steps is too slow
 CLOSED = 1e-9  # gap, rad or relative to the size of the model, as all gaps here
 ROUND_OFF = 1e-14  # relative gap at which Newton's method cannot improve in double precision
-ROUNDED = 1e-2  # gap by rounding of declared values: no other position closes without changing them
-KEPT = 1e-12  # negligible changes
-ROUNDS = 20  # of metrics
-CONTRACTING = 0.8  # of the positions' changes from one metric to the next
-DEARER = 1.1  # change of declared coordinates in the metric of the new position
-REFINEMENTS = 20  # in one metric
-SETTLED = 1e-11  # last step of the refinement
-HALF = 0.5  # of the step before: the refinement converges where costs no longer tell
-SHORTEST = 1 / 16  # of a step of the refinement
+# gap due to rounding of declared values: no other position closes without changing them
+ROUNDED = 1e-2
+KEPT = 1e-12  # smaller changes are negligible
+ROUNDS = 20  # largest number of metrics
+CONTRACTING = 0.8  # ratio of the changes of position from one metric to the next
+DEARER = 1.1  # largest growth of the change of declared coordinates in a new metric
+REFINEMENTS = 20  # steps of the refinement in one metric
+SETTLED = 1e-11  # step at which the refinement has converged
+HALF = 0.5  # of the previous step: criterion of convergence when costs differ by round-off
+SHORTEST = 1 / 16  # shortest part of a step of the refinement
 RESTARTS = 16
-FEW = 60  # coordinates; with more of them only two restarts
+FEW = 60  # coordinates; larger models get only two restarts
 SPREAD = 0.4  # rad, or relative to the size of the model, of the first restart
 FAR = 0.6  # change of declared coordinates above which other positions are tried
-FAR_DRIVE = 5.0  # sizes of the model
+FAR_DRIVE = 5.0  # sizes of the model: distance of a far drive
 YIELDING = 1e-4  # weight of undeclared coordinates relative to declared ones, during the iteration
 STIFF = 1e4  # weight of deformation relative to all others, during the iteration
 
 
 class ClosurePoint(NamedTuple):
-    """A position: change d from the declared one, coordinates, those of the cut joints, and the
-    residuals there.
+    """A position in the search.
+
+    Change d from the declared position, coordinates, those of the cut joints, and the residuals
+    there.
     """
 
     d: np.ndarray
@@ -71,7 +73,7 @@ class ClosurePoint(NamedTuple):
     M: np.ndarray
     G: np.ndarray  # holonomic rows, over their sizes
     g: np.ndarray
-    H: np.ndarray  # rows of the cut joints' coordinates that take part
+    H: np.ndarray  # rows of the coordinates of the cut joints that take part
     off: np.ndarray  # their changes from the declared values
 
     @property
@@ -88,8 +90,9 @@ class ClosureSearch(NamedTuple):
 
 
 class LoopClosure:
-    """Loop closure of one model, with its declared state; the rows ``loose`` constrain velocities
-    only.
+    """Loop closure of one model from its declared state.
+
+    loose: rows that constrain only velocities.
     """
 
     def __init__(
@@ -143,8 +146,9 @@ class LoopClosure:
         return self._taken(found)
 
     def _far_drives(self) -> np.ndarray:
-        """d of translations driven far outside of the model, which steps of bounded length do not
-        reach.
+        """Change d of translations that are driven far outside the model.
+
+        Steps of bounded length would not reach them.
         """
         system, d = self.compiled.system, np.zeros(len(self.s0))
         g = self._terms(self.q0, self.s0).g
@@ -162,8 +166,11 @@ class LoopClosure:
         return d
 
     def velocities(self, q: np.ndarray) -> np.ndarray:
-        """Velocities with G s + γ̄ = 0: locked ones and rates of bodies as declared if possible,
-        declared ones close to their values, the others close to zero."""
+        """Velocities with G s + γ̄ = 0.
+
+        Locked ones and rates of bodies are as declared if possible, declared ones close to their
+        values, the others close to zero.
+        """
         w = declared_values(self.compiled, self.how, "v0")
         now = self._terms(q, self.s0)
         H, off = self._cut_rates(q, w)
@@ -225,8 +232,9 @@ class LoopClosure:
         return found
 
     def _elsewhere(self, best: ClosurePoint, search: ClosureSearch) -> ClosurePoint:
-        """The first closed position from increasingly distant starts, else the one with the
-        smallest gap.
+        """The first closed position from increasingly distant starts.
+
+        If there is none, the position with the smallest gap.
         """
         for k in range(RESTARTS if np.count_nonzero(search.free) <= FEW else 2):
             place = self._closed(self._scattered((1 + k) * SPREAD, search), search)
@@ -286,8 +294,10 @@ class LoopClosure:
         return place
 
     def _settled(self, place: ClosurePoint, search: ClosureSearch) -> ClosurePoint:
-        """The closed position of least change near a closed one, in order of priority; in the
-        metric of that position if the iteration of the metric converges."""
+        """The closed position of least change near a closed one, in order of priority.
+
+        In the metric of that position if the iteration of the metric converges.
+        """
         last = np.inf
         for _ in range(ROUNDS):
             found = self._least(place, search, place.M)
@@ -304,7 +314,7 @@ class LoopClosure:
         return place
 
     def _least(self, place: ClosurePoint, search: ClosureSearch, M: np.ndarray) -> ClosurePoint:
-        """The same in a given metric M."""
+        """The closed position of least change in a given metric M."""
         w = self.declared_values
         root = root_of(self._strain_metric()) if search.free[w.elastic].any() else np.zeros((0, 0))
         last = np.inf
@@ -346,8 +356,9 @@ class LoopClosure:
         d: np.ndarray,
         strain: np.ndarray,
     ) -> list[Condition]:
-        """Conditions after the constraints: declared values, no strain (by a root of its metric),
-        no other change.
+        """Conditions after the constraints, in order of priority.
+
+        Declared values, no strain (by a root of its metric), no other change.
         """
         W = np.sqrt(np.outer(w.weight, w.weight)) * M
         e = np.flatnonzero(w.elastic)
@@ -370,9 +381,12 @@ class LoopClosure:
         cut: np.ndarray,
         d: np.ndarray,
     ) -> Condition:
-        """No change of the tree's coordinates ``own`` in the metric W, nor of the cut joints'
-        ``cut`` with their apparent inertia 1/(h M⁻¹ hᵀ); those with h at round-off, which no motion
-        of the tree changes, are omitted."""
+        """Condition that coordinates do not change.
+
+        The tree's coordinates ``own`` in the metric W, and the cut joints' ``cut`` with their
+        apparent inertia 1/(h M⁻¹ hᵀ); those with h at round-off, which no motion of the tree
+        changes, are omitted.
+        """
         A = np.zeros((np.count_nonzero(own), len(d)))
         A[:, own] = root_of(W[np.ix_(own, own)]).T
         j = w.joint
@@ -399,8 +413,9 @@ class LoopClosure:
         )[0]
 
     def _metric(self, M: np.ndarray, free: np.ndarray) -> np.ndarray:
-        """Weights of the free coordinates during the iteration: low for undeclared ones, high for
-        elastic ones.
+        """Weights of the free coordinates during the iteration.
+
+        Low for undeclared ones, high for elastic ones.
         """
         w = self.declared_values
         root = np.sqrt(w.weight * np.where(w.declared, 1.0, YIELDING))
@@ -418,7 +433,7 @@ class LoopClosure:
         return np.asarray(W)
 
     def _strain_metric(self) -> np.ndarray:
-        """Stiffness of all bodies."""
+        """Stiffness matrix of all bodies."""
         tree, k_ff = self.compiled.system.tree, self.compiled.system.bodies.k_ff
         return np.asarray(
             scipy.linalg.block_diag(*(k_ff[i, :nf, :nf] for i, nf in enumerate(tree.nf) if nf))
@@ -457,8 +472,9 @@ class LoopClosure:
         )
 
     def _turned(self, d: np.ndarray, q: np.ndarray) -> np.ndarray:
-        """d, with the rotation vectors of ball joints computed from the positions: steps about
-        different axes do not add up.
+        """d with the rotation vectors of ball joints computed from the positions.
+
+        Rotation steps about different axes do not add up.
         """
         d, tree = d.copy(), self.compiled.system.tree
         for i in self.balls:
@@ -468,8 +484,11 @@ class LoopClosure:
         return d
 
     def _directions(self, d: np.ndarray) -> np.ndarray:
-        """B (ns, ns) with ḋ = B s: of a ball joint the derivative of its rotation vector by the
-        angular velocity in moved axes."""
+        """B (ns, ns) with ḋ = B s.
+
+        For a ball joint the derivative of its rotation vector by the angular velocity in moved
+        axes.
+        """
         B, tree = np.eye(len(d)), self.compiled.system.tree
         for i in self.balls:
             at = int(tree.s_at[i])
@@ -520,8 +539,9 @@ def _costs(conditions: list[Condition], x: np.ndarray) -> list[float]:
 
 
 def _lower(costs: list[float], than: list[float], whole: float) -> bool:
-    """True if the first cost that differs is smaller; ``whole``: cost of a displacement of the size
-    of the model.
+    """True if the first cost that differs is smaller.
+
+    whole: cost of a displacement by the size of the model.
     """
     for cost, other in zip(costs, than):
         if abs(cost - other) > 1e-13 * other + KEPT**2 * whole:
@@ -530,8 +550,9 @@ def _lower(costs: list[float], than: list[float], whole: float) -> bool:
 
 
 def turning(turn: np.ndarray) -> np.ndarray:
-    """Rate of a rotation vector by the angular velocity in moved axes: 1 + ½ θ̃ + (1 − ½ θ cot ½θ)
-    θ̃²/θ².
+    """Rate of a rotation vector per angular velocity in moved axes.
+
+    1 + ½ θ̃ + (1 − ½ θ cot ½θ) θ̃²/θ².
     """
     a, S = float(np.linalg.norm(turn)), skew(turn)
     return np.asarray(
@@ -542,6 +563,6 @@ def turning(turn: np.ndarray) -> np.ndarray:
 
 
 def _without_rounding(G: np.ndarray, reach: np.ndarray) -> np.ndarray:
-    """Rows with entries at round-off set to zero, which no velocity should compensate."""
+    """Rows with entries at round-off set to zero, so that no velocity compensates them."""
     size = np.abs(G * reach)
     return np.where(size <= KEPT * np.maximum(1.0, size.max(axis=1, initial=0.0))[:, None], 0.0, G)

@@ -1,5 +1,6 @@
-"""The body behind a mass matrix that is not positive definite: the one that a motion without
-kinetic energy moves.
+"""The body responsible for a mass matrix that is not positive definite.
+
+It is the one moved by a motion without kinetic energy.
 """
 
 import numpy as np
@@ -10,11 +11,10 @@ from flexmbs.system.compile import Compiled
 
 
 def body_without_inertia(compiled: Compiled, status: int, q: np.ndarray, beta: np.ndarray) -> str:
-    """Name of the body with the largest twist V(v) in the motion v of the least vᵀ M v, whatever
-    node of the elimination failed.
+    """Name of the body with the largest twist V(v) in the motion v of least vᵀ M v.
 
-    ``status``: −1 − node of a factorization, whose body is named where the motion is one of elastic
-    coordinates.
+    It does not depend on the node at which the elimination failed. status: −1 − node of a
+    factorization, whose body is named if the motion is one of elastic coordinates.
     """
     system, work, zero = (
         compiled.system,
@@ -24,7 +24,7 @@ def body_without_inertia(compiled: Compiled, status: int, q: np.ndarray, beta: n
     M = terms(system, work, 0.0, q.copy(), zero.copy()).M
     if not np.isfinite(M).all():
         return compiled.bodies[-1 - status]
-    at_rest = work.motion.twist.copy()  # of prescribed motions
+    at_rest = work.motion.twist.copy()  # twists due to prescribed motions
     size = np.sqrt(np.maximum(np.diagonal(M), 1e-300))
     motion = np.linalg.eigh(M / np.outer(size, size))[1][:, 0] / size
     terms(system, work, 0.0, q.copy(), motion / np.abs(motion).max())

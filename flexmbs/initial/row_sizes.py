@@ -1,6 +1,8 @@
-"""Sizes of constraint rows, by which their residuals are divided before they are compared with
-tolerances: those of rows by user functions, in any unit, and those of points on a curve or surface
-that is small beside a metre."""
+"""Sizes of constraint rows: units of residuals in comparisons with tolerances.
+
+They matter for rows by user functions, which have any unit, and for points on a curve or surface
+that is small compared with a metre.
+"""
 
 import numpy as np
 
@@ -9,16 +11,18 @@ from flexmbs.system.compile import Compiled
 from flexmbs.system.records import Work
 from flexmbs.system.step_scales import displacement_sizes, model_size
 
-LATER = (0.37, 1.9, 11.0, 73.0)  # s, at which functions may show that they depend on time
-# of user rows, per comparable displacement: factors of 1e-6 … 1e6 of rows of order one, and a
-# factor of ten for their directions; a smaller one at the start only is near a dead centre
+LATER = (0.37, 1.9, 11.0, 73.0)  # s: times at which a dependence on time may show
+# sizes of user rows per comparable displacement: rows of order one in units of 1e-6 … 1e6, and a
+# factor of ten for their directions; rows that are small only at the start are near a dead centre
 LEAST, MOST = 1e-7, 1e7
 
 
 def relative_sizes(compiled: Compiled, work: Work, G: np.ndarray) -> np.ndarray:
-    """(nc,) sizes that make residuals relative to the size of the model, or to 1 rad: of user rows,
-    couplings and drives ‖G d‖ with displacements d of that size, of rows between frames max(L |f|,
-    |n|) with their covectors (f, n), L the size of the model, at most that of their curve."""
+    """Sizes (nc,) that make residuals relative to the size L of the model, or to 1 rad.
+
+    For user rows, couplings and drives ‖G d‖ with displacements d of that size; for rows between
+    frames max(L |f|, |n|) with their covectors (f, n), where L is at most the size of their curve.
+    """
     length, cuts, reach = model_size(compiled), compiled.system.cuts, displacement_sizes(compiled)
     moving = np.linalg.norm(G * reach, axis=1)
     found = np.where(moving >= LEAST * min(1.0, length), moving, 1.0)
@@ -38,14 +42,15 @@ def relative_sizes(compiled: Compiled, work: Work, G: np.ndarray) -> np.ndarray:
 
 
 def smallest_length(compiled: Compiled) -> float:
-    """The extent (m) of the smallest curve or surface, infinite without one."""
+    """Extent (m) of the smallest curve or surface, infinite if there is none."""
     relations = (joint for joint in compiled.model.joints.values() if isinstance(joint, Relation))
     return min((joint.extent for joint in relations), default=np.inf)
 
 
 def unsuitable_size(least: float, most: float) -> str:
-    """Why rows cannot have sizes, per comparable displacement, between these at the poses tried, or
-    "".
+    """Reason why rows cannot have sizes between ``least`` and ``most``, or "".
+
+    The sizes are per comparable displacement, at the poses tried.
     """
     if most >= LEAST and least <= MOST:
         return ""

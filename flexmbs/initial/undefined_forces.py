@@ -1,5 +1,6 @@
-"""Forces and contacts that have no value in a state: those behind equations of motion that are not
-finite.
+"""Forces and contacts that are not finite in a state.
+
+They cause equations of motion that are not finite.
 """
 
 import numpy as np
@@ -19,8 +20,9 @@ def undefined_forces(
     beta: np.ndarray,
     z: np.ndarray | None = None,
 ) -> list[str]:
-    """A line for each force whose generalized forces are not finite at (t, q, s, z), while those of
-    the model without it are.
+    """A line for each force whose generalized forces are not finite at (t, q, s, z).
+
+    Those of the model without the force must be finite.
     """
     forces = compiled.system.forces
     none = Forces(*(some_rows(rows, slice(0)) for rows in forces))
@@ -43,8 +45,9 @@ def undefined_forces(
 
 
 def undefined_contacts(compiled: Compiled, work: Work) -> list[str]:
-    """A line for each contact whose gap at the last evaluation is no number though the bodies have
-    positions.
+    """A line for each contact whose gap is not a number although the bodies have positions.
+
+    At the last evaluation.
     """
     if not np.isfinite(work.motion.x).all():
         return []

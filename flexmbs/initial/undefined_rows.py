@@ -1,11 +1,14 @@
-"""Relations at poses where their rows are not defined: a wheel flat on its plane has a circle of
-contact, not a point; a point may be beyond the ends of its curve."""
+"""Relations at poses for which their rows are not defined.
+
+A wheel flat on its plane touches it along a circle, not at a point; a point may be beyond the ends
+of its curve.
+"""
 
 from flexmbs.model.relations.relation import Relation
 from flexmbs.system.compile import Compiled
 from flexmbs.system.records import Work
 
-UNDEFINED = 1e-6  # sine of the angle to such a pose, or what a relation gives for it
+UNDEFINED = 1e-6  # sine of the angle to such a pose, or the measure that a relation gives for it
 NEARLY_UNDEFINED = 0.3  # the same at the end of a run that stopped
 
 

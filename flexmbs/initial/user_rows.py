@@ -1,5 +1,6 @@
-"""Verification of user constraints: declared derivatives and time dependence against their
-functions at the current pose.
+"""Verification of user constraints at the current pose.
+
+Declared derivatives and time dependence are compared with the functions.
 """
 
 from collections.abc import Iterator
@@ -17,15 +18,13 @@ from flexmbs.system.records import Work
 from flexmbs.system.step_scales import model_size
 
 WRONG = 1e-5  # of the derivatives, above the error of differences
-# of the size of the model, and rad, to a second, more generic pose
+# of the size of the model, and rad: displacement to a second, more general pose
 SIDEWAYS = (0.02, -0.03, 0.05, 0.04, -0.05, 0.03)
 NAMES = ("v_x", "v_y", "v_z", "ω_x", "ω_y", "ω_z", "t")
 
 
 def user_row_problems(compiled: Compiled, work: Work, t: float) -> list[str]:
-    """One line for each user constraint or contact whose jacobian is wrong, or whose dependence on
-    time is not declared.
-    """
+    """One line per user constraint or contact with a wrong Jacobian or time dependence."""
     found: list[Problem] = []
     sizes = np.repeat([model_size(compiled), 1.0], 3)
     for k, name in enumerate(compiled.topology.cuts):
@@ -52,8 +51,9 @@ def user_row_problems(compiled: Compiled, work: Work, t: float) -> list[str]:
 def _first_problem(
     item: "Joint | UserContact", given: FunctionRows, here: np.ndarray, sizes: np.ndarray
 ) -> list[Problem]:
-    """The first problem at a pose and at a more generic one; ``sizes`` (6,): comparable
-    displacements.
+    """First problem of an item at a pose and at a more general one.
+
+    sizes (6,): comparable displacements.
     """
     aside = here
     for direction, step in enumerate(sizes * SIDEWAYS):
@@ -69,8 +69,9 @@ def _first_problem(
 
 
 def relative_frames(compiled: Compiled, work: Work, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """(R, x) of the second frame of contact k relative to the first one, of the last kinematics,
-    without deformations.
+    """(R, x) of the second frame of contact k relative to the first one, without deformations.
+
+    At the last kinematics.
     """
     frames, (A, r) = compiled.system.frames, (work.motion.A.reshape(-1, 3, 3), work.motion.x)
 
@@ -85,8 +86,10 @@ def relative_frames(compiled: Compiled, work: Work, k: int) -> tuple[np.ndarray,
 
 
 def _slip_problems(contact: UserContact, pose: np.ndarray, sizes: np.ndarray) -> list[Problem]:
-    """Rows of slip that are not perpendicular to the normal and to each other, or that depend on
-    time unless they say so.
+    """Problems of the rows of slip.
+
+    They must be perpendicular to the normal and to each other, and may depend on time only if
+    declared.
     """
     if contact.slip is None:
         return []
@@ -122,8 +125,10 @@ def _of_unsuitable_size(
     displacements: np.ndarray,
     *poses: np.ndarray,
 ) -> Iterator[Problem]:
-    """Rows beside which round-off is not small, or that are not large beside it: they would be
-    dropped, or never closed.
+    """Problems of rows that are too large or too small.
+
+    Round-off must be small relative to a row, and a row large relative to round-off; otherwise it
+    would never close, or would be dropped.
     """
     try:
         sizes = np.array(

@@ -1,1 +1,1 @@
-"""A run: records and addresses for the compiled loop, batches of outputs, events, how it ended."""
+"""A run: records and addresses for the compiled loop, batches of outputs, events, outcome."""

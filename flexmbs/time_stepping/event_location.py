@@ -1,5 +1,6 @@
-"""Events of a run: their state functions as records, and the times at which these change sign
-within a step.
+"""Events of a run.
+
+Their state functions as records, and the times at which these change sign within a step.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,11 +21,14 @@ from flexmbs.errors import InputError
 from flexmbs.system.compile import Compiled
 from flexmbs.time_stepping.event import Event
 
-TOLERANCE = 1e-12  # of the time of an event
+TOLERANCE = 1e-12  # relative tolerance of the time of an event
 
 
 def event_records(compiled: Compiled, events: Sequence[Event]) -> Events:
-    """Records of the events of a run. Raises `InputError` for what the model does not have."""
+    """Records of the events of a run.
+
+    Raises `InputError` for items that the model does not have.
+    """
     info = [(*_row(compiled, event), _address(compiled, event)) for event in events]
     n = len(info)
     return Events(
@@ -38,7 +42,7 @@ def event_records(compiled: Compiled, events: Sequence[Event]) -> Events:
 
 
 def _row(compiled: Compiled, event: Event) -> tuple[int, int, int]:
-    """(kind, place, number) of an event's state function."""
+    """(kind, index, number) of the state function of an event."""
     if event.joint is None:
         assert event.frame is not None
         if event.frame not in compiled.frames:
@@ -78,7 +82,7 @@ def _address(compiled: Compiled, event: Event) -> int:
 
 
 def _function_body(function: Callable[..., float], x: np.ndarray) -> tuple[object]:
-    given = x.copy()  # what the function may keep or change
+    given = x.copy()  # the function may keep or modify its argument
     return (function(float(given[0]), given[1:4], given[4:13], given[13:16], given[16:]),)
 
 

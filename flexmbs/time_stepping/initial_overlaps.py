@@ -1,14 +1,13 @@
-"""Overlaps of contacts at the start of a run: refused for all laws where no static load explains
-them.
+"""Overlaps of contacts at the start of a run.
 
-A rigid contact must not overlap. The force of a contact with a law is in balance where the
-acceleration a_N of its gap is zero; else it throws its bodies apart at about
+A rigid contact must not overlap. The force of a contact with a law is balanced if the acceleration
+a_N of its gap is zero; otherwise it drives its bodies apart at about
 
     v² = a_N δ,
 
-the work of an acceleration that falls to zero over the overlap δ. That is refused if v is neither
-small beside the speed at the contact, nor lifts a body or moves it in the run by a small part of
-the contact's size. Theory: docs/theory.md, section 41.
+the work of an acceleration that falls to zero over the overlap δ. The overlap is rejected unless v
+is small relative to the speed at the contact, or too small to lift a body or to move it during the
+run by a small part of the contact's size. Theory: docs/theory.md, section 41.
 """
 
 from collections.abc import Callable
@@ -20,13 +19,16 @@ from flexmbs.initial.assembly import displaced
 from flexmbs.integrators.run_context import ContactData, Point
 from flexmbs.system.compile import Compiled
 
-OVERLAP = 1e-6  # of rigid contacts, of the size of the model, or rad
-SMALL = 0.01  # of the speed at the contact, of its size: what an overlap may cause
-LATER = 1e-7  # s, of the difference that gives accelerations of gaps
+OVERLAP = 1e-6  # overlap of rigid contacts, relative to the size of the model, or rad
+SMALL = 0.01  # acceptable effect of an overlap, relative to speed and size of the contact
+LATER = 1e-7  # s: step of the difference for accelerations of gaps
 
 
 def refuse_overlaps(compiled: Compiled, contact: ContactData) -> None:
-    """Raise `InputError` for rigid contacts that overlap; gaps are up to date."""
+    """Raise `InputError` for rigid contacts that overlap.
+
+    The gaps must be up to date.
+    """
     overlaps = [
         f"contacts.{name}: overlaps by {-g:.4g} (m or rad) at the start; move its bodies by q0, "
         "or correct its normal, radius or bounds"
@@ -45,11 +47,10 @@ def check_loaded_overlaps(
     end: float,
     evaluate: Callable[[int], object],
 ) -> list[str]:
-    """A note for each preloaded contact with a law that overlaps; raises `InputError` where others
-    throw their bodies apart.
+    """A note for each preloaded contact with a law that overlaps.
 
-    ``points``: the state and workspace; ``evaluate(k)``: gaps and velocities of point k. ``end``:
-    of the run (s).
+    points: the state and workspace. evaluate(k): gaps and velocities of point k. end: that of the
+    run (s). Raises `InputError` if other contacts drive their bodies apart.
     """
     evaluate(0)
     overlaps = np.where(

@@ -1,5 +1,6 @@
-"""Records of a run, made for a model: facts for the method, contacts, controllers, outputs and
-samples; its statistics.
+"""Records of a run and its statistics.
+
+They are made for a model: facts for the method, contacts, controllers, outputs and samples.
 """
 
 import math
@@ -25,9 +26,9 @@ from flexmbs.system.compile import Compiled
 from flexmbs.system.records import OF_FRICTION, Samplers, System, Work, depends_on_reactions
 from flexmbs.system.step_scales import displacement_sizes, position_sizes
 
-ASIDE = 1e-11  # of a second or of the time: how far before a jump of a law a stretch ends
-AUDITED = 16  # states that the audit examines, beside that of the largest accelerations
-WORKS_SAMPLED = 100  # steps whose work it integrates again
+ASIDE = 1e-11  # of 1 s or of the time: distance of the end of a stretch from a jump of a law
+AUDITED = 16  # states that the audit examines, besides that of the largest accelerations
+WORKS_SAMPLED = 100  # steps whose work the audit integrates again
 
 
 def facts(compiled: Compiled) -> Facts:
@@ -57,7 +58,10 @@ def facts(compiled: Compiled) -> Facts:
 
 
 def contact_data(system: System, work: Work) -> ContactData:
-    """Rigid contacts as numbers; what belongs to the path of the motion is shared with it."""
+    """Rigid contacts as numbers.
+
+    The arrays of the path variables are shared with the work records.
+    """
     contacts, path = system.contacts, work.path
     n, ns, z = len(contacts.a), int(system.layout[2]), np.zeros
     dry, limits = contacts.geometry_kernel == OF_FRICTION, z((n, 3))
@@ -96,19 +100,21 @@ def contact_data(system: System, work: Work) -> ContactData:
 
 
 def make_sampled(n: int) -> SampledControllers:
-    """Instants of n discrete controllers, infinity without one."""
+    """Instants of n discrete controllers; infinity if there is none."""
     return SampledControllers(
         np.zeros((n, 3)), np.zeros((n, 3)), np.zeros(n, np.int64), np.full(1, math.inf)
     )
 
 
 def begin_sampling(samplers: Samplers, sampled: SampledControllers, z: np.ndarray) -> None:
-    """The next instants of discrete controllers of a run that begins with the force states z; their
-    memory where nothing was sampled before."""
+    """Next instants of discrete controllers at the start of a run with the force states z.
+
+    Their memory is initialized if nothing was sampled before.
+    """
     for k in range(len(samplers.force)):
         at, period = int(samplers.law.state[k]), samplers.period[k]
         left, ahead = z[at + LEFT], z[at + LEFT] + samplers.phase[k]
-        # what is due now was done before the state was written, but for the first sample
+        # events due now were executed before the state was written, except for the first sample
         sampled.first[k] = np.where(
             (samplers.phase[k] > 0.0) & (ahead - period > ASIDE), ahead - period, ahead
         )
@@ -161,7 +167,10 @@ def make_samples(f: Facts, n_beta: int) -> Samples:
 
 
 def check_memory(outputs: int, numbers: int) -> None:
-    """MachineError when the outputs of so many numbers each cannot fit in the machine's memory."""
+    """Raise MachineError if the outputs do not fit in the machine's memory.
+
+    numbers: values per output.
+    """
     need, there = 8.0 * outputs * (numbers + 7), memory()
     if need > there:
         raise MachineError(
@@ -171,7 +180,7 @@ def check_memory(outputs: int, numbers: int) -> None:
 
 
 def memory() -> float:
-    """Bytes of memory of the machine; infinity where the system does not say."""
+    """Bytes of memory of the machine; infinity if the system does not report it."""
     try:
         return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     except (AttributeError, ValueError, OSError):

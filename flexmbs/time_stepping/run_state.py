@@ -1,17 +1,18 @@
-"""The state of a run as plain arrays by name: everything that its future depends on.
+"""The state of a run as plain arrays by name: everything on which its future depends.
 
-The path of the data. `Run` lays out its records once: nested NamedTuples of arrays, to which the
-compiled loop holds addresses. An array of them is either read-only (the model, constants,
-addresses) or state: the point (q, s, z, works and their rates), the path variables (`Path`), the
-memory of the method, clock, counts and estimated errors of the context, instants of discrete
-controllers, signs of events, and the scratch, in which a factorization may stand that following
-steps use. `arrays` walks the records and finds every writable array, so that a field which is added
-cannot be forgotten. `RunState.saved` copies them after an accepted step, together with the little
-that `Run` keeps in Python (jumps that are left, events, impacts and pace so far);
-`RunState.restore` writes the copies back into the same places, in the same run or in a new one of
-the same model and options, in another process too. The loop goes on bitwise equal, as it reads
-nothing else; user functions must depend on their arguments alone. Outputs are not part of the
-state. Theory: docs/theory.md, section 33.
+`Run` lays out its records once: nested NamedTuples of arrays, to which the compiled loop holds
+addresses. An array in them is either read-only (the model, constants, addresses) or state: the
+point (q, s, z, works and their rates), the path variables (`Path`), the memory of the method,
+clock, counts and estimated errors of the context, instants of discrete controllers, signs of
+events, and the scratch, which may hold a factorization that following steps use. `arrays` walks the
+records and finds every writable array, so that a new field cannot be forgotten.
+
+`RunState.saved` copies these arrays after an accepted step, together with the little that `Run`
+keeps in Python (remaining jumps, events, impacts and pace so far). `RunState.restore` writes the
+copies back to the same places, in the same run or in a new one of the same model and options, also
+in another process. The loop then continues bitwise equal, since it reads nothing else; user
+functions must depend on their arguments alone. Outputs are not part of the state. Theory:
+docs/theory.md, section 33.
 """
 
 from collections.abc import Iterator, Mapping
@@ -25,12 +26,13 @@ from flexmbs.system.trajectory import EventRecord, Impact
 from flexmbs.time_stepping.run import Pace, Run
 
 State = dict[str, np.ndarray]
-OUTPUTS = "out"  # field of the context that is not a state
+OUTPUTS = "out"  # field of the context that is not part of the state
 
 
 def arrays(run: Run) -> State:
-    """The arrays of the run that are its state, by the path of their names; views of others are
-    left out.
+    """Arrays of the run that are its state, by the path of their names.
+
+    Views of other arrays are left out.
     """
     context = run.context._asdict()
     del context[OUTPUTS]
@@ -70,18 +72,19 @@ def _walk(path: str, fields: Mapping[str, Any]) -> Iterator[tuple[str, np.ndarra
 
 
 class RunState:
-    """The state of a run, copied and written back."""
+    """Copies of the state of a run."""
 
     def __init__(self, run: Run) -> None:
         self.run, self.arrays = run, arrays(run)
 
     def saved(self) -> State:
-        """Copies of all arrays, and what the run keeps beside them as arrays."""
+        """Copies of all arrays, and of what the run keeps in Python, as arrays."""
         return {name: array.copy() for name, array in self.arrays.items()} | _beside(self.run)
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
-        """Write a state of a run of the same model and options into the arrays. Raises `InputError`
-        where it is of another.
+        """Write a state of a run of the same model and options into the arrays.
+
+        Raises `InputError` if it belongs to another run.
         """
         run = self.run
         _check(self.arrays, _beside(run), state)
@@ -112,8 +115,9 @@ class RunState:
 
 
 def _beside(run: Run) -> State:
-    """Jumps that are left, events, impacts and the pace so far; the last event is the terminal one
-    if ``ended``.
+    """Remaining jumps, events, impacts and the pace so far, as arrays.
+
+    The last event is the terminal one if ``ended``.
     """
     declared, contacts = [event.name for event in run.declared], run.compiled.contacts
     nq, ns = len(run.state.q), len(run.state.s)
@@ -134,8 +138,9 @@ def _beside(run: Run) -> State:
 
 
 def _check(own: State, beside: State, state: Mapping[str, np.ndarray]) -> None:
-    """Raise `InputError` unless the state has these arrays; those beside may have any number of
-    rows.
+    """Raise `InputError` unless the state has exactly these arrays.
+
+    Those of ``beside`` may have any number of rows.
     """
     wanted = {name: (array.dtype, array.shape) for name, array in own.items()}
     wanted |= {name: (array.dtype, array.shape[1:]) for name, array in beside.items()}

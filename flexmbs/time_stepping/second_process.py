@@ -1,9 +1,9 @@
-"""Second processes that compile kernels of the runs that begin here, starting from the last kernel.
+"""Further processes that compile the kernels of a run, starting from the last kernel.
 
-They are started when a kernel is not on the disk. Each process takes kernels that no other process
-is compiling (`flexmbs._jit.locks`) and loads those that others compiled, so that the first run of a
-formalism with an integrator waits about half as long. `multiprocessing` is not used for them, since
-it would run the user's script again.
+They are started when a kernel is not cached on disk. Each process takes kernels that no other
+process is compiling (`flexmbs._jit.locks`) and loads those compiled by others, so that the first
+run of a formalism with an integrator takes about half as long. `multiprocessing` is not used for
+them, since it would run the user's script again.
 """
 
 import atexit
@@ -20,7 +20,7 @@ from pathlib import Path
 
 from flexmbs._jit.address import before_compilation
 
-OFF = "FLEXMBS_ONE_PROCESS"  # environment variable: no second process
+OFF = "FLEXMBS_ONE_PROCESS"  # environment variable that disables second processes
 PROGRAM = """
 import json, sys
 sys.path[:] = json.loads(sys.argv[1])
@@ -33,22 +33,26 @@ _STARTED = contextvars.ContextVar("started", default=False)
 
 
 def compile_in_second_process(formalism: str, integrator: str) -> None:
-    """Start a second process for a pair when the first of its kernels is not on the disk."""
+    """Start a second process for a pair of formalism and integrator.
+
+    Only if the first of its kernels is not on the disk.
+    """
     if not _STARTED.get():
         before_compilation(functools.partial(_start, [(formalism, integrator)]))
 
 
 def all_compiled() -> None:
-    """Start no second process any more: the kernels of the run are compiled."""
+    """Prevent further second processes: the kernels of the run are compiled."""
     if not _STARTED.get():
         before_compilation(None)
 
 
 @contextlib.contextmanager
 def compiling_ahead(pairs: Sequence[tuple[str, str]]) -> Iterator[None]:
-    """Context of runs of these pairs of formalism and integrator, one after the other.
+    """Context of consecutive runs of these pairs of formalism and integrator.
 
-    Other processes compile their kernels from the last pair back; the runs start none of their own.
+    Other processes compile their kernels from the last pair backwards; the runs start none of their
+    own.
     """
     token = _STARTED.set(True)
     before_compilation(functools.partial(_start, list(dict.fromkeys(pairs))))
@@ -60,7 +64,7 @@ def compiling_ahead(pairs: Sequence[tuple[str, str]]) -> Iterator[None]:
 
 
 def _start(pairs: Sequence[tuple[str, str]]) -> None:
-    """Start as many processes as help, each with different pairs first."""
+    """Start as many processes as are useful, each with different pairs first."""
     wanted = pairs[::-1]
     count = min(_processors() - 1, len(wanted), MOST)
     none = subprocess.DEVNULL
@@ -74,7 +78,7 @@ def _start(pairs: Sequence[tuple[str, str]]) -> None:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a second process with this one; what it has compiled stays on the disk."""
+    """End a second process together with this one; its compiled kernels stay on the disk."""
     if process.poll() is None:
         process.terminate()
         process.wait()
@@ -85,7 +89,7 @@ def _processors() -> int:
 
 
 def _allowed() -> bool:
-    """True if this is the first process, of a Python that can be started again."""
+    """True if this is the first process and its Python can be started again."""
     started = multiprocessing.parent_process() is not None or bool(os.environ.get(OFF))
     return (
         not getattr(sys, "frozen", False)
