@@ -46,8 +46,9 @@ UNKNOWN = Check(
 def audited(
     solution: SolutionData, run: Run, progress: Progress | None = None
 ) -> tuple[Check, ...]:
-    """The checks of a solution with at least one output; ``progress`` is told their share and what
-    is checked.
+    """Checks of a solution with at least one output.
+
+    progress: called with the share that is done, and what is checked.
     """
     begun, scales, found = time.perf_counter(), Scales(solution, run), list[Check]()
     parts: dict[str, Callable[[], Sequence[Check]]] = {
@@ -98,10 +99,10 @@ def _failed_data(solution: SolutionData) -> list[Check]:
 
 
 def audited_steps(solution: SolutionData, run: Run) -> tuple[Check, ...]:
-    """The checks of a run that is led step by step: of states stored by it, none of the errors of
-    its steps.
+    """Checks of a run that the user advances step by step.
 
-    solution: its start and its present state.
+    At states stored by the run; the errors of its steps are not estimated. solution: its start and
+    its present state.
     """
     mine = sampled(solution, run)
     found = [*functions_that_change(solution), *instants_of_samples(solution)]
@@ -128,8 +129,9 @@ def _by_other_equations(solution: SolutionData, run: Run, scales: Scales) -> lis
 
 
 def _attempted(title: str, checks: Callable[[], list[Check]]) -> list[Check]:
-    """The checks, or why they were not possible: a user function that is undefined at a state, an
-    indefinite mass matrix.
+    """The checks, or the reason why they were not possible.
+
+    A user function may be undefined at a state, or a mass matrix not positive definite.
     """
     try:
         return checks()
@@ -150,8 +152,9 @@ class Audited(Protocol):
 
 
 def report_findings(solution: Audited, *, strict: bool = False) -> None:
-    """An `AuditWarning` for each check that is not PASS; with ``strict`` an `AuditError` for all of
-    them.
+    """Issue an `AuditWarning` for each check that is not PASS.
+
+    strict: raise an `AuditError` for all of them instead.
     """
     found = [check for check in solution.audit if check.status not in (PASS, NOT_JUDGED)]
     if strict and found:

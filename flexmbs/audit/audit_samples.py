@@ -1,5 +1,7 @@
-"""States of a run stored for its audit, and instants of discrete controllers: at every output the
-time to the next sample ends at a multiple of the sample time."""
+"""States of a run stored for its audit, and instants of discrete controllers.
+
+At every output the time to the next sample must end at a multiple of the sample time.
+"""
 
 import numpy as np
 
@@ -15,7 +17,7 @@ from flexmbs.system.trajectory import RunInfo, Trajectory
 from flexmbs.time_stepping.records import make_outputs
 from flexmbs.time_stepping.run import Run
 
-ALLOWED = 1e-6  # of a sample time
+ALLOWED = 1e-6  # of a sample time: tolerance of instants
 
 
 def instants_of_samples(solution: SolutionData) -> list[Check]:
@@ -39,8 +41,10 @@ def instants_of_samples(solution: SolutionData) -> list[Check]:
 
 
 def sampled(solution: SolutionData, run: Run) -> SolutionData:
-    """The states stored by the run for the audit, except those with closed rigid contacts and those
-    after jumps of prescribed velocities."""
+    """States stored by the run for the audit.
+
+    Those with closed rigid contacts and those after jumps of prescribed velocities are omitted.
+    """
     samples = run.context.samples
     usable = (
         (samples.t >= 0.0)
@@ -69,8 +73,10 @@ def states_as_solution(
 
 
 def loads_at(compiled: Compiled, trajectory: Trajectory, work: Work, k: int) -> Loads:
-    """Reactions of ṡ and λ of output k on which forces depend, the same in all coordinates; unknown
-    or zero where none does.
+    """Reactions at output k on which forces depend.
+
+    They follow from ṡ and λ and are the same in all coordinates; unknown or zero if no force
+    depends on them.
     """
     if depends_on_reactions(compiled.system):
         one = trajectory._replace(

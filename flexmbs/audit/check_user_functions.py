@@ -1,8 +1,8 @@
-"""User functions that do not depend on their arguments only: they have memory between calls, or use
-random numbers.
+"""User functions that do not depend on their arguments alone.
 
-An integrator calls them at trial states, in rejected steps and at repeated states: their results
-must follow from their arguments.
+Such functions have memory between calls, or use random numbers. An integrator calls them at trial
+states, in rejected steps and repeatedly at the same state: their results must follow from their
+arguments.
 """
 
 from flexmbs.results.solution import SolutionData

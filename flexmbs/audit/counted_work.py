@@ -1,7 +1,7 @@
-"""Work of repeated runs, counted in evaluations and not timed: a verdict is the same on every
-machine, however busy it is.
+"""Work of repeated runs, counted in evaluations.
 
-The level "full" has no limit of work.
+It is not timed, so that a verdict is the same on every machine, however busy it is. The level
+"full" has no limit of work.
 """
 
 from flexmbs.model.run import FULL
@@ -9,22 +9,22 @@ from flexmbs.results.solution import SolutionData
 from flexmbs.system.compile import Compiled
 
 NUMBERS = 500_000  # evaluations times coordinates in a unit of work, up to 0.1 s
-# calls of user functions in Python in a unit: up to 1 s, as one takes some microseconds to a
-# millisecond, which is not counted
+# calls of Python user functions in a unit of work: up to 1 s, since a call takes between some
+# microseconds and a millisecond; time is not measured
 CALLS = 50_000
-# units, or of the run's evaluations: limits of a repeated run
+# limits of a repeated run: units of work, and multiples of the run's evaluations
 LEAST, MOST_OF_RUN = 2.0, 2.0
-UNLIMITED = 0  # evaluations
+UNLIMITED = 0  # number of evaluations that stands for no limit
 
 
 def work_of(compiled: Compiled, evaluations: float) -> float:
-    """Units of work of so many evaluations of a model."""
+    """Units of work of a number of evaluations of a model."""
     numbers = (4 + int(compiled.system.layout[2])) / NUMBERS
     return evaluations * max(numbers, compiled.callbacks.in_python / CALLS)
 
 
 def evaluations_in(solution: SolutionData, units: float) -> int:
-    """Number of evaluations in so much work, at least one; `UNLIMITED` for a full audit."""
+    """Number of evaluations in units of work, at least one; `UNLIMITED` for a full audit."""
     return UNLIMITED if full(solution) else max(round(units / work_of(solution.compiled, 1.0)), 1)
 
 

@@ -1,10 +1,9 @@
-"""User functions g(q, t) of constraints and contacts against the derivatives that the run used,
-along the run.
+"""User functions g(q, t) of constraints and contacts against their derivatives used in the run.
 
 At outputs, [g(t + δ, q ⊕ δ s) − g(t − δ, q ⊖ δ s)]/(2δ), extrapolated to δ = 0, must be the rate G
-s + γ̄ of the equations, of contacts W s + w: an undeclared dependence on time or a wrong derivative
-that begins after the start shows as a difference. A moving contact may have kinks, as a floor that
-starts to move: its derivative there is that of one side.
+s + γ̄ of the equations, for contacts W s + w. An undeclared dependence on time or a wrong
+derivative that takes effect after the start shows as a difference. A moving contact may have kinks,
+such as a floor that starts to move: its derivative there is one-sided.
 """
 
 import numpy as np
@@ -24,25 +23,23 @@ from flexmbs.system.step_scales import displacement_sizes, model_size
 from flexmbs.system.trajectory import Trajectory
 
 STATES = 24
-# of the size of the model, or rad, of the motion within a difference; of the run, if that is
-# shorter
+# motion within a difference: of the size of the model, or rad; its duration is at most this part of
+# the run
 STEP = 1e-4
 ALLOWED = 1e-4  # of the terms of the rate
-# of the places of the bodies: error of a function by round-off
+# of the positions of the bodies: error of a function due to round-off
 ROUNDED = 64.0 * np.finfo(float).eps
-AT_LEAST = 2  # states: one may be at a corner of a function
-# of the size of the model: displacements by which the size of a function of a contact is found
+AT_LEAST = 2  # states with differences: a single one may be at a corner of a function
+# of the size of the model: displacements that give the size of a contact's function
 ASIDE = 1e-3
 STILL = 1e-5  # of the largest velocity: rates of a contact that are round-off
 RESTING = 1e-6  # of the size of a gap over the time of the run: rates that change no gap
-KINK = 10.0  # times the doubts about slopes to both sides: their difference at a kink
+KINK = 10.0  # times the uncertainty of one-sided slopes: a larger difference between them is a kink
 REMEDY = "set rheonomic=True if it depends on time, or correct its derivatives"
 
 
 def coupling_rates(solution: SolutionData) -> list[Check]:
-    """A FAIL for each function of a constraint whose rate along the run is not that of the
-    equations.
-    """
+    """A FAIL for each function of a constraint whose rate differs from that of the equations."""
     rows = _rows(solution)
     if not rows or len(solution.t) < AT_LEAST:
         return []
@@ -54,9 +51,7 @@ def coupling_rates(solution: SolutionData) -> list[Check]:
 
 
 def contact_rates(solution: SolutionData) -> list[Check]:
-    """A FAIL for each user function of a contact whose rate along the run is not that of the
-    equations.
-    """
+    """A FAIL for each user function of a contact whose rate differs from that of the equations."""
     contacts = solution.model.contacts
     names = [
         name
@@ -93,8 +88,9 @@ def contact_rates(solution: SolutionData) -> list[Check]:
 
 
 def _size_of_gaps(solution: SolutionData, at: Trajectory, numbers: list[int]) -> np.ndarray:
-    """(n,) change of the functions by displacements of the size of the model, of alternating signs,
-    from small ones.
+    """Change (n,) of the functions by displacements of the size of the model.
+
+    Extrapolated from small displacements of alternating signs.
     """
     sizes = displacement_sizes(solution.compiled)
     aside = at._replace(s=np.tile(sizes * np.cos(np.pi * np.arange(len(sizes))), (len(at.q), 1)))
@@ -106,7 +102,7 @@ def _size_of_gaps(solution: SolutionData, at: Trajectory, numbers: list[int]) ->
 
 
 def _off(rate: np.ndarray, slope: np.ndarray, doubt: np.ndarray, floor: np.ndarray) -> np.ndarray:
-    """Difference of a rate and a slope beyond the doubt about it, relative to their sizes."""
+    """Difference of a rate and a slope beyond the uncertainty, relative to their sizes."""
     return np.asarray((np.abs(slope - rate) - doubt) / (np.abs(rate) + np.abs(slope) + floor))
 
 
@@ -162,8 +158,10 @@ def _rows(solution: SolutionData) -> list[tuple[str, int]]:
 
 
 def _apart(solution: SolutionData, work: Work, k: int, rows: np.ndarray) -> np.ndarray:
-    """Differences of the two rates of the ``rows`` at output k over the sum of the sizes of their
-    terms, less the uncertainty of the extrapolation."""
+    """Differences of the two rates of the ``rows`` at output k.
+
+    Relative to the sum of the sizes of their terms, less the uncertainty of the extrapolation.
+    """
     out = solution.trajectory
     q, s, t = out.q[k], out.s[k], float(out.t[k])
     here = _terms(solution, work, k, t, q)
@@ -180,16 +178,18 @@ def _apart(solution: SolutionData, work: Work, k: int, rows: np.ndarray) -> np.n
 
 
 def _step(solution: SolutionData, s: np.ndarray) -> float:
-    """Time (s) within which the motion with velocities s moves
-    by `STEP`, or that part of the run.
+    """Time (s) within which the motion with velocities s covers `STEP`.
+
+    At most that part of the run.
     """
     rate = float(np.abs(s / displacement_sizes(solution.compiled)).max(initial=0.0))
     return STEP / (rate + 1.0 / float(solution.t[-1] - solution.t[0]))
 
 
 def _round_off(solution: SolutionData) -> float:
-    """Round-off of positions relative to the size of the model: larger where it is far from the
-    origin.
+    """Round-off of positions relative to the size of the model.
+
+    It is larger if the model is far from the origin.
     """
     far = max(float(np.abs(solution.body(name).position).max()) for name in solution.bodies)
     return ROUNDED * max(1.0, far / model_size(solution.compiled))

@@ -1,5 +1,6 @@
-"""Events against the steps: state functions are evaluated at ends of steps, so that two crossings
-within one are missed.
+"""Events against the steps.
+
+State functions are evaluated at ends of steps, so that two crossings within one step are missed.
 """
 
 import numpy as np
@@ -12,7 +13,7 @@ TURN = 1.0  # rad in a step
 
 
 def event_steps(solution: SolutionData, run: Run) -> list[Check]:
-    """Check of the rotation within a step, of the fastest body, where events are declared."""
+    """Check of the rotation of the fastest body within a step, if events are declared."""
     if not run.declared:
         return []
     step = solution.trajectory.step

@@ -21,8 +21,8 @@ from flexmbs.time_stepping.outcome import INTERRUPTED
 from flexmbs.time_stepping.run import Run
 
 # Of the largest reaction, and of the largest acceleration, in which vibrations have a larger part.
-# Arms of one or two flexible links, ζ = 0 … 2 %, generalized-α with steps of 1e-3 … 2.5e-5 s against
-# a tolerance of 1e-7: estimates are 0.6 … 2.2 times the largest errors of reactions above 3e-3 in
+# Arms of one or two flexible links, ζ = 0 … 2 %, generalized-α with steps of 1e-3 … 2.5e-5 s
+# against a tolerance of 1e-7: estimates are 0.6 … 2.2 times the largest errors of reactions above 3e-3 in
 # nine of ten of 145 runs, 0.32 … 3.4 in all, and 0.55 … 1.7 times lasting ones of accelerations
 # above 0.02. Each run with PASS is within 1.7 % and, of accelerations, 2.7 %
 REACTIONS = (0.02, 0.2)
@@ -44,8 +44,10 @@ REMEDY = (
 
 
 class Differences(NamedTuple):
-    """Differences relative to the largest reaction and acceleration, with the joint, near time t
-    [s], and the frame where they are largest; of reactions also the largest at an instant.
+    """Differences relative to the largest reaction and acceleration.
+
+    With the joint, near time t [s], and the frame where they are largest; for reactions also the
+    largest at an instant.
     """
 
     reaction: float
@@ -56,7 +58,7 @@ class Differences(NamedTuple):
     frame: str
 
     def check(self, title: str, what: str) -> Check:
-        """The worse of both."""
+        """The worse of both checks."""
         states = graded(self.reaction, REACTIONS), graded(self.acceleration, ACCELERATIONS)
         places = [
             f", at {place}" if state != PASS else ""
@@ -75,8 +77,9 @@ class Differences(NamedTuple):
 
 @dataclass(frozen=True)
 class Scales:
-    """Largest acceleration [m/s²] and reaction [N] of a run, and the states ``mine`` stored for its
-    audit.
+    """Largest acceleration [m/s²] and reaction [N] of a run.
+
+    mine: the states stored for its audit.
     """
 
     solution: SolutionData
@@ -89,8 +92,9 @@ class Scales:
 
     @cached_property
     def acceleration(self) -> float:
-        """Largest acceleration of a frame, at least gravity or
-        that of a negligible motion [m/s²].
+        """Largest acceleration of a frame [m/s²].
+
+        At least gravity, or that of a negligible motion.
         """
         solution, duration = self.solution, float(self.solution.t[-1] - self.solution.t[0])
         least = STILL * model_size(solution.compiled) / max(duration, 1e-150) ** 2
@@ -104,8 +108,9 @@ class Scales:
 
     @cached_property
     def reaction(self) -> float:
-        """Largest joint force, or moment over the size of the model, at least a fraction of inertia
-        forces [N].
+        """Largest joint force, or moment over the size of the model [N].
+
+        At least a fraction of inertia forces.
         """
         bodies, size = self.solution.compiled.system.bodies, model_size(self.solution.compiled)
         turning = max(_largest_turning(each) for each in self._states)
@@ -119,7 +124,7 @@ class Scales:
 
 
 def _constrained(compiled: Compiled) -> list[str]:
-    """Joints and relations with reactions, unlike those that leave all six motions free."""
+    """Joints and relations with reactions; those that leave all six motions free have none."""
     return [
         name
         for name, place in compiled.places.items()
@@ -128,8 +133,9 @@ def _constrained(compiled: Compiled) -> list[str]:
 
 
 def joint_loads(solution: SolutionData) -> dict[str, np.ndarray]:
-    """(nt, 2, 3) force and moment over the size of the model [N] of each joint whose wrench is
-    unique.
+    """Joint loads (nt, 2, 3) [N]: force, and moment over the size of the model.
+
+    By joint, for those with a unique wrench.
     """
     length = model_size(solution.compiled)
     views = {name: solution.joint(name) for name in _constrained(solution.compiled)}
@@ -149,8 +155,9 @@ def largest_load(loads: dict[str, np.ndarray]) -> float:
 
 
 def load_differences(mine: SolutionData, theirs: SolutionData) -> dict[str, np.ndarray]:
-    """(nt, 2) differences of forces and of moments over the size [N] of joints that are unique in
-    both, while both last.
+    """Differences (nt, 2) [N] of forces and of moments over the size of the model.
+
+    For joints that are unique in both runs, while both last.
     """
     return {
         name: np.linalg.norm(ours - others, axis=2)
@@ -178,8 +185,9 @@ def force_differences(
     share: float = 1.0,
     at: np.ndarray | slice = slice(None),
 ) -> Differences:
-    """Differences relative to the largest values, by a ``norm`` over time; those of reactions also
-    by a ``share`` of the largest of the outputs ``at``.
+    """Differences relative to the largest values, by a ``norm`` over time.
+
+    Those of reactions also by a ``share`` of the largest of the outputs ``at``.
     """
     compiled, reaction, at_instant, joint, t = mine.compiled, 0.0, 0.0, "", 0.0
     for name, ours, others in _common_loads(mine, theirs):
@@ -202,9 +210,9 @@ def force_differences(
 
 
 def at_instants(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """(nt,) differences of two histories (nt, 3) that a shift of jumps in time does not explain.
+    """Differences (nt,) of two histories (nt, 3) that a shift of jumps in time does not explain.
 
-    A switch or contact located earlier or later puts one output on the other side of a jump: its
+    A switch or contact located earlier or later puts an output on the other side of a jump: its
     value is between neighbouring ones of the other history, and those beside it agree.
     """
     apart = np.linalg.norm(a - b, axis=1)
@@ -215,7 +223,7 @@ def at_instants(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def _off(points: np.ndarray, path: np.ndarray) -> np.ndarray:
-    """(nt,) distances of points (nt, 3) from the parts of a path on both sides of its point."""
+    """Distances (nt,) of points (nt, 3) from the segments of a path on both sides of its point."""
     d = np.diff(path, axis=0)
     square = np.maximum(np.einsum("ti,ti->t", d, d), np.finfo(float).tiny)
     found = np.linalg.norm(points - path, axis=1)
@@ -246,10 +254,10 @@ def again(
     *,
     nudge: float | np.ndarray = 0.0,
 ) -> tuple[SolutionData, bool]:
-    """The run from its start with a method, at other output times, up to ``most``
-    evaluations, 0: without limit; and whether it did not fail.
+    """The run repeated from its start with a method, and True if it did not fail.
 
-    nudge: (ns,) change of its initial velocities.
+    times: other output times. most: largest number of evaluations, 0 for no limit. nudge (ns,):
+    change of its initial velocities.
     """
     solution, run = scales.solution, scales.run
     assert run.begun is not None

@@ -2,7 +2,7 @@
 
 A contact of the force N = k δⁿ stops a mass m that arrives at v at δ_m = ((n + 1) m v²/(2
 k))^(1/(n+1)) and lasts T = 2 δ_m/v ∫₀¹ dx/√(1 − x^(n+1)) (Johnson, Contact Mechanics, 1985, eq.
-11.23 for n = 3/2). Error-controlled methods resolve it by their error estimate, fixed steps are
+11.23 for n = 3/2). Error-controlled methods resolve it by their error estimate; fixed steps are
 divided within it (`flexmbs.integrators.missed_contacts`).
 """
 
@@ -19,14 +19,14 @@ from flexmbs.results.solution import SolutionData
 from flexmbs.system.check import PASS, WARN, Check, graded
 from flexmbs.time_stepping.run import Run
 
-# in the duration of an impact: fewer than the first give a warning, fewer than the second a failure
+# steps in the duration of an impact: fewer than the first number give WARN, than the second FAIL
 STEPS = (8.0, 3.0)
 CLOSE = 1.5  # steps between impacts
 NEAR = 2.0  # intervals between outputs within which a contact counts as closed
 
 
 def contact_duration(solution: SolutionData, run: Run) -> list[Check]:
-    """The elastic impact resolved by the fewest fixed steps, or parts of them."""
+    """Check of the elastic impact resolved by the fewest fixed steps, or parts of them."""
     longest = dict(zip(solution.compiled.contacts, run.context.contact.struck.tolist()))
     found = [
         (duration / longest[name], duration, name)
@@ -52,8 +52,10 @@ def contact_duration(solution: SolutionData, run: Run) -> list[Check]:
 
 
 def impact_order(solution: SolutionData) -> list[Check]:
-    """Impacts of different contacts within about a fixed step: their order is not resolved, and the
-    motion may depend on it. Those at the same time have none: see `several_at_once`.
+    """Check of impacts of different contacts within about one fixed step.
+
+    Their order is not resolved, and the motion may depend on it. Impacts at the same time have no
+    order: see `several_at_once`.
     """
     step = solution.run.options["step"]
     if not step:
@@ -78,8 +80,9 @@ def impact_order(solution: SolutionData) -> list[Check]:
 
 
 def several_at_once(run: Run) -> list[Check]:
-    """Impacts of several contacts at once whose velocities depend on the law for them: a warning
-    unless the law was chosen.
+    """Check of simultaneous impacts whose velocities depend on the law for them.
+
+    A warning, unless the law was chosen by the user.
     """
     found = run.method.undecided(run.memory)
     if found is None:
@@ -103,7 +106,7 @@ def several_at_once(run: Run) -> list[Check]:
 
 
 def lifts_without_reason(run: Run) -> list[Check]:
-    """Sliding contacts that lift off where Coulomb's law has a second solution."""
+    """Check of sliding contacts that lift off although Coulomb's law has a second solution."""
     number, t = run.method.lifted(run.memory)
     if not number:
         return []
@@ -133,8 +136,9 @@ def impact_duration(stiffness: float, exponent: float, mass: float, speed: float
 
 
 def _duration(solution: SolutionData, name: str, contact: FrameContact) -> float | None:
-    """Duration at the largest approach speed at which the contact closes; None if it does not
-    close.
+    """Duration at the largest approach speed at which the contact closes.
+
+    None if it does not close.
     """
     view = solution.contact(name)
     reach = NEAR * float(np.diff(solution.t).max(initial=0.0))

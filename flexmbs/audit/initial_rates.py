@@ -1,5 +1,6 @@
-"""Velocities at the start that initial rates of drives and other constraints give: the response to
-a blow, hardly meant.
+"""Initial velocities due to rates of drives and other constraints at the start.
+
+They are the response to a blow, which is hardly intended.
 """
 
 import numpy as np
@@ -22,7 +23,7 @@ from flexmbs.time_stepping.run import Run
 ROUND_OFF = 1e-6
 # of the joint's largest velocity in the run: ends of splines have slopes of about 1e-5
 NEGLIGIBLE = 1e-4
-FREE = 1e-6  # part of a velocity that motions with all drives at rest have
+FREE = 1e-6  # of a velocity: part that is possible with all drives at rest
 REMEDY = (
     "declare v0 of these joints (of a body without joint by fm.Free), or start the "
     "constraints at rest"
@@ -30,9 +31,10 @@ REMEDY = (
 
 
 def initial_rates(solution: SolutionData, run: Run) -> list[Check]:
-    """Joints without a declared v0 that start with the velocities of an impact because drives,
-    couplings or relations have a rate at the start, min |Δs|_M with G s + γ̄ = 0, although the
-    constraints leave them free, J N ≠ 0 with G N = 0.
+    """Check of joints without declared v0 that start with the velocities of an impact.
+
+    The cause is a rate of drives, couplings or relations at the start: min |Δs|_M with G s + γ̄ =
+    0. It only matters for joints that the constraints leave free, J N ≠ 0 with G N = 0.
     """
     if run.begun is None:
         return []
@@ -55,8 +57,10 @@ def initial_rates(solution: SolutionData, run: Run) -> list[Check]:
 
 
 def _causes(solution: SolutionData, run: Run) -> list[str]:
-    """Constraints that have a rate beside the declared velocities: drives, rheonomic rows, γ̄ ≠ 0,
-    and couplings whose declared velocities do not fit."""
+    """Constraints that have a rate at the start besides the declared velocities.
+
+    Drives, rheonomic rows, γ̄ ≠ 0, and couplings whose declared velocities do not fit.
+    """
     model, compiled, start = solution.model, solution.compiled, run.begun
     assert start is not None
     found = [name for name, drive in model.drives.items() if drive.motion.state(0.0)[1] != 0.0]
@@ -85,21 +89,20 @@ def _causes(solution: SolutionData, run: Run) -> list[str]:
 
 
 def _undeclared(solution: SolutionData, moved: Moved) -> bool:
-    """True for the velocities of a joint that has no v0, and of a body without joint."""
+    """True for velocities of a joint without v0, and of a body without joint."""
     joint = solution.model.joints.get(moved.joint)
     return joint.v0 is None if joint is not None else moved.joint in _free_bodies(solution.compiled)
 
 
 def _free_bodies(compiled: Compiled) -> dict[str, int]:
-    """Numbers of the bodies without joint, by the names of the
-    coordinates that they have instead.
-    """
+    """Numbers of the bodies without joint, by the names of their coordinates."""
     return {each.label: i for i, each in enumerate(compiled.topology.tree) if each.joint is None}
 
 
 def _least(solution: SolutionData, run: Run, name: str) -> float:
-    """Velocity of a joint below which it is round-off, or negligible beside the largest one at the
-    outputs.
+    """Velocity of a joint below which it is round-off.
+
+    Or negligible relative to the largest one at the outputs.
     """
     assert run.begun is not None
     size = 1.0 if _unit(solution, name) == "rad/s" else model_size(solution.compiled)
@@ -118,7 +121,7 @@ def _unit(solution: SolutionData, name: str) -> str:
 
 
 def _is_free(compiled: Compiled, run: Run, name: str) -> bool:
-    """True where a joint can move with all constraints, drives and declared velocities held."""
+    """True if a joint can move with all constraints, drives and declared velocities held."""
     start = run.begun
     assert start is not None
     work = make_work(compiled.system, start.beta)
@@ -132,8 +135,9 @@ def _is_free(compiled: Compiled, run: Run, name: str) -> bool:
 
 
 def _velocity_rows(compiled: Compiled, work: Work, q: np.ndarray, name: str) -> np.ndarray:
-    """H (nv, ns) of the velocities H s of a joint or a body without joint, in the state of
-    ``work``.
+    """H (nv, ns) of the velocities H s of a joint, or of a body without joint.
+
+    At the state of ``work``.
     """
     system, place = compiled.system, compiled.places.get(name)
     if place is not None and place.cut >= 0:

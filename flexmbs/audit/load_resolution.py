@@ -1,8 +1,8 @@
-"""Laws of time against the steps: what a law does within a step, where no method evaluates it.
+"""Laws of time against the steps: variation within a step, where no method evaluates them.
 
 At some steps of the run the law is compared with the straight line between its values at both ends.
 For a sine the root mean square of the difference over that of the law is (ω h)²/11 while the steps
-resolve it, and 1 or more where it is aliased.
+resolve it, and 1 or more if it is aliased.
 """
 
 import math
@@ -25,9 +25,7 @@ STEADY = 1e-12  # of the values: a law that does not change
 
 
 def forcing(solution: SolutionData) -> list[Check]:
-    """The law that the steps resolve least, if any law changes, and pieces of laws shorter than
-    fixed steps.
-    """
+    """Check of the law that the steps resolve least, and of pieces shorter than fixed steps."""
     worst, place, short = 0.0, "", _short_pieces(solution)
     begun, lengths = _steps(solution)
     for name, law in _laws(solution):
@@ -81,8 +79,9 @@ def _steps(solution: SolutionData) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _missed(law: TimeLaw, begun: np.ndarray, lengths: np.ndarray) -> float:
-    """Root mean square of the deviation within the steps over that of the law's change; 0 if it
-    cannot be determined.
+    """Root mean square of the deviation within the steps over that of the law's change.
+
+    0 if it cannot be determined.
     """
     try:
         ends = np.array([[law(float(t)) for t in times] for times in (begun, begun + lengths)])

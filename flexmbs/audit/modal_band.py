@@ -1,9 +1,9 @@
-"""Frequencies up to which the modes of a model are those of the finite-element models of its
-flexible bodies.
+"""Frequencies up to which the modes of a model are accurate.
 
-The preprocessor estimates, or proves, the errors of the frequencies of each body up to a band, free
-and with each interface held. A mode depends on a body if a share of its energy is that body's
-strain, qᵀ K_ff q against |λ|² δᵀ M δ; beyond the range of such a body its frequency is that of the
+The reference are the finite-element models of its flexible bodies. The preprocessor estimates, or
+proves, the errors of the frequencies of each body up to a band, free and with each interface held.
+A mode depends on a body if a share of its energy is the strain energy of that body, qᵀ K_ff q
+relative to |λ|² δᵀ M δ; beyond the accurate range of such a body its frequency is determined by the
 basis.
 """
 
@@ -39,7 +39,7 @@ class ShownModes(NamedTuple):
 def accurate_range(data: FlexibleBodyData) -> float | None:
     """Frequency [Hz] up to which the errors of the body's own frequencies are below `ACCURATE`.
 
-    None where the body was reduced without an estimate.
+    None if the body was reduced without an estimate.
     """
     facts = data.provenance
     if f"{PROOF}band [Hz]" in facts:
@@ -63,7 +63,7 @@ def beyond(compiled: Compiled, modes: ShownModes, body: str, limit: float) -> np
 
 
 def _depends(compiled: Compiled, modes: ShownModes, body: str) -> np.ndarray:
-    """Modes (m,) of which the strain energy of a body is a share."""
+    """Modes (m,) that have a share of their energy in the strain of a body."""
     tree, i = compiled.system.tree, compiled.bodies.index(body)
     q = modes.shape[int(tree.sf_at[i]) :][: int(tree.nf[i])]
     strain = np.einsum("im,ij,jm->m", q.conj(), compiled.data[body].K_ff, q).real

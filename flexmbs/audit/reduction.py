@@ -1,11 +1,11 @@
 """Displacements of flexible bodies under the actual loads that their modes cannot represent.
 
 Under inertia and interface loads ζ a body lacks the displacement Σ_j ζ_j w_j of its static
-response, w_j the part of the response to the unit load j that its modes do not span. Its root mean
-square over the mass, √(ζᵀ W ζ), is compared with that of the modes, √(qᵀ m_ff q/m), and with the
-size of the body. Stress includes the static correction and is not affected. Small motions about a
-state depend on its displacements only as its shape does: there they are compared with the size of
-the model alone.
+response, where w_j is the part of the response to the unit load j outside the span of its modes.
+Its root mean square over the mass, √(ζᵀ W ζ), is compared with that of the modes, √(qᵀ m_ff q/m),
+and with the size of the body. Stress includes the static correction and is not affected. Small
+motions about a state depend on its displacements only through its shape: there they are compared
+with the size of the model alone.
 """
 
 from typing import NamedTuple
@@ -25,7 +25,7 @@ SMALL = 1e-7  # of the model's size: negligible displacements
 
 
 def reduction(mine: SolutionData, *, shape: bool = False) -> list[Check]:
-    """A check for each flexible body whose data include the missing displacements.
+    """Check of each flexible body whose data include the missing displacements.
 
     mine: states of the run.  shape: the result depends on the shape of the model alone.
     """
@@ -51,8 +51,9 @@ def reduction(mine: SolutionData, *, shape: bool = False) -> list[Check]:
 
 
 class _Lacking(NamedTuple):
-    """Largest missing displacement of a body or piece, over the whole and on average [m], and its
-    time [s].
+    """Largest missing displacement of a body or piece.
+
+    share: of the whole displacement. metres: on average [m]. t: its time [s].
     """
 
     share: float
@@ -61,7 +62,7 @@ class _Lacking(NamedTuple):
 
 
 def _lacking(mine: SolutionData, name: str, data: FlexibleBodyData) -> _Lacking | None:
-    """None where the missing displacements are unknown."""
+    """Largest missing displacement; None if it is unknown."""
     if data.stress is None or data.stress.missing is None:
         return None
     zeta, q = body_loads(mine, name, data.stress.interfaces).factors, mine.elastic(name)

@@ -61,8 +61,11 @@ REMEDY = (
 
 
 class Other(NamedTuple):
-    """A second run of the same equations: its method, its cost relative to the first one, and the
-    fraction of the difference that is the error of the first."""
+    """A second run of the same equations.
+
+    Its method, its cost relative to the first one, and the fraction of the difference that is the
+    error of the first run.
+    """
 
     method: Integrator
     cost: float
@@ -76,8 +79,11 @@ class Other(NamedTuple):
 
 
 class Compared(NamedTuple):
-    """A second run up to times t (n,): relative errors (n, ns) of positions, whether one of them is
-    not negligible, and errors of forces."""
+    """Comparison with a second run up to times t (n,).
+
+    errors (n, ns): relative errors of positions. seen: one of them is not negligible. forces:
+    errors of forces.
+    """
 
     other: Other
     t: np.ndarray
@@ -100,8 +106,9 @@ class Compared(NamedTuple):
 
 
 def second_run(solution: SolutionData, run: Run, scales: Scales) -> list[Check]:
-    """The difference of a second run relative to the motion, an estimate of the error with its
-    growth.
+    """Check of the run against a second run.
+
+    The difference relative to the motion, an estimate of the error and its growth.
     """
     if run.begun is None or not (
         solution.run.finished and solution.t[-1] > 0.0 and solution.s.shape[1]
@@ -139,7 +146,7 @@ def second_run(solution: SolutionData, run: Run, scales: Scales) -> list[Check]:
 
 
 def _suspected(solution: SolutionData, found: Compared) -> bool:
-    """True if errors are small where they are known, and may grow too large beyond."""
+    """True if errors are small where they are known and may become too large beyond."""
     shares, end = np.maximum.accumulate(found.errors.max(axis=1)), float(solution.t[-1])
     return found.t[-1] < end and float(shares[-1]) <= MOTION[0] < _extrapolated(
         found.t, shares, end, sped_up=False
@@ -147,7 +154,10 @@ def _suspected(solution: SolutionData, found: Compared) -> bool:
 
 
 def _compared(scales: Scales, other: Other, picked: np.ndarray) -> Compared | None:
-    """The run with another method at some outputs, as far as its work allows; None if it fails."""
+    """Comparison with another method at some outputs, as far as its work permits.
+
+    None if that run fails.
+    """
     solution, measure = scales.solution, Measure.of(scales.solution)
     motion = np.full_like(measure.motion, AT_REST) if measure.still else measure.motion
     step = float(np.median(solution.trajectory.step[1:]))
@@ -199,9 +209,11 @@ def _judged(solution: SolutionData, found: Compared) -> Check:
 
 
 def _extrapolated(t: np.ndarray, shares: np.ndarray, end: float, *, sped_up: bool = True) -> float:
-    """The relative error at the end if it grows exponentially at the rate of the second half, there
-    by `EXPLOSIVE` at least; 0 if it grows less, or, ``sped_up``, if growth by a factor r was not
-    followed by about r² over the doubled time."""
+    """Relative error at the end if it grows exponentially at the rate of the second half.
+
+    It grows there by `EXPLOSIVE` at least; 0 if it grows less, or, ``sped_up``, if growth by a
+    factor r was not followed by about r² over the doubled time.
+    """
     early, middle, last = (float(np.interp(part * t[-1], t, shares)) for part in (0.25, 0.5, 1.0))
     if early <= 0.0 or middle <= early or last < EXPLOSIVE * middle:
         return 0.0
@@ -233,8 +245,9 @@ def _some(outputs: np.ndarray) -> np.ndarray:
 
 
 def another(method: Integrator) -> Other:
-    """The method with steps twice as long, of explicit ones half as long, or with a tolerance ten
-    times as large.
+    """The method with steps twice as long, or a tolerance ten times as large.
+
+    Explicit methods get steps half as long.
     """
     if method.step is not None:
         if method.explicit:
@@ -246,8 +259,10 @@ def another(method: Integrator) -> Other:
 
 
 def refined(method: Integrator) -> Other:
-    """The method with steps half as long, or with a tenth of the tolerance; `another` where the
-    method has no tolerance so small."""
+    """The method with steps half as long, or a tenth of the tolerance.
+
+    `another` if the method has no tolerance so small.
+    """
     if method.step is not None:
         finer = dataclasses.replace(method, step=method.step / FACTOR)  # type: ignore[type-var]
         return Other(finer, FACTOR, 1.0 / (1.0 - FACTOR ** -_order(method)))

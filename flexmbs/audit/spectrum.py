@@ -1,8 +1,8 @@
-"""The spectrum of the loads on flexible bodies against the frequencies of their modes.
+"""Spectrum of the loads on flexible bodies against the frequencies of their modes.
 
 Loads faster than the highest retained mode excite no mode. The fraction of the variation of the
 interface loads above that frequency is computed from their periodogram (Hann window, without mean
-and trend), where the outputs are close enough and the run is long enough to show it.
+and trend) if the outputs are close enough and the run is long enough.
 """
 
 import numpy as np

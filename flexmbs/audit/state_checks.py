@@ -1,15 +1,14 @@
-"""Verification of states that no integration produced: equilibria, driven motions, inverse
-dynamics.
+"""Verification of states without integration: equilibria, driven motions, inverse dynamics.
 
 The model in absolute coordinates has the same motion, and hence the same virtual power of inertia
 and applied forces along any velocities ṽ of the tree,
 
     ṽᵀ (M ṡ − k) = ṽ'ᵀ (M' ṡ' − k'),
 
-with ' in absolute coordinates. Where nothing but constraints balances these forces, λ' of min |M'
-ṡ' − k' − G'ᵀλ'| leaves no residual, and its reactions are those of the joints. Forces that depend
-on reactions are those of ṡ and λ of the state, in both coordinates. Forces that a displacement by
-round-off changes as much count as none.
+with ' in absolute coordinates. If only constraints balance these forces, λ' of min |M' ṡ' − k' −
+G'ᵀλ'| leaves no residual, and its reactions are those of the joints. Forces that depend on
+reactions are those of ṡ and λ of the state, in both coordinates. Forces that change by as much
+under a displacement by round-off count as zero.
 """
 
 from typing import NamedTuple
@@ -57,8 +56,9 @@ def audited_states(
 
 
 def _some(solution: SolutionData) -> SolutionData:
-    """The solution at no more than `MOST` outputs and at those of the largest accelerations and
-    multipliers.
+    """The solution at no more than `MOST` outputs, and at some extremes.
+
+    The extremes are the largest accelerations and multipliers.
     """
     count = len(solution.t)
     extreme = [
@@ -79,7 +79,10 @@ class _Motion(NamedTuple):
 
 
 def _second_opinion(mine: SolutionData, *, balanced: bool) -> list[Check]:
-    """Differences of virtual powers, of residuals and reactions; none for absolute coordinates."""
+    """Differences of virtual powers, of residuals and of reactions.
+
+    None for absolute coordinates.
+    """
     source = mine.compiled
     if source.topology.coordinates != "joint":
         return []
@@ -122,8 +125,9 @@ def _checks(mine: SolutionData, shares: np.ndarray, reactions: float) -> list[Ch
 
 
 def _motion(solution: SolutionData, target: Compiled) -> _Motion:
-    """s = (Aᵀv, Aᵀω), ṡ = (Aᵀ(a − ω × v), Aᵀω̇) of free bodies, (v, a) of points, s and ṡ of
-    others.
+    """Motion in absolute coordinates.
+
+    s = (Aᵀv, Aᵀω), ṡ = (Aᵀ(a − ω × v), Aᵀω̇) of free bodies, (v, a) of points, s and ṡ of others.
     """
     tree, own = target.system.tree, solution.compiled.system.tree
     s, sd = np.zeros((2, len(solution.t), int(target.system.layout[2])))
@@ -158,8 +162,9 @@ def _motion(solution: SolutionData, target: Compiled) -> _Motion:
 
 
 def _absolute(mine: SolutionData, target: Compiled, k: int) -> tuple[Terms, InitialState, Loads]:
-    """The terms of output k in its own coordinates, its state in those of ``target``, the reactions
-    that load forces.
+    """Output k: its terms, its state in the coordinates of ``target``, reactions that load forces.
+
+    The terms are in its own coordinates.
     """
     q, s, z = mine.q[k].copy(), mine.s[k].copy(), mine.trajectory.z[k].copy()
     work = make_work(mine.compiled.system, mine.trajectory.beta[k])
@@ -171,8 +176,9 @@ def _absolute(mine: SolutionData, target: Compiled, k: int) -> tuple[Terms, Init
 
 
 class _Equations:
-    """The equations in absolute coordinates at one state: terms, inertia forces, forces of
-    round-off.
+    """Equations in absolute coordinates at one state.
+
+    Terms, inertia forces, forces of round-off.
     """
 
     def __init__(
@@ -205,7 +211,7 @@ class _Equations:
     def power_share(self, own: Terms, sd: np.ndarray, v: np.ndarray, there: np.ndarray) -> float:
         """Difference of the virtual powers along v and ``there``, over that of the largest force.
 
-        Forces across the velocities count as well: their power is zero by cancellation.
+        Forces perpendicular to the velocities count as well: their power is zero by cancellation.
         """
         apart = abs(float(v @ (own.M @ sd - own.k)) - float(there @ self.residual))
         apart = max(apart - float(np.abs(there) @ self.noise), 0.0)
@@ -215,9 +221,7 @@ class _Equations:
         return apart / (largest * float(np.abs(there / self.sizes).max(initial=0.0)) or 1.0)
 
     def balance(self) -> tuple[np.ndarray, float, float]:
-        """λ, the residual that it leaves over the largest
-        force, and the least force that counts.
-        """
+        """λ, its residual over the largest force, and the least force that counts."""
         S, G = self.sizes, self.known.G
         width = np.linalg.norm(G * S, axis=1)
         width = np.where(width > 0.0, width, 1.0)
@@ -232,9 +236,9 @@ class _Equations:
 
 
 def _reactions(mine: SolutionData, target: Compiled, out: Trajectory, least: float) -> float:
-    """Largest difference of unique forces and moments of joints and drives over the largest force.
+    """Largest difference of unique forces and moments over the largest force.
 
-    least: moment (N m) below which these are residuals.
+    Of joints and drives. least: moment (N m) below which these are residuals.
     """
     redundant = bool(mine.run.redundant)
     found = joint_histories(target, out, redundant=redundant, least_norm=False)

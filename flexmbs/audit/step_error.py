@@ -36,8 +36,11 @@ MINOR = 0.03  # of the largest range of a mechanism: lower bound of the scale of
 
 
 class Measure(NamedTuple):
-    """Scales of position errors: sizes (ns,) of comparable displacements, ranges relative to them,
-    and the motion of each coordinate relative to which its error is measured."""
+    """Scales of position errors.
+
+    Sizes (ns,) of comparable displacements, ranges relative to them, and the motion of each
+    coordinate relative to which its error is measured.
+    """
 
     sizes: np.ndarray
     ranges: np.ndarray
@@ -72,7 +75,10 @@ class Measure(NamedTuple):
 
 
 def step_error(solution: SolutionData, run: Run) -> list[Check]:
-    """The estimated relative error of positions, for methods with an error estimate of a step."""
+    """Check of the estimated relative error of positions.
+
+    For methods with an error estimate of a step.
+    """
     spent = run.context.spent
     measure = Measure.of(solution)
     if not spent.any() or measure.still:
@@ -96,8 +102,10 @@ def step_error(solution: SolutionData, run: Run) -> list[Check]:
 
 
 def _ranges(solution: SolutionData) -> tuple[np.ndarray, np.ndarray]:
-    """(ns,) range of each velocity coordinate's integral, of modes that of their amplitude; the
-    same without steady translation."""
+    """Range (ns,) of the integral of each velocity coordinate, for modes that of their amplitude.
+
+    And the same without steady translation.
+    """
     t, s = solution.t, solution.s
     travelled = np.zeros_like(s)
     travelled[1:] = np.cumsum(0.5 * (s[1:] + s[:-1]) * np.diff(t)[:, None], axis=0)
@@ -111,8 +119,10 @@ def _ranges(solution: SolutionData) -> tuple[np.ndarray, np.ndarray]:
 def _raise_minor_modes(
     own: np.ndarray, ranges: np.ndarray, sizes: np.ndarray, solution: SolutionData
 ) -> None:
-    """The motion of modes is at least `DEFORMED` of the deformation of their body, by displacement
-    and by the square root of strain energy."""
+    """Raise the motion of modes to at least `DEFORMED` of the deformation of their body.
+
+    Measured by displacement and by the square root of strain energy.
+    """
     tree, stiffness = solution.compiled.system.tree, solution.compiled.system.bodies.k_ff
     for i, nf in enumerate(tree.nf):
         if nf:
@@ -123,7 +133,7 @@ def _raise_minor_modes(
 
 
 def _mechanisms(solution: SolutionData) -> list[np.ndarray]:
-    """Velocity coordinates of bodies that joints connect to each other, not through the ground."""
+    """Velocity coordinates of bodies that joints connect to each other other than by the ground."""
     joints = [
         each
         for each in solution.compiled.model.joints.values()

@@ -47,8 +47,9 @@ RESOLVED = 1.5  # steps between two outputs, above which the run is repeated wit
 
 
 class Oscillators(NamedTuple):
-    """All residual modes of a model: the bodies they belong to, frequencies (m,) [Hz], excitation
-    (nt, m).
+    """All residual modes of a model.
+
+    The bodies to which they belong, frequencies (m,) [Hz], excitation (nt, m).
     """
 
     body: tuple[str, ...]
@@ -57,8 +58,9 @@ class Oscillators(NamedTuple):
 
 
 class Linear(NamedTuple):
-    """The linear system: mass, damping, stiffness (n, n) and constraints (nc, n), the residual
-    modes last.
+    """The linear system, with the residual modes last.
+
+    Mass, damping, stiffness (n, n) and constraints (nc, n).
     """
 
     M: np.ndarray
@@ -69,7 +71,7 @@ class Linear(NamedTuple):
 
 
 def truncation(scales: Scales) -> list[Check]:
-    """The missing reactions of a model with flexible bodies."""
+    """Check of the missing reactions of a model with flexible bodies."""
     solution, run, mine = scales.solution, scales.run, scales.mine
     data = solution.compiled.data
     if not data or not solution.compiled.places or solution.run.options.get("analysis"):
@@ -152,7 +154,7 @@ def _judged(scales: Scales, residual: dict[str, ResidualModes], left: str) -> Ch
 def _remedy(
     solution: SolutionData, found: Oscillators, worst: Callable[[np.ndarray], _Missing]
 ) -> str:
-    """Number of modes of the body that lacks most by which the error is within the first limit."""
+    """Number of modes of the body that lacks most, for an error within the first limit."""
     names = np.array(found.body)
     body = max(dict.fromkeys(found.body), key=lambda name: worst(names == name).share)
     own = np.flatnonzero(names == body)
@@ -177,8 +179,10 @@ def _starts_suddenly(solution: SolutionData, excitation: np.ndarray) -> bool:
 
 
 def _static_share(solution: SolutionData, residual: dict[str, ResidualModes]) -> float:
-    """Fraction 0 … 1 of their static deflection that the bodies begin with, in the norm of strain
-    energy: (q·p)/(pᵀK⁻¹p) of the loads p = m q̈ + K q."""
+    """Fraction 0 … 1 of their static deflection with which the bodies begin.
+
+    In the norm of strain energy: (q·p)/(pᵀK⁻¹p) of the loads p = m q̈ + K q.
+    """
     system, both = solution.compiled.system, np.zeros(2)
     for name in residual:
         i = solution.compiled.bodies.index(name)
@@ -190,8 +194,9 @@ def _static_share(solution: SolutionData, residual: dict[str, ResidualModes]) ->
 
 
 def _resolved(scales: Scales) -> SolutionData:
-    """The solution with outputs at about each step: itself, or of a repeated run, up to
-    `MOST_STATES`.
+    """The solution with outputs at about each step.
+
+    The solution itself, or that of a repeated run, up to `MOST_STATES`.
     """
     solution, t = scales.solution, scales.solution.t
     step = np.maximum(solution.trajectory.step[1:], 1e-300)
@@ -210,7 +215,7 @@ def _resolved(scales: Scales) -> SolutionData:
 
 
 def excitations(solution: SolutionData, residual: dict[str, ResidualModes]) -> Oscillators:
-    """The residual modes of all bodies and what drives them over a run."""
+    """Residual modes of all bodies and their excitation over a run."""
     tree, found, names = solution.compiled.system.tree, [], []
     for name, modes in residual.items():
         i = solution.compiled.bodies.index(name)
@@ -264,8 +269,9 @@ def _absolute(mine: SolutionData) -> Compiled:
 
 
 def _ratios(compiled: Compiled, name: str, modes: ResidualModes) -> np.ndarray:
-    """Damping ratios of the residual modes of a body: those of
-    its data, or the smallest declared.
+    """Damping ratios of the residual modes of a body.
+
+    Those of its data, or the smallest declared.
     """
     declared = compiled.model.bodies[name].damping  # type: ignore[attr-defined]
     return modes.damping if declared is None else np.full(len(modes.damping), np.min(declared))
@@ -287,8 +293,9 @@ class Modal(NamedTuple):
 
 
 def modal(system: Linear, joints: Sequence[str], m: int) -> Modal:
-    """The modes in the motions that satisfy the constraints, with m residual modes, and what their
-    reactions are.
+    """Modes in the motions that satisfy the constraints, and their reactions.
+
+    m: number of residual modes.
     """
     M, D, K, G, _ = system
     size = 1.0 / np.sqrt(np.diag(M))
@@ -307,10 +314,9 @@ def modal(system: Linear, joints: Sequence[str], m: int) -> Modal:
 
 
 def missing(modes: Modal, excitation: np.ndarray, t: np.ndarray, static: float) -> np.ndarray:
-    """Missing wrenches (nt, 6 × joints) under the excitation (nt, m) of the residual modes at times
-    t.
+    """Missing wrenches (nt, 6 × joints) under the excitation (nt, m) of the residual modes.
 
-    static: fraction of their static response that the modes begin with.
+    t: times. static: fraction of their static response with which the modes begin.
     """
     p = excitation @ modes.elastic.T
     z, zd, zdd = driven_oscillators(modes.omega, modes.ratio, t, p, static)
@@ -321,11 +327,10 @@ def missing(modes: Modal, excitation: np.ndarray, t: np.ndarray, static: float) 
 def driven_oscillators(
     omega: np.ndarray, ratio: np.ndarray, t: np.ndarray, p: np.ndarray, static: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """z, ż, z̈ (nt, m) of ``z̈ + 2ζω ż + ω² z = p``, exact for p (nt, m) linear between the times t
-    (nt,).
+    """z, ż, z̈ (nt, m) of ``z̈ + 2ζω ż + ω² z = p``.
 
-    y = ż − λ̄ z with λ = −ζω + iω√(1 − ζ²) satisfies ẏ = λ y + p, and z = Im y / Im λ.
-    static: z(0) over p(0)/ω²; ż(0) = 0.
+    Exact for p (nt, m) linear between the times t (nt,). y = ż − λ̄ z with λ = −ζω + iω√(1 − ζ²)
+    satisfies ẏ = λ y + p, and z = Im y / Im λ. static: z(0) over p(0)/ω²; ż(0) = 0.
     """
     lam = omega * (-ratio + 1j * np.sqrt(1 - ratio**2))
     y = np.empty(p.shape, complex)
@@ -341,8 +346,9 @@ def driven_oscillators(
 
 
 def _wrenches(system: Linear, joint: str) -> np.ndarray:
-    """(nc, 6) force and moment of multipliers at the frame of a joint's child in body axes; of its
-    parent beside the ground.
+    """Force and moment (nc, 6) of multipliers at the frame of a joint's child, body axes.
+
+    At the frame of its parent if the child is the ground.
     """
     compiled, records = system.compiled, system.compiled.system
     declared = compiled.model.joints[joint]

@@ -1,13 +1,13 @@
-"""Modes that fixed steps do not resolve: forces at the beginning of a run against steps that
-resolve them.
+"""Modes that fixed steps do not resolve.
 
+Forces at the beginning of a run are compared with those of steps that resolve these modes.
 Generalized-α and other implicit methods damp modes with ω h > 1 within a few steps, with h as with
-2 h: two runs agree on forces without these vibrations, which a part without damping keeps. The
+2 h: two runs agree on forces without these vibrations, which persist in an undamped part. The
 highest ω of the model at its start is that of (K, M) in the motions that the constraints allow.
 With ω h above `RESOLVED` the run is repeated up to ω t = `BEGINNING` with its steps and with steps
 of ω h = `FINE`, and both are compared there. With the mean squares D₁ and D₂ of a difference in the
 halves of this time and r = D₂/D₁, its mean square over the whole run of n such halves is about D₁
-(1 + r + … + rⁿ⁻¹)/n: vibrations that damping ends soon after the start are no error of the run.
+(1 + r + … + rⁿ⁻¹)/n: vibrations that are damped soon after the start are not an error of the run.
 Times √2 its root is the amplitude of a lasting error. Source: Chung and Hulbert, J. Appl. Mech. 60
 (1993) 371 (numerical dissipation over ω h).
 """
@@ -33,8 +33,8 @@ from flexmbs.time_stepping.run import Run
 RESOLVED = 0.5  # ω h: two runs with h and 2 h show errors of slower modes
 FINE = 0.3  # ω h, 20 steps a period: an error of the frequency of 1 %
 BEGINNING, LEAST = 300.0, 5  # ω t, fifty periods of the highest mode; steps
-PER_STEP = 4  # outputs
-LONGER = 4  # times the beginning, where the vibrations found may die away
+PER_STEP = 4  # outputs per step
+LONGER = 4  # times the beginning: longer time in which the vibrations may decay
 MOST = 20_000  # steps
 MOST_WORK = 30.0  # units, of each run: an audit takes some seconds at most
 MOST_COORDINATES = 400  # 0.1 s; not of a full audit
@@ -42,8 +42,9 @@ NUDGE = 1e-6  # of comparable displacements: a difference quotient right to 1e-6
 
 
 def unresolved_modes(solution: SolutionData, run: Run, scales: Scales) -> list[Check]:
-    """The differences of reactions and accelerations at the beginning of a run with fixed implicit
-    steps.
+    """Check of the beginning of a run with fixed implicit steps.
+
+    Differences of reactions and accelerations.
     """
     h, compiled = run.method.step, solution.compiled
     if (
@@ -77,8 +78,10 @@ def unresolved_modes(solution: SolutionData, run: Run, scales: Scales) -> list[C
 
 
 def _compared(scales: Scales, times: np.ndarray, pieces: int) -> tuple[Check, bool] | None:
-    """The check by the differences at some times from steps divided into ``pieces``, and whether it
-    may pass over a longer time, in which they die away; None where their work is too much.
+    """Check by the differences at some times from steps divided into ``pieces``.
+
+    Also True if it may pass over a longer time, in which the differences decay. None if the work is
+    too large.
     """
     solution, run = scales.solution, scales.run
     fine = dataclasses.replace(run.method, step=run.method.step / pieces)  # type: ignore[type-var,operator]
@@ -99,8 +102,9 @@ def _compared(scales: Scales, times: np.ndarray, pieces: int) -> tuple[Check, bo
 
 
 def _lasting(difference: np.ndarray, n: float) -> float:
-    """Amplitude over a run of ``n`` times half of the time of the differences (nt,), which die away
-    as they begin to.
+    """Amplitude of the differences (nt,) over a run of ``n`` times half of their time.
+
+    They continue to decay as in this time.
     """
     middle = len(difference) // 2
     first, second = (float(np.mean(part**2)) for part in (difference[:middle], difference[middle:]))
@@ -111,8 +115,10 @@ def _lasting(difference: np.ndarray, n: float) -> float:
 
 
 def highest_mode(run: Run) -> float:
-    """Highest angular frequency [rad/s] of (K, M) at the start, with G v = 0; K by differences of
-    the forces, of elastic coordinates that of the bodies."""
+    """Highest angular frequency [rad/s] of (K, M) at the start, with G v = 0.
+
+    K by differences of the forces; of elastic coordinates that of the bodies.
+    """
     begun, system = run.begun, run.compiled.system
     assert begun is not None
     work, z = make_work(system, begun.beta), begun.z

@@ -1,9 +1,8 @@
-"""The work of applied forces and of dissipation within steps, by the method and by a quadrature
-rule with other points.
+"""Work of applied forces and of dissipation within steps, by two quadratures.
 
-A force that varies much faster than the steps, or acts during a part of a step, does work that a
-method does not see at its own points. The works are compared if they are significant for the energy
-of the run.
+By the method, and by a rule with other points. A force that varies much faster than the steps, or
+acts during a part of a step, does work that the method does not see at its own points. The works
+are compared if they are significant for the energy of the run.
 """
 
 import math
@@ -26,8 +25,9 @@ CONTROLLED = (0.5, math.inf)  # their error is estimated at points within the st
 
 
 def work_within_steps(solution: SolutionData, run: Run) -> list[Check]:
-    """Σ |W − W_Gauss| over Σ max(|W|, |W_Gauss|) of the sampled steps, for forces or dissipation,
-    the larger.
+    """Σ |W − W_Gauss| over Σ max(|W|, |W_Gauss|) of the sampled steps.
+
+    For forces or dissipation, the larger.
     """
     rows = run.context.samples.work
     rows = rows[(rows[:, SAMPLED_H] > 0.0) & np.isfinite(rows).all(axis=1)]

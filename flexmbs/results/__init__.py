@@ -1,2 +1,4 @@
-"""Data and views of a run: states at output times, motions, forces, stresses and energies, and
-their file."""
+"""Data and views of a run, and their file.
+
+States at output times, motions, forces, stresses and energies.
+"""

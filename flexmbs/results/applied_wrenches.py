@@ -21,10 +21,10 @@ ON_JOINTS = ("joint", "joints")  # points of action other than frames
 
 
 def applied_wrenches(compiled: Compiled, trajectory: Trajectory) -> dict[str, FloatArray]:
-    """Force and moment (nt, 6) about the position of the frame, in body axes, keyed by the frame
-    ``body/frame``.
+    """Force and moment (nt, 6) about the position of each frame, in body axes.
 
-    A force between two frames of one body is omitted: its resultant is zero.
+    By frame ``body/frame``. A force between two frames of one body is omitted: its resultant is
+    zero.
     """
     stressed = {
         compiled.bodies.index(name)
@@ -50,9 +50,11 @@ def applied_wrenches(compiled: Compiled, trajectory: Trajectory) -> dict[str, Fl
 def single_wrenches(
     compiled: Compiled, trajectory: Trajectory
 ) -> Iterator[tuple[str, str, FloatArray]]:
-    """Name of each force on frames, the frame ``body/frame`` on which it acts, and its wrench (nt,
-    6) there: force and moment about the position of the frame, in body axes. A force between two
-    frames of one body is omitted."""
+    """Name of each force on frames, its frame ``body/frame``, and its wrench (nt, 6) there.
+
+    Force and moment about the position of the frame, in body axes. A force between two frames of
+    one body is omitted.
+    """
     numbers = {number: ref for ref, number in compiled.frames.items()}
     owner = compiled.system.frames.body
     by_place = {

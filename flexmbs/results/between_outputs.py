@@ -30,8 +30,7 @@ SMALL = 1e-2  # rad²: below this squared angle, series are used as in `flexmbs.
 
 
 class IntervalEnds(NamedTuple):
-    """Position, velocity and acceleration (n, m) at the two outputs that enclose each of n
-    times."""
+    """Position, velocity and acceleration (n, m) at both outputs that enclose each of n times."""
 
     f0: FloatArray
     v0: FloatArray
@@ -42,8 +41,10 @@ class IntervalEnds(NamedTuple):
 
 
 class ImpactTimes(NamedTuple):
-    """Times of the impacts of a run, ascending, and True if accelerations at outputs contain the
-    impulses of the last step."""
+    """Times of the impacts of a run, ascending.
+
+    in_steps: accelerations at outputs contain the impulses of the last step.
+    """
 
     times: FloatArray
     in_steps: bool
@@ -52,7 +53,10 @@ class ImpactTimes(NamedTuple):
 def trajectory_at(
     compiled: Compiled, given: Trajectory, jumps: ImpactTimes, times: FloatArray
 ) -> Trajectory:
-    """Trajectory at other times within the run. Raises `InputError` for times outside it."""
+    """Trajectory at other times within the run.
+
+    Raises `InputError` for times outside it.
+    """
     t = given.t
     given = given._replace(sd=_without_impulses(given, jumps.times)) if jumps.in_steps else given
     wrong = times[~((times >= t[0]) & (times <= t[-1]))]
@@ -86,8 +90,11 @@ def trajectory_at(
 
 
 def _without_impulses(given: Trajectory, impacts: FloatArray) -> FloatArray:
-    """Accelerations without impulses: where the last step had an impact, the mean until the next
-    output, or zero if that interval has an impact too. Impulses then do not appear as forces."""
+    """Accelerations without impulses.
+
+    If the last step had an impact, the mean until the next output, or zero if that interval has an
+    impact too. Impulses then do not appear as forces.
+    """
     t, s, sd = given.t, given.s, given.sd.copy()
     struck = np.flatnonzero(_counts(impacts, t - given.step, t))
     after = struck[struck + 1 < len(t)]
@@ -109,8 +116,10 @@ def _counts(impacts: FloatArray, start: FloatArray, end: FloatArray) -> Any:
 
 
 def _between(impacts: FloatArray, start: FloatArray, end: FloatArray) -> FloatArray | None:
-    """First and last impact (n, 2) in n intervals as fractions of these, NaN without one; None if
-    no interval has an impact."""
+    """First and last impact (n, 2) in n intervals, as fractions of these.
+
+    NaN for an interval without impact; None if no interval has one.
+    """
     count = _counts(impacts, start, end)
     if not count.any():
         return None
@@ -123,7 +132,10 @@ def _between(impacts: FloatArray, start: FloatArray, end: FloatArray) -> FloatAr
 def histories_at(
     compiled: Compiled, given: JointHistories, t: FloatArray, times: FloatArray
 ) -> JointHistories:
-    """Wrenches and coordinates of cut joints at other times, with normalized Euler parameters."""
+    """Wrenches and coordinates of cut joints at other times.
+
+    With normalized Euler parameters.
+    """
     values = {
         name: _akima(t, array, times) for name, array in given._asdict().items() if name != "unique"
     }
@@ -185,8 +197,10 @@ def _quintic(e: IntervalEnds, h: FloatArray, x: FloatArray, jump: FloatArray | N
 
 
 def _jumped(e: IntervalEnds, x: FloatArray, jump: FloatArray) -> Curve:
-    """Cubics from both ends to a jump, where they meet, with a common third derivative; a line
-    between the first and the last jump."""
+    """Cubics from both ends to a jump, where they meet.
+
+    They have a common third derivative; between the first and the last jump there is a line.
+    """
     first, last = jump[:, :1], jump[:, 1:]
     left, back, right = first, 1.0 - last, x - 1.0
     before = e.f0 + left * (e.v0 + 0.5 * left * e.a0)
@@ -279,7 +293,10 @@ def _tilde(v: FloatArray) -> FloatArray:
 
 
 def _coefficients(th: FloatArray) -> tuple[FloatArray, ...]:
-    """Coefficients b, c of T(θ) = 1 − b θ̃ + c θ̃², and (db/dt, dc/dt) / (θ·θ̇), each (n, 1)."""
+    """Coefficients of T(θ) = 1 − b θ̃ + c θ̃², and of its rate.
+
+    b, c, and (db/dt, dc/dt) / (θ·θ̇), each (n, 1).
+    """
     t2 = (th * th).sum(axis=1, keepdims=True)
     big = np.maximum(t2, SMALL)
     t = np.sqrt(big)

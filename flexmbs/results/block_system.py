@@ -34,8 +34,10 @@ class BlockSystem:
     right: np.ndarray
 
     def solve(self) -> dict[str, np.ndarray]:
-        """Unknowns by name; the least-norm solution if they are not unique (redundant
-        constraints)."""
+        """Unknowns by name.
+
+        The least-norm solution if they are not unique (redundant constraints).
+        """
         x = np.linalg.lstsq(self.matrix, self.right, rcond=None)[0]
         names = [name for name, _ in self.unknowns]
         return dict(zip(names, np.split(x, np.cumsum([size for _, size in self.unknowns])[:-1])))
@@ -45,8 +47,10 @@ class BlockSystem:
         return self.matrix[_place(self.equations, equation), _place(self.unknowns, unknown)]
 
     def pattern(self) -> str:
-        """One line per block row: sizes of the nonzero blocks, with the unknowns and the right-hand
-        side."""
+        """Sizes of the nonzero blocks, one line per block row.
+
+        With the unknowns and the right-hand side.
+        """
         largest = float(np.abs(self.matrix).max(initial=0.0))
         unknowns = [(name, size) for name, size in self.unknowns if size]
         cells = [["", *(f"{name} ({size})" for name, size in unknowns), "right"]]
@@ -96,8 +100,10 @@ def _place(groups: tuple[tuple[str, int], ...], name: str) -> slice:
 
 
 def bordered(known: Terms, elastic: np.ndarray) -> BlockSystem:
-    """System [[M, Gᵀ], [G, 0]] (ṡ, −λ) = (k, γ), ordered by reference and elastic velocities
-    (theory, sections 23 and 24)."""
+    """System [[M, Gᵀ], [G, 0]] (ṡ, −λ) = (k, γ), by reference and elastic velocities.
+
+    Theory, sections 23 and 24.
+    """
     ns, nc = len(known.M), len(known.G)
     reference = np.setdiff1d(np.arange(ns), elastic)
     order = np.concatenate([reference, elastic, np.arange(ns, ns + nc)]).astype(int)
@@ -117,8 +123,10 @@ def bordered(known: Terms, elastic: np.ndarray) -> BlockSystem:
 def bordered_by_items(
     known: Terms, velocities: Sequence[str], constraints: Sequence[str]
 ) -> BlockSystem:
-    """Same system in the order of the coordinates, with one block per joint or body of
-    ``velocities`` (names) and per constraint."""
+    """The same system in the order of the coordinates, with one block per item.
+
+    Per joint or body of ``velocities`` (names) and per constraint.
+    """
     owners = [name.rpartition(".")[0] for name in velocities]
     groups = tuple(
         (name, len(list(same)))

@@ -68,8 +68,7 @@ def frame_at_rest(solution: SolutionData, ref: FrameRef) -> tuple[FloatArray, Fl
 
 
 def moved_frames(solution: SolutionData, body: str) -> dict[str, FloatArray]:
-    """Elastic displacement (nt, 3) [m] of the frames of a flexible body that its modes move, in
-    body axes."""
+    """Elastic displacement (nt, 3) [m], in body axes, of the frames that the modes move."""
     if body not in solution.compiled.pieces:
         frames, elastic = solution.compiled.data[body].frames.items(), solution.elastic(body)
         return {
@@ -135,9 +134,11 @@ def stress_view(solution: SolutionData, body: str) -> StressView | None:
 def _entries(
     known: Sequence[tuple[StressModes, IntArray]], surface: Surface
 ) -> tuple[IntArray, list[IntArray]]:
-    """Rows (n,) in the surface of the body of the nodes with stress, one per material; for each of
-    them the row of the stress of every piece, −1 if the piece has none. Interior nodes at a cut are
-    omitted unless a piece has other interior nodes."""
+    """Rows (n,) in the surface of the body of the nodes with stress, one per material.
+
+    For each also the row of the stress of every piece, −1 if the piece has none. Interior nodes at
+    a cut are omitted unless a piece has other interior nodes.
+    """
     outer = np.zeros(len(surface.nodes), bool)
     outer[surface.triangles] = True
     shared = sum(np.bincount(rows, minlength=len(outer)) for _, rows in known) > 1

@@ -1,12 +1,10 @@
-"""Loads of one flexible body over a run, as factors of its unit loads:
+"""Loads of one flexible body over a run, as factors of its unit loads.
 
-ζ = (a − g, ω̇, ω_x², ω_y², ω_z², ω_xω_y, ω_yω_z, ω_zω_x, then force and moment on each interface),
-in body axes.
+    ζ = (a − g, ω̇, ω_x², ω_y², ω_z², ω_xω_y, ω_yω_z, ω_zω_x, then force and moment on each interface)
 
-a is the acceleration of the origin of the body frame. The wrench on an interface is the sum over
-all joints, drives, springs and forces there, with the moments of rotors, about the current position
-of the interface.
-
+in body axes. a is the acceleration of the origin of the body frame. The wrench on an interface is
+the sum over all joints, drives, springs and forces there, with the moments of rotors, about the
+current position of the interface.
 """
 
 from __future__ import annotations
@@ -24,8 +22,11 @@ if TYPE_CHECKING:
 
 
 class LoadFactors(NamedTuple):
-    """Factors ζ (nt, 12 + 6k), the loaded frames without unit loads, and the joints on the body
-    whose wrench is not unique because of redundant constraints."""
+    """Factors ζ (nt, 12 + 6k) of the unit loads of a body.
+
+    uncorrected: loaded frames without unit loads. open_joints: joints on the body whose wrench is
+    not unique because of redundant constraints.
+    """
 
     factors: FloatArray
     uncorrected: tuple[str, ...]
@@ -72,8 +73,10 @@ def inertia_factors(solution: SolutionData, body: str) -> FloatArray:
 
 
 def frame_wrenches(solution: SolutionData, body: str) -> dict[str, FloatArray]:
-    """Force and moment (nt, 6) on each loaded frame of a body, about the position of the frame, in
-    body axes."""
+    """Force and moment (nt, 6) on each loaded frame of a body.
+
+    About the position of the frame, in body axes.
+    """
     found: dict[str, FloatArray] = {}
     for name, joint in solution.compiled.model.joints.items():
         view = solution.joint(name)

@@ -1,5 +1,7 @@
-"""Channels of a solution: named quantities over the output times with units, for tables, data
-frames and files."""
+"""Channels of a solution: named quantities over the output times, with units.
+
+For tables, data frames and files.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -40,8 +42,10 @@ class Channel(NamedTuple):
 def channels(
     solution: SolutionData, tables: Iterable[str] | None = None
 ) -> dict[str, list[Channel]]:
-    """Channels by table: all of `TABLES`, or the given names; tables without channels are omitted.
-    Raises `InputError`."""
+    """Channels by table: all of `TABLES`, or the given names.
+
+    Tables without channels are omitted. Raises `InputError`.
+    """
     wanted = (
         list(TABLES) if tables is None else [tables] if isinstance(tables, str) else list(tables)
     )
@@ -97,8 +101,10 @@ def _joints(solution: SolutionData) -> Iterator[Channel]:
 
 
 def coordinate_units(solution: SolutionData, joint: str) -> tuple[list[str], list[str]]:
-    """Units of the positions (nq) and of the displacements per velocity (nv) of a joint: m, rad, or
-    none for quaternions."""
+    """Units of the positions (nq) and of the displacements per velocity (nv) of a joint.
+
+    m, rad, or none for quaternions.
+    """
     places: list[str] = []
     rates: list[str] = []
     for motion in solution.model.joints[joint].motions:

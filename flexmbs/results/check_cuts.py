@@ -91,10 +91,12 @@ def _largest_difference(
     cuts: list[str],
     times: IntArray,
 ) -> tuple[float, int, str]:
-    """Largest difference of w between the sides of the cuts of two pieces [m] (infinite without
-    common nodes), the index of its time, and the cut. A node belongs to the cut relative to whose
-    frames its displacements differ least, because frames of coaxial cuts, as of two tubes,
-    coincide."""
+    """Largest difference of w between the sides of the cuts of two pieces [m].
+
+    Infinite without common nodes; with the index of its time, and the cut. A node belongs to the
+    cut relative to whose frames its displacements differ least, because frames of coaxial cuts, as
+    of two tubes, coincide.
+    """
     names, data, _ = solution.compiled.pieces[name]
     i, j = pair
     _, *sides = np.intersect1d(shape.pieces[i].rows, shape.pieces[j].rows, return_indices=True)
@@ -127,8 +129,10 @@ def _moved(shape: Deformation, outputs: int) -> FloatArray:
 def _relative_displacement(
     piece: FlexibleBodyData, cut: str, q: FloatArray, rows: IntArray
 ) -> FloatArray:
-    """Displacement w (nt, n, 3) of nodes in rows (n,) of the surface, in the axes of the frame of
-    the cut."""
+    """Displacement w (nt, n, 3) of nodes in the axes of the frame of the cut.
+
+    rows (n,): rows of the nodes in the surface.
+    """
     assert piece.surface is not None
     frame, arms = piece.frames[cut], piece.surface.nodes[rows] - piece.frames[cut].x
     turned = np.cross(frame.psi.T[None], arms[:, None]).transpose(0, 2, 1)

@@ -4,11 +4,10 @@ A smooth law F(v), F(0) = 0, balances no force at rest: below its limit F_c a jo
 rate at which F(v) equals the applied force, |v| ≈ v_r Q/F_c. With the rate v_c at which the law
 reaches 99 % of its limit,
 
-C = ∫ |v| dt over the times with |v| < v_c
+    C = ∫ |v| dt over the times with |v| < v_c
 
 is the creep distance. A reversal with acceleration a passes v_c within v_c²/a, which is small
 compared with a motion at rates ≫ v_c. Source: docs/theory.md, section 39.
-
 """
 
 from __future__ import annotations
@@ -36,7 +35,10 @@ TURNS = "use a smaller turn_velocity of the law"
 
 
 class Creep(NamedTuple):
-    """Creep distance and total distance (m or rad) of a friction; ``allowed``: negligible creep."""
+    """Creep distance and total distance (m or rad) of a friction.
+
+    allowed: negligible creep.
+    """
 
     name: str
     distance: float
@@ -67,8 +69,10 @@ def creeps(solution: SolutionData) -> list[Creep]:
 
 
 def creep_check(solution: SolutionData) -> list[Check]:
-    """Check of the friction with the largest creep relative to what is negligible; empty for a
-    model without smooth friction or motion."""
+    """Check of the friction with the largest creep relative to what is negligible.
+
+    Empty for a model without smooth friction or motion.
+    """
     found = (
         creeps(solution) if len(solution.t) > 1 and not solution.run.options.get("analysis") else []
     )

@@ -1,11 +1,10 @@
 """Displacements of the nodes of a flexible body over a run, in the body frame.
 
-u = R (x + φ q) + d − X        (for each piece)
+    u = R (x + φ q) + d − X        (for each piece)
 
 x is the position of a node in its piece, X in the undeformed body; R, d: pose of the piece in the
 body frame, which is the frame of its first piece. A body in one piece has R = 1, d = 0 and X = x,
 thus u = φ q. A node of a cut moves with the mean of its pieces.
-
 """
 
 from __future__ import annotations
@@ -28,8 +27,11 @@ class RelativePose(NamedTuple):
 
 
 class DeformedPiece(NamedTuple):
-    """Piece of a body: its surface, the rows of its nodes in the surface of the body, elastic
-    coordinates (nt, nf), and a function for its pose."""
+    """Piece of a deformed body.
+
+    Its surface, the rows of its nodes in the surface of the body, elastic coordinates (nt, nf), and
+    a function for its pose.
+    """
 
     surface: Surface
     rows: IntArray
@@ -74,8 +76,10 @@ class Deformation:
         return np.asarray(total / shares[:, None] - self.surface.nodes[rows])
 
     def factored(self, rows: IntArray, outputs: IntArray | slice) -> tuple[FloatArray, FloatArray]:
-        """Shapes (3 n, L) and factors (L, m) whose product gives the displacements: φ and q, or the
-        displacements of every output."""
+        """Shapes (3 n, L) and factors (L, m) whose product gives the displacements.
+
+        φ and q, or the displacements of every output.
+        """
         if self.linear:
             return self.surface.phi[rows].reshape(3 * len(rows), -1), self.pieces[0].elastic[
                 outputs

@@ -30,8 +30,10 @@ DECAY_STEPS = 50  # steps after which the effect of a jump has decayed
 def drive_jumps(
     compiled: Compiled, begun: float, ended: float, order: int = 1
 ) -> list[tuple[float, str]]:
-    """Pair (time, drive or coupling) for each jump of a prescribed velocity (order 1) or
-    acceleration (2) within a run."""
+    """Jumps of prescribed velocities (order 1) or accelerations (order 2) within a run.
+
+    Pairs (time, drive or coupling).
+    """
     found = []
     corners = [t for t in compiled.corners if begun < t < ended]
     for (section, name, _), law in prescribed_motions(compiled.model):
@@ -55,8 +57,10 @@ def drive_jumps(
 
 
 def restarts(compiled: Compiled, ended: float) -> list[float]:
-    """Times at which a run restarts: jumps of prescribed velocities, and of accelerations unless
-    there are many."""
+    """Times at which a run restarts.
+
+    Jumps of prescribed velocities, and of accelerations unless there are many.
+    """
     last = ended * (1.0 + ROUND_OFF)  # includes a jump at the end
     velocities, accelerations = (
         {t for t, _ in drive_jumps(compiled, 0.0, last, order)} for order in (1, 2)
@@ -65,8 +69,11 @@ def restarts(compiled: Compiled, ended: float) -> list[float]:
 
 
 def near_jumps(solution: "SolutionData", times: np.ndarray) -> np.ndarray:
-    """Mask of the times whose accelerations cannot be judged: at corners of laws and, with rigid
-    contacts, in the steps after a jump, because the run does not restart there."""
+    """Mask of the times whose accelerations cannot be judged.
+
+    At corners of laws and, with rigid contacts, in the steps after a jump, because the run does not
+    restart there.
+    """
     corners = np.array([-np.inf, *solution.compiled.corners, np.inf])
     place = np.searchsorted(corners, times)
     nearest = np.minimum(times - corners[place - 1], corners[place] - times)

@@ -1,5 +1,7 @@
-"""Kinematics, wrenches and energies at all output times: compiled loops over the states of a
-trajectory."""
+"""Kinematics, wrenches and energies at all output times.
+
+Compiled loops over the states of a trajectory.
+"""
 
 from typing import NamedTuple
 
@@ -69,8 +71,10 @@ def states_of(trajectory: Trajectory, beta: np.ndarray) -> StateHistory:
 
 @packed()
 def frames_history(system, work, numbers, motions, out):
-    """out[k, i] = (A, r, ṙ, ω, r̈ = A (v̇ + ω × v) + g, ω̇) of frame numbers[k] in world axes at
-    output i, (n, nt, 24)."""
+    """out[k, i] = (A, r, ṙ, ω, r̈ = A (v̇ + ω × v) + g, ω̇) of frame numbers[k] at output i.
+
+    In world axes, (n, nt, 24).
+    """
     frames, gravity, motion = work.frames, system.gravity, work.motion
     g = (gravity[0], gravity[1], gravity[2])
     for i in range(motions.q.shape[0]):
@@ -93,13 +97,13 @@ def frames_history(system, work, numbers, motions, out):
 
 @packed()
 def joint_history(system, work, states, found):
-    """Wrenches through all joints on the child at its frame, in child axes, and coordinates of the
-    cut joints.
+    """Wrenches through all joints, and coordinates of the cut joints.
 
-    ``found`` has primary (nt, nb, 6) and cut (nt, ncut, 6): wrenches including drives, couplings
-    and joint forces; effort (nt, nb + ncut, 6): their projections with Cᵀ; beta (nt, nβ), eta and
-    etad (nt, ncut, 6): coordinates, velocities, accelerations of the cut joints; prescribed (nt,
-    np, 4): f, ḟ, f̈ and effort of prescribed coordinates.
+    Wrenches act on the child at its frame, in child axes. ``found`` has primary (nt, nb, 6) and cut
+    (nt, ncut, 6): wrenches including drives, couplings and joint forces; effort (nt, nb + ncut, 6):
+    their projections with Cᵀ; beta (nt, nβ), eta and etad (nt, ncut, 6): coordinates, velocities,
+    accelerations of the cut joints; prescribed (nt, np, 4): f, ḟ, f̈ and effort of prescribed
+    coordinates.
     """
     primary, cut, effort = found.primary, found.cut, found.effort
     nb = primary.shape[1]
@@ -140,8 +144,10 @@ def joint_history(system, work, states, found):
 
 @part
 def set_path(work, states, i):
-    """Copy the forces of rigid contacts and the coordinates of the cut joints at output i into
-    work.path, if the states have them."""
+    """Copy forces of rigid contacts and coordinates of cut joints at output i into work.path.
+
+    If the states have them.
+    """
     if states.contact.shape[0] > 0:
         for k in range(states.contact.shape[1]):
             for c in range(3):
@@ -155,9 +161,12 @@ CONTACT_NUMBERS = 17  # of each contact in `contact_history`
 
 @packed()
 def contact_history(system, work, states, out):
-    """Compute out[i, k], (nt, n, 17), for contact k at output i: gap, velocities along normal and
-    tangents, force in world axes on the second body and along normal and tangents, 1 if outside its
-    bounds, angular velocities and moments about normal and tangents."""
+    """out[i, k], (nt, n, 17), for contact k at output i.
+
+    Gap, velocities along normal and tangents, force in world axes on the second body and along
+    normal and tangents, 1 if outside its bounds, angular velocities and moments about normal and
+    tangents.
+    """
     for i in range(states.q.shape[0]):
         set_path(work, states, i)
         q, s = states.q[i], states.s[i]
@@ -188,8 +197,11 @@ def contact_history(system, work, states, out):
 
 @part
 def with_coordinate_contacts(contacts, work, k, wrench):
-    """Wrench (f, n) + Σ N a C⁺_v of the unilateral functions of coordinates of cut joint k and C⁺_v
-    Q of its dry friction, with the ``wrench`` (f, n) of the others."""
+    """Wrench (f, n) + Σ N a C⁺_v of the contacts on coordinates of cut joint k.
+
+    N a C⁺_v of unilateral functions of its coordinates, and C⁺_v Q of its dry friction. wrench: (f,
+    n) of the other forces.
+    """
     f, n = wrench
     given, place = (contacts.terms, work.contact.factor), (work.cut, k)
     for c in range(contacts.first.shape[0]):
@@ -204,8 +216,10 @@ def with_coordinate_contacts(contacts, work, k, wrench):
 
 @part
 def with_joint_forces(system, work, k, t, here, wrench):
-    """Wrench (f, n) + (C⁺)ᵀ τ of the joint forces and rotors on cut joint k, with the ``wrench``
-    (f, n) of its constraints."""
+    """Wrench (f, n) + (C⁺)ᵀ τ of the joint forces and rotors on cut joint k.
+
+    wrench: (f, n) of its constraints.
+    """
     forces, several = system.forces.joint, system.forces.joints
     for j in range(forces.cut.shape[0]):
         if forces.cut[j] == k:
@@ -237,8 +251,10 @@ def _with_effort(work, k, v, tau, wrench):
 
 @packed()
 def opposite_wrench(system, work, b, motions, wrench, out):
-    """Compute out[i]: reaction of wrench[i] through the primary joint of body b on its parent, at
-    the parent's frame and in its axes."""
+    """out[i] = reaction of wrench[i], through the primary joint of body b, on its parent.
+
+    At the parent's frame and in its axes.
+    """
     for i in range(motions.q.shape[0]):
         body_motion(system, work, motions.t[i], motions.q[i], motions.s[i], motions.sd[i])
         R, x = load9_at(work.motion.Rj, b, 0), load3_at(work.motion.xj, b, 0)
@@ -249,8 +265,10 @@ def opposite_wrench(system, work, b, motions, wrench, out):
 
 @packed()
 def energy_history(system, work, motions, out):
-    """Compute out[i], (nt, 3): kinetic, strain and gravity energy of all bodies and rotors at
-    output i; ``motions``: `StateHistory`."""
+    """out[i], (nt, 3): kinetic, strain and gravity energy of all bodies and rotors at output i.
+
+    motions: `StateHistory`.
+    """
     for i in range(motions.q.shape[0]):
         if system.rotors.body.shape[0] > 0:
             # with the rates of cut joints
@@ -269,8 +287,10 @@ def energy_history(system, work, motions, out):
 
 @packed()
 def rotor_history(system, work, states, out):
-    """Compute out[i, k], (nt, n, 3): moment q̈ b + ω × q̇ b that rotor k takes from its carrier
-    frame, in axes of that frame."""
+    """out[i, k], (nt, n, 3): moment q̈ b + ω × q̇ b that rotor k takes from its carrier frame.
+
+    In axes of that frame.
+    """
     for i in range(states.q.shape[0]):
         set_path(work, states, i)
         here = Evaluation(states.q[i], states.s[i], states.sd[i], work.zero, work.zero, work.zero)
@@ -282,8 +302,10 @@ def rotor_history(system, work, states, out):
 
 @packed()
 def reaction_history(system, work, states, out):
-    """Compute out[i, r], (nt, nr, 6): constraint wrench of each joint read by forces, on the child
-    at its frame, in child axes."""
+    """out[i, r], (nt, nr, 6): constraint wrench of each joint read by forces.
+
+    On the child at its frame, in child axes.
+    """
     for i in range(states.q.shape[0]):
         set_path(work, states, i)
         here = Evaluation(
@@ -297,8 +319,10 @@ def reaction_history(system, work, states, out):
 
 @packed()
 def applied_history(system, work, states, reactions, out):
-    """Compute out[i, b], (nt, nb, 6): wrench of the applied forces on body b about its frame's
-    origin, in body axes; ``reactions`` (nt, nr, 6): wrenches read by forces."""
+    """out[i, b], (nt, nb, 6): wrench of the applied forces on body b, in body axes.
+
+    About the origin of its frame. reactions (nt, nr, 6): wrenches read by forces.
+    """
     for i in range(states.q.shape[0]):
         clear_energies(system, work)
         for r in range(reactions.shape[1]):

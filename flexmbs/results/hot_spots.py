@@ -54,8 +54,10 @@ class HotSpot:
 
     @property
     def shown(self) -> tuple[float, ...]:
-        """Principal stresses [MPa], with round-off set to zero: a shell has none across its
-        thickness."""
+        """Principal stresses [MPa], with round-off set to zero.
+
+        A shell has none across its thickness.
+        """
         least = ROUND_OFF * float(np.abs(self.principal).max(initial=0.0))
         return tuple(1e-6 * s if abs(s) > least else 0.0 for s in self.principal.tolist())
 
@@ -65,7 +67,7 @@ class HotSpots(list[HotSpot]):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """One line per hot spot above the yield stress, where the linear stress is not valid."""
+        """One line per hot spot above the yield stress, where linear stress is not valid."""
         return tuple(
             f"node {spot.node}: {1e-6 * spot.von_mises:.4g} MPa exceeds the yield stress "
             f"{1e-6 * spot.yield_stress:.4g} MPa "
@@ -94,7 +96,10 @@ def _use(spot: HotSpot) -> str:
 
 
 def hot_spots(stress: StressView, count: int, spacing: float | None) -> HotSpots:
-    """Worst ``count`` nodes of the envelope at the minimum spacing. Raises InputError."""
+    """Worst ``count`` nodes of the envelope at the minimum spacing.
+
+    Raises InputError.
+    """
     count = whole_number(count, "count", least=1)
     envelope = stress.envelope
     size = (
@@ -125,8 +130,10 @@ def hot_spots(stress: StressView, count: int, spacing: float | None) -> HotSpots
 def spread(
     order: IntArray, positions: FloatArray, node_ids: IntArray, count: int, distance: float
 ) -> list[int]:
-    """First ``count`` rows in an order, omitting rows closer than ``distance`` to a previous one
-    (or of the same node)."""
+    """First ``count`` rows in an order, without rows that are too close to a previous one.
+
+    Closer than ``distance``, or of the same node.
+    """
     left = np.ones(len(positions), bool)
     taken: list[int] = []
     for row in order:

@@ -1,5 +1,7 @@
-"""Outputs whose forces are impulses divided by the length of a step, which say nothing about the
-forces of the impact."""
+"""Outputs whose forces are impulses divided by the length of a step.
+
+Such forces depend on the step and do not describe the force of the impact.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,10 @@ if TYPE_CHECKING:
 
 
 def outputs_without_impacts(solution: SolutionData) -> NDArray[np.bool_]:
-    """Mask (nt,) of the outputs without an impact in the last step before them; all outputs if no
-    others exist."""
+    """Mask (nt,) of the outputs without an impact in the last step before them.
+
+    All outputs if there are no others.
+    """
     t, step = solution.t, solution.trajectory.step
     times = np.sort([impact.t for impact in solution.run.impacts])
     reach = 1e-9 * max(float(np.ptp(t)), 1e-300) if len(t) else 0.0

@@ -18,8 +18,10 @@ KINDS = ("joint-friction", "lugre-friction", "pin-friction", "guide-friction", "
 
 
 class FrictionHistory(NamedTuple):
-    """Friction Q (nt,) in a degree of freedom of a joint [N or N m] and dissipated power −Q η (nt,)
-    [W]; unit "N" or "N m"."""
+    """Friction Q (nt,) in a degree of freedom of a joint, and dissipated power −Q η (nt,) [W].
+
+    unit: that of Q, "N" or "N m".
+    """
 
     name: str
     kind: str
@@ -34,8 +36,10 @@ class FrictionHistory(NamedTuple):
 
 
 def joint_frictions(solution: SolutionData) -> tuple[list[FrictionHistory], list[str]]:
-    """All frictions in joints, from coordinates, rates and reactions at the outputs, and notes on
-    those whose function fails."""
+    """All frictions in joints, and notes on those whose function fails.
+
+    From coordinates, rates and reactions at the outputs.
+    """
     found, notes = [], []
     for force in solution.model.forces.values():
         if isinstance(force, JointForce) and force.kind in KINDS:
@@ -99,8 +103,11 @@ def coordinate_position(joint: Joint, number: int) -> tuple[bool, int]:
 
 
 def _loads(joint: Joint, number: int, view: JointView) -> FloatArray:
-    """Force across and along the axis and moment across and about it, (nt, 4), zero where the joint
-    is free; the axis has the same components in parent and child."""
+    """Loads (nt, 4) of a joint, zero where the joint is free.
+
+    Force across and along the axis, and moment across and about it; the axis has the same
+    components in parent and child.
+    """
     motion = [each for each in joint.motions if each.nv][number]
     v, w = np.array(motion.unit_twist).reshape(2, 3)
     a = (w if w.any() else v) / np.linalg.norm(w if w.any() else v)

@@ -1,5 +1,7 @@
-"""Wrenches and coordinates of all joints over a trajectory, in the declared orientation of the
-joints."""
+"""Wrenches and coordinates of all joints over a trajectory.
+
+In the declared orientation of the joints.
+"""
 
 from typing import NamedTuple
 
@@ -24,8 +26,10 @@ NUMBERS = 10**7  # wrench components per self-stress in memory at a time, 80 MB
 
 
 class JointHistories(NamedTuple):
-    """Arrays of `joint_history`, the multipliers used, and for each primary and cut joint 1 if its
-    wrench is unique."""
+    """Arrays of `joint_history`, and the multipliers used.
+
+    unique: 1 for each primary and cut joint whose wrench is unique.
+    """
 
     lam: np.ndarray  # (nt, nc)
     primary: np.ndarray  # (nt, nb, 6)
@@ -39,8 +43,10 @@ class JointHistories(NamedTuple):
 
 
 class JointCoordinates(NamedTuple):
-    """Coordinates (nt, nq), velocities, accelerations and efforts (nt, nv) of one joint as
-    declared."""
+    """Coordinates of one joint as declared.
+
+    Positions (nt, nq), velocities, accelerations and efforts (nt, nv).
+    """
 
     position: np.ndarray
     velocity: np.ndarray
@@ -62,8 +68,11 @@ def history_shapes(compiled: Compiled, nt: int) -> dict[str, tuple[int, ...]]:
 def joint_histories(
     compiled: Compiled, trajectory: Trajectory, *, redundant: bool, least_norm: bool = True
 ) -> JointHistories:  # fmt: skip
-    """Wrenches and coordinates of all joints; with redundant constraints those of least norm, or
-    for given multipliers, which are equivalent for joints with a unique wrench."""
+    """Wrenches and coordinates of all joints.
+
+    With redundant constraints those of least norm, or for given multipliers, which are equivalent
+    for joints with a unique wrench.
+    """
     beta = path_coordinates(compiled, trajectory)
     if not redundant:
         return _histories(compiled, trajectory, trajectory.lam, beta)
@@ -85,12 +94,10 @@ def joint_histories(
 
 
 class SelfStressBasis(NamedTuple):
-    """Left singular vectors u (nc, nc) and singular values of `UnitRows` with lengths ``rows``
-    (nc,).
+    """Left singular vectors u (nc, nc) and singular values of `UnitRows`.
 
-    The last vectors divided by these lengths are self-stresses, Gᵀ y = 0. The rank of G itself
-    depends on the units of lengths and angles: in µm it was too low by one.
-
+    rows (nc,): their lengths. The last vectors divided by these lengths are self-stresses, Gᵀ y =
+    0. The rank of G itself depends on the units of lengths and angles: in µm it was too low by one.
     """
 
     u: np.ndarray
@@ -120,15 +127,14 @@ def _of_least_norm(
     rows: np.ndarray,
     length: float,
 ) -> np.ndarray:
-    """Multipliers λ + Y a (nt, nc) with the least Σ |f|² + |n|²/ℓ² over the wrenches (f, n) of all
-    joints on their children, at the children's frames; among those with the same wrenches the least
-    multipliers, as for couplings in parallel.
+    """Multipliers λ + Y a (nt, nc) with the least Σ |f|² + |n|²/ℓ² over the joint wrenches.
 
-    The wrenches are w + W a, where W takes one evaluation per column y of ``stress``. A norm of
-    joint forces rather than multipliers does not depend on the choice of cut joints. Multipliers,
-    also in ``stress``, refer to rows of length one, λ times ``rows`` (nt, nc). ``length``: ℓ (m),
-    `_length`. Theory, section 31.
-
+    The wrenches (f, n) act on the children, at their frames; among multipliers with the same
+    wrenches the least ones are taken, as for couplings in parallel. The wrenches are w + W a, where
+    W takes one evaluation per column y of ``stress``. A norm of joint forces rather than
+    multipliers does not depend on the choice of cut joints. Multipliers, also in ``stress``, refer
+    to rows of length one, λ times ``rows`` (nt, nc). ``length``: ℓ (m), `_length`. Theory, section
+    31.
     """
     lam, d = trajectory.lam * rows, stress.shape[2]
     weight = np.array([1.0, 1.0, 1.0, *[1.0 / length] * 3])
@@ -161,8 +167,10 @@ def _of_least_norm(
 
 
 def _length(compiled: Compiled, unique: np.ndarray) -> float:
-    """Length ℓ (m) that scales moments: the largest distance on a body between frames of joints
-    without a unique wrench."""
+    """Length ℓ (m) that scales moments.
+
+    The largest distance on a body between frames of joints without a unique wrench.
+    """
     frames, nb = compiled.system.frames, len(compiled.bodies)
     ends = [
         compiled.frames[end]
@@ -225,8 +233,10 @@ def _unique(
 
 
 def unique_multipliers(compiled: Compiled, trajectory: Trajectory) -> np.ndarray:
-    """Mask (nc,) of the multipliers in which no self-stress y, Gᵀ y = 0, has a part, at the first
-    output."""
+    """Mask (nc,) of the multipliers in which no self-stress y, Gᵀ y = 0, has a part.
+
+    At the first output.
+    """
     found = _decomposed(compiled, trajectory, path_coordinates(compiled, trajectory), 0)
     return np.asarray(np.abs(found.u[:, row_rank(found.size) :]).max(axis=1, initial=0.0) <= UNIQUE)
 
@@ -300,8 +310,10 @@ def _with_prescribed(
 
 
 def drive_efforts(compiled: Compiled, found: JointHistories, number: int) -> np.ndarray:
-    """Torque or force (nt,) of a drive: the multiplier of its row, or the effort of its prescribed
-    coordinate by inverse dynamics."""
+    """Torque or force (nt,) of a drive.
+
+    The multiplier of its row, or the effort of its prescribed coordinate by inverse dynamics.
+    """
     system = compiled.system
     row = system.drives.row[system.drives.drive == number]
     if len(row):

@@ -31,8 +31,11 @@ DEGREE = 4  # degree of the polynomial of the rotation along a body
 
 
 class LinearLimits(NamedTuple):
-    """Largest displacement relative to the size of a body or piece, largest rotation relative to
-    its frame [rad]; error of the largest force divided by the square of the rotation."""
+    """Limits of linear deformation.
+
+    Largest displacement relative to the size of a body or piece, largest rotation relative to its
+    frame [rad]; error of the largest force divided by the square of the rotation.
+    """
 
     displacement: float
     rotation: float
@@ -43,9 +46,12 @@ COMPACT, OTHER = LinearLimits(0.08, 0.16, 0.7), LinearLimits(0.05, 0.08, 8.0)
 
 
 class _Deflection(NamedTuple):
-    """Largest elastic displacement relative to the size of a body or piece and rotation relative to
-    its frame [rad], their limits, their largest share of the limits, the output where it occurs,
-    the displacement [m] there, and the bending angle over the length [rad]."""
+    """Largest deflection of a body or piece.
+
+    Elastic displacement relative to its size and rotation relative to its frame [rad], their
+    limits, their largest share of the limits, the output where it occurs, the displacement [m]
+    there, and the bending angle over the length [rad].
+    """
 
     displacement: float
     turn: float
@@ -57,8 +63,10 @@ class _Deflection(NamedTuple):
 
 
 def linear_range(solution: SolutionData, name: str) -> Check | None:
-    """Check of a body, for a divided body of the piece closest to its limits; None without elastic
-    coordinates."""
+    """Check of a body, for a divided body of the piece closest to its limits.
+
+    None without elastic coordinates.
+    """
     pieces = [
         _deflected(solution.elastic(piece), data)
         for piece, data in zip(solution.compiled.pieces_of(name), data_of(solution, name))
@@ -88,8 +96,11 @@ def linear_range(solution: SolutionData, name: str) -> Check | None:
 
 
 def _remedy(pieces: int, bend: float, worst: _Deflection) -> str:
-    """Remedy: pieces of equal length stay within the limit if none bends more than this over its
-    present length."""
+    """Number of pieces as a remedy.
+
+    Pieces of equal length stay within the limit if none bends more than ``bend`` over its present
+    length.
+    """
     number = int(np.ceil(pieces * bend / worst.limits.rotation))
     if number <= pieces and worst.turn > worst.limits.rotation:
         return (
@@ -131,8 +142,10 @@ def _shares(displacement: FloatArray, turn: FloatArray, limits: LinearLimits) ->
 
 
 def is_compact(surface: Surface) -> bool:
-    """True if a surface encloses a bar rather than a sheet: its mean thickness, twice the volume
-    over the surface, is at least a fifth of its second extent."""
+    """True if a surface encloses a bar rather than a sheet.
+
+    Its mean thickness, twice the volume over the surface, is at least a fifth of its second extent.
+    """
     sides = np.sort(surface.triangles[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2), axis=1)
     if not len(sides) or (np.unique(sides, axis=0, return_counts=True)[1] != 2).any():
         return False
@@ -148,8 +161,10 @@ def is_compact(surface: Surface) -> bool:
 
 
 def _bend(places: FloatArray, turn: FloatArray) -> float:
-    """Largest slope of the rotation (n, 3) along the longest axis of the places (n, 3), times their
-    length, from polynomials."""
+    """Largest slope of the rotation (n, 3) along the longest axis of the places (n, 3).
+
+    Times their length, from polynomials.
+    """
     x = places - places.mean(axis=0)
     along = x @ np.linalg.svd(x, full_matrices=False)[2][0]
     s = (along - along.min()) / (float(np.ptp(along)) or 1.0)
@@ -167,8 +182,10 @@ def _largest(shapes: FloatArray, elastic: FloatArray) -> FloatArray:
 
 
 def _turning(data: FlexibleBodyData, most: int) -> tuple[FloatArray, FloatArray]:
-    """Positions (n, 3) of the frames and of at most ``most`` triangles of the surface, and their
-    rotations by the modes (n, 3, nf)."""
+    """Positions (n, 3) of frames and parts of the surface, and rotations (n, 3, nf) by modes.
+
+    At most ``most`` triangles of the surface.
+    """
     frames = list(data.frames.values())
     places = np.array([frame.x for frame in frames]).reshape(-1, 3)
     psi = np.array([frame.psi for frame in frames]).reshape(-1, 3, data.nf)
@@ -179,9 +196,11 @@ def _turning(data: FlexibleBodyData, most: int) -> tuple[FloatArray, FloatArray]
 
 
 def _turns(surface: Surface, most: int) -> tuple[FloatArray, FloatArray]:
-    """Centres of triangles and their rotations by the modes: ω = c − ½ n (n·c), c = Σ g_i × d_i,
-    where d_i are the displacements of two corners relative to the third and g_i are dual to these
-    sides."""
+    """Centres of triangles, and their rotations by the modes.
+
+    ω = c − ½ n (n·c), c = Σ g_i × d_i, where d_i are the displacements of two corners relative to
+    the third and g_i are dual to these sides.
+    """
     corners = surface.triangles[equally_spaced(len(surface.triangles), most)]
     sides, moved = (
         np.stack([u[corners[:, i]] - u[corners[:, 0]] for i in (1, 2)], axis=1)
@@ -202,8 +221,10 @@ def _turns(surface: Surface, most: int) -> tuple[FloatArray, FloatArray]:
 def displacements(
     data: FlexibleBodyData, elastic: FloatArray, most: int
 ) -> tuple[float, FloatArray]:
-    """Size of the body, and its largest elastic displacement at each time, on a sample of at most
-    ``most`` nodes."""
+    """Size of the body, and its largest elastic displacement at each time.
+
+    On a sample of at most ``most`` nodes.
+    """
     if data.surface is not None:
         pick = equally_spaced(len(data.surface.nodes), most)
         nodes, phi = data.surface.nodes[pick], data.surface.phi[pick]

@@ -1,8 +1,8 @@
-"""Log of the outputs of a run in frames: the first frame names their fields, each of the others
-contains some rows.
+"""Log of the outputs of a run in frames.
 
-A row consists of all numbers of an output, field after field. Reading stops at the first frame that
-is damaged or out of order.
+The first frame names their fields, each of the others contains some rows. A row consists of all
+numbers of an output, field after field. Reading stops at the first frame that is damaged or out of
+order.
 """
 
 import json
@@ -24,8 +24,11 @@ Fields = list[tuple[str, tuple[int, ...]]]
 
 
 class LoggedRows(NamedTuple):
-    """Content of a log: fields with their shapes, rows (n, width), and the end positions of its
-    frames with the number of rows up to them."""
+    """Content of a log.
+
+    Fields with their shapes, rows (n, width), and the end positions of its frames with the number
+    of rows up to them.
+    """
 
     fields: Fields
     values: np.ndarray
@@ -86,8 +89,10 @@ def _fields(path: Path, content: bytes) -> Fields:
 
 
 class OutputLog:
-    """Log of a run, open for writing after the ``kept`` existing rows. Raises InputError,
-    MachineError."""
+    """Log of a run, open for writing after the ``kept`` existing rows.
+
+    Raises InputError, MachineError.
+    """
 
     def __init__(
         self, path: Path, out: tuple[np.ndarray, ...], there: LoggedRows | None, kept: int

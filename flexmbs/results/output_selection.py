@@ -1,5 +1,7 @@
-"""Selection of output times likely to contain extremes, and of places of a body, for expensive
-quantities."""
+"""Selection of output times likely to contain extremes, and of places of a body.
+
+For expensive quantities.
+"""
 
 import numpy as np
 
@@ -7,8 +9,11 @@ from flexmbs.results.stress_values import FloatArray, IntArray
 
 
 def outputs_with_extremes(scores: FloatArray, most: int) -> IntArray:
-    """Indices of at most ``most`` outputs, ascending: half of them equally spaced, the others at
-    the largest local maxima of inexpensive scores (k, nt)."""
+    """Indices of at most ``most`` outputs, ascending.
+
+    Half of them are equally spaced, the others at the largest local maxima of inexpensive scores
+    (k, nt).
+    """
     k, nt = scores.shape
     if nt <= most:
         return np.arange(nt)

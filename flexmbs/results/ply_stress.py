@@ -1,5 +1,7 @@
-"""Stress in the plies of laminated shells over a run, with the Tsai–Wu failure index
-(`flexmbs.flexible_body.plies`)."""
+"""Stress in the plies of laminated shells over a run.
+
+With the Tsai–Wu failure index (`flexmbs.flexible_body.plies`).
+"""
 
 from __future__ import annotations
 
@@ -19,8 +21,9 @@ BLOCK = 2**21  # numbers in one block of points, 16 MB
 
 @dataclass(frozen=True, eq=False)
 class PlyStress:
-    """Stress at m places in plies, at one time t () or at all output times t (nt,), in the axes of
-    each ply.
+    """Stress at m places in plies, in the axes of each ply.
+
+    At one time t () or at all output times t (nt,).
 
     node_ids (m,): numbers of the points on the bottom of the shell; positions (m, 3): their
     undeformed positions [m]. ply (m,): from 1 at the bottom.  place (m,): "bottom", "middle" or
@@ -39,14 +42,18 @@ class PlyStress:
 
     @property
     def tsai_wu(self) -> FloatArray:
-        """Failure index (m,) or (nt, m), 1 at failure; zero in plies of unknown strength. Raises
-        InputError if all strengths are unknown."""
+        """Failure index (m,) or (nt, m), 1 at failure; zero in plies of unknown strength.
+
+        Raises InputError if all strengths are unknown.
+        """
         return np.asarray(sum(self._parts()))
 
     @property
     def strength_ratio(self) -> FloatArray:
-        """Strength ratio R (m,) or (nt, m): the ply fails at R times the stress; infinite if it
-        never does. Raises InputError as `tsai_wu`."""
+        """Strength ratio R (m,) or (nt, m): the ply fails at R times the stress.
+
+        Infinite if it never does. Raises InputError as `tsai_wu`.
+        """
         b, a = self._parts()
         with np.errstate(divide="ignore"):
             return np.asarray(2 / (b + np.sqrt(b**2 + 4 * a)))
@@ -62,8 +69,11 @@ class PlyStress:
 
 @dataclass(frozen=True, eq=False)
 class PlyEnvelope:
-    """Largest Tsai–Wu index over the run at each of p points: node_ids (p,) on the bottom,
-    positions (p, 3) [m], tsai_wu (p,), time (p,) [s], ply (p,) from 1, place (p,)."""
+    """Largest Tsai–Wu index over the run at each of p points.
+
+    node_ids (p,) on the bottom, positions (p, 3) [m], tsai_wu (p,), time (p,) [s], ply (p,) from 1,
+    place (p,).
+    """
 
     node_ids: IntArray
     positions: FloatArray
@@ -94,8 +104,10 @@ class PlyView:
     _values: Callable[[IntArray, slice], FloatArray]
 
     def history(self, nodes: int | Iterable[int]) -> PlyStress:
-        """Stress in all plies at the given nodes (numbers on either face of the shell) at all
-        output times. Raises InputError for nodes without plies."""
+        """Stress in all plies at the given nodes at all output times.
+
+        nodes: numbers on either face of the shell. Raises InputError for nodes without plies.
+        """
         wanted = whole_numbers(nodes, "nodes")
         faces = np.stack([self._node_ids[self.plies.bottom], self._node_ids[self.plies.top]])
         missing = wanted[~np.isin(wanted, faces)]
@@ -108,8 +120,10 @@ class PlyView:
         return self._at(points, slice(None), self.t)
 
     def field(self, t: float) -> PlyStress:
-        """Stress in all plies at all points at the output time nearest to t [s]. Raises InputError
-        for times outside the run."""
+        """Stress in all plies at all points at the output time nearest to t [s].
+
+        Raises InputError for times outside the run.
+        """
         t = one_number(t, "t")
         if not self.t[0] <= t <= self.t[-1]:
             raise InputError(
@@ -121,8 +135,10 @@ class PlyView:
 
     @cached_property
     def envelope(self) -> PlyEnvelope:
-        """Largest failure index of each point over the run. Raises InputError if all strengths are
-        unknown."""
+        """Largest failure index of each point over the run.
+
+        Raises InputError if all strengths are unknown.
+        """
         p = len(self.plies.bottom)
         size = 3 * int(np.diff(self.plies.first).max()) * len(self.t) * 3
         blocks = np.array_split(np.arange(p), max(1, min(p, -(-p * size // BLOCK))))
@@ -136,8 +152,10 @@ class PlyView:
         )
 
     def _worst(self, points: IntArray) -> tuple[FloatArray, IntArray, IntArray, IntArray]:
-        """Largest failure index of each point over times and places, with its time, ply number and
-        place."""
+        """Largest failure index of each point over times and places.
+
+        With its time, ply number and place.
+        """
         places, found = self.plies.places(points), self._at(points, slice(None), self.t)
         index = found.tsai_wu
         time = index.argmax(axis=0)

@@ -115,8 +115,10 @@ class SolutionData:
 
     @property
     def q(self) -> FloatArray:
-        """Positions (nt, nq): joint coordinates of the tree and elastic coordinates, body by
-        body."""
+        """Positions (nt, nq), body by body.
+
+        Joint coordinates of the tree and elastic coordinates.
+        """
         return self.trajectory.q
 
     @property
@@ -131,8 +133,10 @@ class SolutionData:
 
     @property
     def lam(self) -> FloatArray:
-        """Lagrange multipliers (nt, nc); with redundant constraints those of the least-norm
-        wrenches."""
+        """Lagrange multipliers (nt, nc).
+
+        With redundant constraints those of the least-norm wrenches.
+        """
         return self._joints.lam if self.run.redundant else self.trajectory.lam
 
     @property
@@ -146,13 +150,13 @@ class SolutionData:
         return tuple(self.run.events)
 
     def at(self, times: float | Iterable[float]) -> Self:
-        """Solution at other times (s) within the run, by quintic Hermite interpolation (see
-        `between_outputs`).
+        """Solution at other times (s) within the run.
 
-        The error is of order Δt⁶ in positions, Δt⁵ in velocities, Δt⁴ in accelerations and
-        wrenches, with Δt between outputs. Between outputs with an impact it is of order Δt³, Δt²
-        and Δt before and after the impact, and wrenches do not follow the jump. Raises `InputError`
-        for times outside the run or not in ascending order.
+        Quintic Hermite interpolation (see `between_outputs`). The error is of order Δt⁶ in
+        positions, Δt⁵ in velocities, Δt⁴ in accelerations and wrenches, with Δt between outputs.
+        Between outputs with an impact it is of order Δt³, Δt² and Δt before and after the impact,
+        and wrenches do not follow the jump. Raises `InputError` for times outside the run or not in
+        ascending order.
 
         """
         chosen = _times(times)
@@ -169,13 +173,13 @@ class SolutionData:
 
     @cached_property
     def audit(self) -> tuple[Check, ...]:
-        """Checks of the run: outcome, energy, drift, redundancy, steps, deflections, stresses;
-        independent verification of accelerations, reactions and joint angles; error of the steps
-        and their resolution of laws and forces.
+        """Checks of the run.
 
-        Each has a title, a status (PASS, WARN or FAIL), the finding with its location and time, and
-        a remedy. With ``audit="none"`` there is one alone, NOT JUDGED, beside the outcome of a run
-        that did not finish.
+        Outcome, energy, drift, redundancy, steps, deflections, stresses; independent verification
+        of accelerations, reactions and joint angles; error of the steps and their resolution of
+        laws and forces. Each has a title, a status (PASS, WARN or FAIL), the finding with its
+        location and time, and a remedy. With ``audit="none"`` there is one alone, NOT JUDGED,
+        beside the outcome of a run that did not finish.
         """
         return (*checks(self), *self.run.checks)
 
@@ -232,12 +236,17 @@ class SolutionData:
 
     @property
     def model_text(self) -> str:
-        """Text of the model file; content that a file cannot represent is only described."""
+        """Text of the model file.
+
+        Content that a file cannot represent is only described.
+        """
         return self.run.model_text or self.model.to_toml(complete=False)
 
     def frame(self, name: str | FrameRef) -> FrameView:
-        """Motion of the frame ``body/frame``, of a body frame or of the ground. Raises InputError
-        for an unknown name."""
+        """Motion of the frame ``body/frame``, of a body frame or of the ground.
+
+        Raises InputError for an unknown name.
+        """
         try:
             ref = frame_ref(name)
         except ValueError as error:
@@ -250,8 +259,10 @@ class SolutionData:
         return FrameView(str(ref), self.t, *self._motion(self.compiled.frames[ref]))
 
     def body(self, name: str) -> BodyView:
-        """Motion of a body frame and the body's elastic coordinates; also for a piece of a divided
-        body, ``boom[2]``. Raises InputError for an unknown name."""
+        """Motion of a body frame and the body's elastic coordinates.
+
+        Also for a piece of a divided body, ``boom[2]``. Raises InputError for an unknown name.
+        """
         name = str(name)
         if name not in self.compiled.bodies:
             _known("body", name, self.bodies)
@@ -284,7 +295,10 @@ class SolutionData:
         return self.s[:, tree.sf_at[i] :][:, : tree.nf[i]]
 
     def shape(self, body: str) -> Deformation | None:
-        """Surface of a flexible body and displacements of its nodes; None without a surface."""
+        """Surface of a flexible body and displacements of its nodes.
+
+        None without a surface.
+        """
         if body not in self._shapes:
             self._shapes[body] = deformation(self, body)
         return self._shapes[body]
@@ -327,8 +341,10 @@ class SolutionData:
         return DriveView(name, self.t, joint.position[:, position], rate, torque, torque * rate)
 
     def coupling(self, name: str) -> CouplingView:
-        """Value, multiplier, torques or forces on the coordinates, and power of a coupling. Raises
-        InputError for an unknown name."""
+        """Value, multiplier, efforts on the coordinates, and power of a coupling.
+
+        Raises InputError for an unknown name.
+        """
         name = str(name)
         _known("coupling", name, self.couplings)
         coupling, row = (
@@ -352,8 +368,10 @@ class SolutionData:
         return CouplingView(name, self.t, value, lam, effort, lam * rate, unique)
 
     def contact(self, name: str) -> ContactView:
-        """Gap, velocities and forces of a contact; bounds of a joint limit are named ``name.lower``
-        and ``name.upper``. Raises InputError."""
+        """Gap, velocities and forces of a contact.
+
+        Bounds of a joint limit are named ``name.lower`` and ``name.upper``. Raises InputError.
+        """
         name = str(name)
         _known("contact", name, self.contacts)
         number = self.contacts.index(name)
@@ -373,8 +391,10 @@ class SolutionData:
 
     @cached_property
     def overlaps(self) -> dict[str, FloatArray]:
-        """Penetration (nt,) [m or rad] of rigid contacts, by name; 0 if they are open or outside
-        their bounds."""
+        """Penetration (nt,) [m or rad] of rigid contacts, by name.
+
+        0 if they are open or outside their bounds.
+        """
         rigid = self.compiled.system.contacts.law_kernel < 0
         if not rigid.any():
             return {}
@@ -395,8 +415,10 @@ class SolutionData:
 
     @cached_property
     def rotor_moments(self) -> Mapping[str, FloatArray]:
-        """Moment (nt, 3) [N m] that each gyroscopic rotor exerts on the parent frame of its joint,
-        in axes of that frame."""
+        """Moment (nt, 3) [N m] of each gyroscopic rotor on the parent frame of its joint.
+
+        In axes of that frame.
+        """
         beta = path_coordinates(self.compiled, self.trajectory)
         out = np.zeros((len(self.t), len(self.model.rotors), 3))
         rotor_history(
@@ -413,9 +435,11 @@ class SolutionData:
 
     @cached_property
     def applied(self) -> Mapping[str, FloatArray]:
-        """Force and moment (nt, 6) [N, N m] of applied forces on frames ``body/frame`` of bodies
-        with stress modes, about the position of the frame, in body axes; without joints, drives and
-        joint forces."""
+        """Force and moment (nt, 6) [N, N m] of applied forces on bodies with stress modes.
+
+        By frame ``body/frame``, about the position of the frame, in body axes; without joints,
+        drives and joint forces.
+        """
         if self.stored_applied is not None:
             return self.stored_applied
         return applied_wrenches(self.compiled, self.trajectory)
@@ -441,7 +465,10 @@ class SolutionData:
         return {}
 
     def _stress(self, body: str) -> StressView | None:
-        """View of the stress of a body, evaluated on demand; None without stress modes."""
+        """View of the stress of a body, evaluated on demand.
+
+        None without stress modes.
+        """
         if body not in self._stresses:
             self._stresses[body] = stress_view(self, body)
         return self._stresses[body]
@@ -467,8 +494,10 @@ class SolutionData:
         return joint_histories(self.compiled, self.trajectory, redundant=bool(self.run.redundant))
 
     def _motion(self, number: int) -> FrameMotion:
-        """Motion of a frame by its index. Those of neighbouring frames are evaluated with it, and
-        the last ones are kept: views ask again and again, and for one frame after the other.
+        """Motion of a frame by its index.
+
+        Neighbouring frames are evaluated together, and the last ones are cached: views ask
+        repeatedly, and for one frame after the other.
         """
         size = max(1, KEPT_MOTIONS // (KEPT_BLOCKS * max(len(self.t), 1) * 8 * MOTION_NUMBERS))
         block = number // size

@@ -1,5 +1,7 @@
-"""`State`: model at one instant in joint coordinates, from its declarations, a solution or an
-analysis."""
+"""`State`: model at one instant in joint coordinates.
+
+From its declarations, a solution or an analysis.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -87,8 +89,7 @@ def state(
     velocity: Values | None = None,
     acceleration: Values | None = None,
 ) -> State:
-    """State with the declared joint coordinates, or those given by joint, made consistent with all
-    constraints.
+    """State with the declared or given joint coordinates, made consistent with all constraints.
 
     position, velocity, acceleration: joint → number(s) as in ``q0`` and ``v0``; without
     ``acceleration`` the model moves freely. Otherwise the given accelerations are kept, and the
@@ -132,7 +133,9 @@ def settled_state(
     z: np.ndarray | None = None,
 ) -> State:
     """State near (q, s) that satisfies the constraints, with its accelerations and multipliers.
-    Raises `InputError`."""
+
+    Raises `InputError`.
+    """
     require_functions(compiled.model)
     require_independent_motions(compiled, q, beta)
     work, q, s = make_work(compiled.system, beta), q.copy(), s.copy()
@@ -164,18 +167,9 @@ def given_state(key: str, given: HasState) -> State:
 
 
 def state_of(solution: SolutionData, t: float) -> State:
-    """State of a solution in joint coordinates at the output time nearest to ``t``. Raises
-    `InputError`.
+    """State of a solution in joint coordinates at the output time nearest to ``t``.
 
-    Examples
-    --------
-    >>> import flexmbs as fm
-    >>> model = fm.Model("drop")
-    >>> drop = model.add(fm.PointMass("drop", mass=0.01))
-    >>> run = fm.simulate(model, t_end=1.0, step=0.01)
-    >>> now = fm.state_of(run, 0.5)
-    >>> now.t, now.s[2].round(6).item()  # g t
-    (0.5, -4.905)
+    Raises `InputError`.
     """
     t = instant(t)
     if not isinstance(solution, SolutionData):
@@ -247,8 +241,10 @@ def joint_values(
 
 
 def with_prescribed(solution: SolutionData) -> list[State]:
-    """States in joint coordinates of all outputs of a solution in rheonomic coordinates, with its
-    accelerations; λ is zero."""
+    """States in joint coordinates of all outputs of a solution in rheonomic coordinates.
+
+    With its accelerations; λ is zero.
+    """
     compiled, trajectory, outputs = solution.compiled, solution.trajectory, range(len(solution.t))
     joint = compile_model(compiled.declared, "joint").with_initial_constants(
         compiled.initial_constants
@@ -283,10 +279,10 @@ def _free_values(body: BodyView, i: int, turns: bool) -> tuple[np.ndarray, np.nd
 
 
 def state_about(model: ModelData, at: HasState | None) -> State:
-    """Declared state of a model, or the state ``at``, with the accelerations and multipliers of the
-    model there.
+    """Declared state of a model, or the state ``at``.
 
-    ``at`` may belong to another model with the same bodies and joints. Raises `InputError`.
+    With the accelerations and multipliers of the model there. ``at`` may belong to another model
+    with the same bodies and joints. Raises `InputError`.
     """
     if at is None:
         return state(model)
@@ -299,8 +295,10 @@ def state_about(model: ModelData, at: HasState | None) -> State:
 
 
 def started(joint: Compiled, given: State, t: float = 0.0, key: str = "start") -> InitialState:
-    """State as the start of a model compiled in joint coordinates. Raises `InputError` for other
-    bodies and joints."""
+    """State as the start of a model compiled in joint coordinates.
+
+    Raises `InputError` for other bodies and joints.
+    """
     own, other = joint.topology, given.compiled.topology
     sizes, given_sizes = (
         joint.system.layout[1:3].tolist(),
@@ -327,8 +325,10 @@ def started(joint: Compiled, given: State, t: float = 0.0, key: str = "start") -
 
 
 def require_same_shapes(joint: Compiled, given: State, key: str) -> None:
-    """Raise `InputError` for elastic coordinates of a body that has been reduced again, whose modes
-    differ."""
+    """Raise `InputError` for elastic coordinates of a body that has been reduced again.
+
+    Its modes differ.
+    """
     tree = joint.system.tree
     for b, primary in enumerate(joint.topology.tree):
         nf, at = int(tree.nf[b]), (int(tree.qf_at[b]), int(tree.sf_at[b]))
@@ -370,8 +370,10 @@ def _with_values(model: ModelData, position: Values, velocity: Values) -> ModelD
 
 
 def _accelerations(compiled: Compiled, given: Values) -> np.ndarray:
-    """Accelerations ṡ with given values for joints of the tree, nan elsewhere. Raises `InputError`
-    for other joints and values."""
+    """Accelerations ṡ with given values for joints of the tree, nan elsewhere.
+
+    Raises `InputError` for other joints and values.
+    """
     sd = np.full(int(compiled.system.layout[2]), np.nan)
     for name, value in given.items():
         place = compiled.places.get(name)
@@ -396,8 +398,10 @@ def _accelerations(compiled: Compiled, given: Values) -> np.ndarray:
 
 
 def _completed(state: State, given: np.ndarray) -> np.ndarray:
-    """Accelerations ṡ with G ṡ = γ that keep the given values; the others have least mass-weighted
-    norm. Raises `InputError` if there are none."""
+    """Accelerations ṡ with G ṡ = γ that keep the given values.
+
+    The others have least mass-weighted norm. Raises `InputError` if there are none.
+    """
     known = terms(state.compiled.system, state.work(), state.t, state.q, state.s, state.z)
     open_ = np.isnan(given)
     sd = np.where(open_, 0.0, given)

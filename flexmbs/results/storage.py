@@ -1,9 +1,9 @@
-"""HDF5 file of a solution: states, joint wrenches, the model's text and the flexible bodies, all in
-one file.
+"""HDF5 file of a solution.
 
-The whole model is restored from it. No code in the file is run: user functions remain names in the
-text. Their effects are contained in the stored wrenches and works, so all views are available;
-operations that would call them need the user's model.
+States, joint wrenches, the model's text and the flexible bodies, all in one file. The whole model
+is restored from it. No code in the file is run: user functions remain names in the text. Their
+effects are contained in the stored wrenches and works, so all views are available; operations that
+would call them need the user's model.
 """
 
 from __future__ import annotations
@@ -100,8 +100,10 @@ def read(
     make: type[S],
     make_model: type[ModelData],
 ) -> S:
-    """Read the solution in the file ``path``, for ``model`` if given. Raises InputError naming the
-    file and the item."""
+    """Read the solution in the file ``path``, for ``model`` if given.
+
+    Raises InputError naming the file and the item.
+    """
     return read_whole(
         path, lambda file: _solution(file, model, make, make_model), "flexmbs run or Solution.save"
     )
@@ -302,8 +304,10 @@ def _whole(data: Mapping[str, FlexibleBodyData], pieces: Mapping[str, Any]) -> d
 
 
 def _model(text: str, whole: Mapping[str, Body], make: type[ModelData]) -> ModelData:
-    """Whole model with placeholders for user functions; its flexible bodies have the data in the
-    file."""
+    """Whole model with placeholders for user functions.
+
+    Its flexible bodies have the data in the file.
+    """
     table = _table(text)
     bodies = {}
     for name, values in dict(table.get("bodies", {})).items():
@@ -324,7 +328,10 @@ def _model(text: str, whole: Mapping[str, Body], make: type[ModelData]) -> Model
 
 
 def _same(given: ModelData, text: str, whole: Mapping[str, Body]) -> ModelData:
-    """Given model. Raises `InputError` if an item differs from the model of the solution."""
+    """Given model.
+
+    Raises `InputError` if an item differs from the model of the solution.
+    """
     stored, own = _table(text), tomllib.loads(given.to_toml(complete=False))
     values = {key for key in (*stored, *own) if key not in SECTIONS}
     pairs = [(key, stored.get(key), own.get(key)) for key in sorted(values - {"run"})]
@@ -353,7 +360,10 @@ def _same(given: ModelData, text: str, whole: Mapping[str, Body]) -> ModelData:
 
 
 def _without_source(item: Any) -> Any:
-    """Table of an item without the path of its file: flexible bodies are compared by their data."""
+    """Table of an item without the path of its file.
+
+    Flexible bodies are compared by their data.
+    """
     return (
         {key: value for key, value in item.items() if key not in ("file", "data")}
         if isinstance(item, dict)
@@ -383,8 +393,10 @@ def _with_constants(compiled: Compiled, found: Mapping[str, h5py.Dataset]) -> Co
 
 
 def _with_motions(compiled: Compiled, found: Mapping[str, h5py.Dataset]) -> Compiled:
-    """Model with the prescribed coordinates of missing user functions, by quintic interpolation of
-    the stored f, ḟ, f̈."""
+    """Model with the prescribed coordinates of missing user functions.
+
+    By quintic interpolation of the stored f, ḟ, f̈.
+    """
     model, rows = compiled.declared, compiled.system.prescribed
     names = [list(model.drives)[d] for d in rows.drive]
     missing = [
@@ -406,8 +418,10 @@ def _with_motions(compiled: Compiled, found: Mapping[str, h5py.Dataset]) -> Comp
 
 
 class _StoredMotion:
-    """Values (f, ḟ, f̈)(t) interpolated from stored ones; for a single output their Taylor
-    polynomial."""
+    """Values (f, ḟ, f̈)(t) interpolated from stored ones.
+
+    For a single output their Taylor polynomial.
+    """
 
     def __init__(self, t: np.ndarray, values: np.ndarray) -> None:
         from scipy.interpolate import BPoly  # imported on demand: a quarter of a second

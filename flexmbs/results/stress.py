@@ -1,5 +1,4 @@
-"""Stress of a flexible body over a run: histories at nodes, fields at instants, envelope and hot
-spots.
+"""Stress of a flexible body over a run: histories, fields, envelope and hot spots.
 
     σ(t) = σ₀ + Σ_k q_k(t) σ_k + Σ_j ζ_j(t) τ_j        (see `flexmbs.flexible_body.stress`)
 
@@ -36,8 +35,11 @@ EVEN_NODES = 40  # equally spaced nodes among those that select the outputs
 
 
 class StressPiece(NamedTuple):
-    """Piece of a body: its stress modes, the row in them for each of the n entries of the body (−1
-    if it has none), elastic coordinates (nt, nf), and a function for its loads."""
+    """Stress data of a piece of a body.
+
+    Its stress modes, the row in them for each of the n entries of the body (−1 if it has none),
+    elastic coordinates (nt, nf), and a function for its loads.
+    """
 
     modes: StressModes
     entries: IntArray
@@ -47,12 +49,12 @@ class StressPiece(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class StressView:
-    """Stress of one body at the nodes with stress data, in body axes; for a divided body in the
-    axes of the piece, which turn with the material.
+    """Stress of one body at the nodes with stress data, in body axes.
 
-    name: of the body.  t (nt,): output times.  rows (n,): rows of the nodes in the surface of the
-    body, one per material. history, field, envelope and hot_spots are evaluated on demand. At a cut
-    of a divided body the stress is the mean of both pieces.
+    For a divided body in the axes of the piece, which turn with the material. name: of the body. t
+    (nt,): output times. rows (n,): rows of the nodes in the surface of the body, one per material.
+    history, field, envelope and hot_spots are evaluated on demand. At a cut of a divided body the
+    stress is the mean of both pieces.
 
     """
 
@@ -83,14 +85,18 @@ class StressView:
 
     @property
     def uncorrected(self) -> tuple[str, ...]:
-        """Frames whose joints or forces have no static correction: their load is represented by the
-        modes only."""
+        """Frames whose joints or forces have no static correction.
+
+        Their load is represented by the modes only.
+        """
         return tuple(name for loads in self._loads for name in loads.uncorrected)
 
     @property
     def open_joints(self) -> tuple[str, ...]:
-        """Joints on the body whose wrench is not unique: the static correction uses the one of
-        least norm."""
+        """Joints on the body whose wrench is not unique.
+
+        The static correction uses the one of least norm.
+        """
         return tuple(dict.fromkeys(name for loads in self._loads for name in loads.open_joints))
 
     def nearest(self, position: ArrayLike) -> int:
@@ -99,8 +105,10 @@ class StressView:
         return int(self.node_ids[np.argmin(away)])
 
     def history(self, nodes: int | Iterable[int]) -> NodalStress:
-        """Stress of the given nodes (numbers in the mesh) at all output times. Raises InputError
-        for nodes without stress."""
+        """Stress of the given nodes (numbers in the mesh) at all output times.
+
+        Raises InputError for nodes without stress.
+        """
         wanted = whole_numbers(nodes, "nodes")
         ids = self.node_ids
         missing = wanted[~np.isin(wanted, ids)]
@@ -113,8 +121,10 @@ class StressView:
         return self._nodal(self.t, rows, self._values(rows, self._factors).transpose(2, 0, 1))
 
     def field(self, t: float) -> NodalStress:
-        """Stress of all nodes at the output time nearest to t [s]. Raises InputError for times
-        outside the run."""
+        """Stress of all nodes at the output time nearest to t [s].
+
+        Raises InputError for times outside the run.
+        """
         t = one_number(t, "t")
         if not self.t[0] <= t <= self.t[-1]:
             raise InputError(
@@ -138,19 +148,26 @@ class StressView:
 
     @property
     def utilization(self) -> FloatArray:
-        """Largest von Mises stress over the run divided by the yield stress (n,); zero if the
-        latter is unknown."""
+        """Largest von Mises stress over the run divided by the yield stress (n,).
+
+        Zero if the latter is unknown.
+        """
         return np.asarray(self.envelope.von_mises / self.yield_stress)
 
     def hot_spots(self, count: int = 10, *, spacing: float | None = None) -> HotSpots:
-        """Hot spots: the ``count`` nodes of largest von Mises stress over the run, with a least
-        distance ``spacing`` (m; default 5 % of the body's size), with time, principal stresses and
-        utilization; printable. Raises InputError."""
+        """Hot spots: the ``count`` nodes of largest von Mises stress over the run.
+
+        spacing: least distance (m), by default 5 % of the body's size. With time, principal
+        stresses and utilization; printable. Raises InputError.
+        """
         return hot_spots(self, count, spacing)
 
     @cached_property
     def plies(self) -> PlyView:
-        """Stress in the plies of laminated shells. Raises InputError for a body without them."""
+        """Stress in the plies of laminated shells.
+
+        Raises InputError for a body without them.
+        """
         if self._plies is None:
             raise InputError(
                 f"body '{self.name}' has no plies; they require pp.LaminateSection, "
@@ -169,8 +186,11 @@ class StressView:
 
     @cached_property
     def glance(self) -> StressView:
-        """Stress as used by summary and report: at all output times, or for a large body in a long
-        run at most at `MOST_TIMES` outputs, including those where it is largest."""
+        """Stress as used by summary and report.
+
+        At all output times, or for a large body in a long run at most at `MOST_TIMES` outputs,
+        including those where it is largest.
+        """
         if len(self.t) <= MOST_TIMES or len(self.t) * len(self.rows) <= MOST_VALUES:
             return self
         pick = self._times_with_extremes()
@@ -182,8 +202,11 @@ class StressView:
         return StressView(self.name, self.t[pick], self.rows, self._surface, tuple(pieces))
 
     def _times_with_extremes(self) -> IntArray:
-        """Indices of outputs selected by the largest stress and utilization of some nodes: those
-        with the largest stress in one of the shapes, and a few equally spaced ones."""
+        """Indices of outputs selected by the largest stress and utilization of some nodes.
+
+        These are the nodes with the largest stress in one of the shapes, and a few equally spaced
+        ones.
+        """
         shapes = self._factors.shape[0]
         found = [
             von_mises(self.shapes(rows)[:, :, :shapes].transpose(0, 2, 1))
@@ -204,15 +227,19 @@ class StressView:
 
     @property
     def factors(self) -> FloatArray:
-        """Elastic coordinates, unit loads, and 1 for the initial stress if there is any, (nf + 12 +
-        6k [+ 1], nt)."""
+        """Elastic coordinates and unit loads, (nf + 12 + 6k [+ 1], nt).
+
+        And 1 for the initial stress if there is any.
+        """
         return np.concatenate(
             [self._factors, np.ones((int(self._at_rest), self._factors.shape[1]))]
         )
 
     def shapes(self, rows: IntArray) -> FloatArray:
-        """Stress (n, 6, L) [Pa] of each of the `factors` at rows of the nodes with stress. Raises
-        InputError as `history`."""
+        """Stress (n, 6, L) [Pa] of each of the `factors` at rows of the nodes with stress.
+
+        Raises InputError as `history`.
+        """
         values, initial = (
             self._values(rows, np.eye(self._factors.shape[0])),
             self._initial(rows)[:, :, None],
@@ -271,8 +298,10 @@ class StressView:
         return np.asarray(sum((piece.entries >= 0).astype(float) for piece in self._pieces))
 
     def _by_piece(self, rows: IntArray) -> Iterator[tuple[int, IntArray, IntArray]]:
-        """Number of each piece with some of the entries, their positions in ``rows``, and their
-        rows in the piece."""
+        """Number of each piece with some of the entries.
+
+        With their positions in ``rows``, and their rows in the piece.
+        """
         for k, piece in enumerate(self._pieces):
             own = piece.entries[rows]
             on = np.flatnonzero(own >= 0)
@@ -280,8 +309,10 @@ class StressView:
                 yield k, on, own[on]
 
     def _values(self, rows: IntArray, factors: FloatArray) -> FloatArray:
-        """Stress (rows, 6, times) for q and ζ (L, times). Raises InputError for stress modes that
-        are not finite."""
+        """Stress (rows, 6, times) for q and ζ (L, times).
+
+        Raises InputError for stress modes that are not finite.
+        """
         if len(self._pieces) == 1 and not self._at_rest:
             return self._of_piece(0, self._pieces[0].entries[rows], factors)
         found = np.repeat(self._initial(rows)[:, :, None], factors.shape[1], axis=2)
@@ -298,8 +329,10 @@ class StressView:
         return found
 
     def _of_piece(self, k: int, own: IntArray, factors: FloatArray) -> FloatArray:
-        """Stress (m, 6, times) at rows (m,) of a piece for its own q and ζ (L, times), without the
-        initial stress."""
+        """Stress (m, 6, times) at rows (m,) of a piece for its own q and ζ (L, times).
+
+        Without the initial stress.
+        """
         modes = self._pieces[k].modes
         shapes = np.concatenate(
             [np.asarray(_taken(part, own), float) for part in (modes.modes, modes.correction)],
@@ -333,7 +366,7 @@ class StressView:
 
 
 def _taken(values: np.ndarray, rows: IntArray) -> np.ndarray:
-    """Values at the rows, values[rows], read as one block if the rows are contiguous."""
+    """Values at the rows, values[rows]; contiguous rows are read as one block."""
     if len(rows) and rows[-1] - rows[0] == len(rows) - 1:
         return values[rows[0] : rows[-1] + 1]
     return values[rows]

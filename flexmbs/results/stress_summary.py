@@ -21,8 +21,10 @@ PASCALS = 1e-6  # MPa
 
 @dataclass(frozen=True)
 class StressReport:
-    """Stress section of one body: its hot spots, warnings repeated from the audit, remarks, the
-    caption of the picture."""
+    """Stress section of one body.
+
+    Its hot spots, warnings repeated from the audit, remarks, the caption of the picture.
+    """
 
     body: str
     spots: HotSpots

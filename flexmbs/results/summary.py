@@ -1,5 +1,7 @@
-"""Key numbers of a solution and its verdict, for the report, its summary.json and the command
-line."""
+"""Key numbers of a solution and its verdict.
+
+For the report, its summary.json and the command line.
+"""
 
 from __future__ import annotations
 
@@ -67,8 +69,9 @@ REDUNDANCY = "Redundancy"  # title of a check
 
 
 def checks(solution: SolutionData) -> list[Check]:
-    """All criteria, in the order of the report; of a run that is not audited its outcome alone,
-    unless it has finished.
+    """All criteria, in the order of the report.
+
+    For a run that is not audited only its outcome, unless it has finished.
     """
     if solution.run.options.get("audit") == NONE:
         return [SWITCHED_OFF] if solution.run.finished else [_outcome(solution), SWITCHED_OFF]
@@ -143,8 +146,10 @@ def _energy(solution: SolutionData) -> Check:
 
 
 def _energy_round_off(solution: SolutionData) -> float:
-    """Round-off (J) of the balance: per step an error of the largest energy, or of the exchangeable
-    energy."""
+    """Round-off (J) of the balance.
+
+    Per step an error of the largest energy, or of the exchangeable energy.
+    """
     energy = solution.energy
     largest = max(
         energy.scale, float(np.abs(energy.potential).max()), exchangeable_energy(solution)
@@ -157,8 +162,7 @@ def _energy_round_off(solution: SolutionData) -> float:
 
 
 def energy_at_rest(solution: SolutionData) -> float:
-    """Energy (J) below which a system is at rest, or its energies are constant, within
-    round-off."""
+    """Energy (J) below which a system is at rest or its energies are constant, within round-off."""
     mass = float(solution.compiled.system.bodies.mass.sum())
     size, duration = model_size(solution.compiled), float(solution.t[-1] - solution.t[0])
     slow = AT_REST * mass * (size / duration) ** 2 if duration else 0.0
@@ -166,11 +170,11 @@ def energy_at_rest(solution: SolutionData) -> float:
 
 
 def exchangeable_energy(solution: SolutionData) -> float:
-    """Work (J) of the weight, or of the forces k of M ṡ = k + Gᵀ λ, over the size of the model or 1
-    rad, or the kinetic energy.
+    """Scale (J) of the energy that a motion exchanges.
 
-    Forces that balance each other or do no work exchange none of it, except through round-off of
-    the positions.
+    Work of the weight, or of the forces k of M ṡ = k + Gᵀ λ, over the size of the model or 1 rad,
+    or the kinetic energy. Forces that balance each other or do no work exchange none of it, except
+    through round-off of the positions.
     """
     system, out, sizes = (
         solution.compiled.system,
@@ -201,9 +205,11 @@ def _uncounted_work(solution: SolutionData) -> list[str]:
 
 
 class Drift(NamedTuple):
-    """Errors of constraints relative to the change of the same rows by displacements of the model's
-    size, or of 1 rad: for positions, and for velocities (1/s) with the largest velocity in this
-    measure (1/s)."""
+    """Errors of constraints relative to the change of the same rows by comparable displacements.
+
+    These have the model's size, or 1 rad. gap: for positions. rate: for velocities (1/s). speed:
+    the largest velocity in this measure (1/s).
+    """
 
     gap: float
     rate: float
@@ -231,13 +237,12 @@ def _drifts(solution: SolutionData) -> list[Check]:
 
 
 def relative_drift(solution: SolutionData) -> Drift:
-    """Drift |g| / ρ and |G s + γ̄| / ρ of the worst row, ρ = ‖G d‖ for displacements d of the
-    model's size, or of 1 rad.
+    """Drift |g| / ρ and |G s + γ̄| / ρ of the worst row, ρ = ‖G d‖.
 
-    Neither depends on the unit of length or on a scaling of the row. ρ is the largest value of the
-    run, since rows vanish at singular positions; for frames at least the value for free
-    displacements of the frames, which the tree may not allow. Evaluated at the outputs with the
-    largest drift, and at others.
+    d: displacements of the model's size, or of 1 rad. Neither depends on the unit of length or on a
+    scaling of the row. ρ is the largest value of the run, since rows vanish at singular positions;
+    for frames at least the value for free displacements of the frames, which the tree may not
+    allow. Evaluated at the outputs with the largest drift, and at others.
     """
     if not (np.isfinite(solution.drift).all() and np.isfinite(solution.s).all()):
         return Drift(np.inf, np.inf, 1.0)
@@ -276,9 +281,11 @@ def relative_drift(solution: SolutionData) -> Drift:
 
 
 def _overlap(solution: SolutionData) -> Check:
-    """Check of the penetration of rigid contacts against a small fraction of the model's size; with
-    fixed steps plus the penetration of one step at the approach speed, bounded by a larger fraction
-    of the contact's size."""
+    """Check of the penetration of rigid contacts against a small fraction of the model's size.
+
+    With fixed steps the penetration of one step at the approach speed is added, bounded by a larger
+    fraction of the contact's size.
+    """
     length = extent(
         solution.compiled, np.array([solution.body(name).position[0] for name in solution.bodies])
     )
@@ -308,7 +315,7 @@ def _overlap(solution: SolutionData) -> Check:
 
 
 def _scale(solution: SolutionData) -> list[Check]:
-    """Check for models so small that tolerances in metres are not small in comparison."""
+    """Check for models so small that tolerances in metres are no longer small."""
     if not (solution.overlaps or solution.compiled.n_constraints):
         return []
     places = np.concatenate([solution.body(name).position for name in solution.bodies])
@@ -327,8 +334,10 @@ def _scale(solution: SolutionData) -> list[Check]:
 
 
 def _rotation_between(solution: SolutionData, name: str) -> Check | None:
-    """Check of the rotation between the frames of a force that depends on the rotation vector,
-    which jumps to −θ at half a turn."""
+    """Check of the rotation between the frames of a force.
+
+    For forces that depend on the rotation vector, which jumps to −θ at half a turn.
+    """
     force = solution.compiled.model.forces[name]
     if (
         not isinstance(force, BetweenFrames)
@@ -363,8 +372,10 @@ def _redundancy(solution: SolutionData) -> Check:
 
 
 def _steps(solution: SolutionData) -> Check:
-    """Check of the rejected steps of an error control; the error of fixed steps is found by other
-    checks."""
+    """Check of the rejected steps of an error control.
+
+    The error of fixed steps is estimated by other checks.
+    """
     steps, rejected = (int(solution.statistics.get(key, 0)) for key in ("steps", "rejected"))
     if analysis := solution.run.options.get("analysis"):
         return Check("Steps", PASS, f"none: {steps} state{'s' * (steps != 1)} of {analysis}")

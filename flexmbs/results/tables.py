@@ -13,8 +13,10 @@ Column = tuple[str, FloatArray]
 
 
 def table_text(columns: Sequence[Column]) -> str:
-    """Text of a CSV file (RFC 4180), with headings safe for spreadsheets and numbers with full
-    precision."""
+    """Text of a CSV file (RFC 4180).
+
+    Headings are safe for spreadsheets, numbers have full precision.
+    """
     text = io.StringIO()
     writer = csv.writer(text, quoting=csv.QUOTE_MINIMAL, lineterminator="\r\n")
     writer.writerow([spreadsheet_cell(heading) for heading, _ in columns])

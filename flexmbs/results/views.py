@@ -1,5 +1,7 @@
-"""Views of one body, frame, joint, drive or coupling: arrays over the output times, with time as
-the first index."""
+"""Views of one body, frame, joint, drive or coupling.
+
+Arrays over the output times, with time as the first index.
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -32,8 +34,11 @@ class FrameMotion(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class FrameView:
-    """Motion of a frame in world axes: position (nt, 3) [m], rotation (nt, 3, 3) frame → world,
-    velocity, angular velocity, acceleration and angular acceleration (nt, 3)."""
+    """Motion of a frame in world axes.
+
+    Position (nt, 3) [m], rotation (nt, 3, 3) frame → world, velocity, angular velocity,
+    acceleration and angular acceleration (nt, 3).
+    """
 
     name: str
     t: FloatArray
@@ -47,12 +52,10 @@ class FrameView:
 
 @dataclass(frozen=True, eq=False)
 class BodyView:
-    """Motion of a body frame in world axes as in `FrameView`, with the elastic coordinates (nt, nf)
-    and their rates; stress.
+    """Motion of a body frame in world axes as in `FrameView`, with elastic coordinates; stress.
 
-    The frame of a divided body is the frame of its first piece, which contains the reference; the
-    elastic coordinates are those of all pieces.
-
+    Elastic coordinates (nt, nf) and their rates. The frame of a divided body is the frame of its
+    first piece, which contains the reference; the elastic coordinates are those of all pieces.
     """
 
     name: str
@@ -69,9 +72,11 @@ class BodyView:
     _deformation: "Deformation | None" = field(default=None, repr=False)
 
     def displacement(self, nodes: int | Iterable[int]) -> FloatArray:
-        """Displacement u (nt, m, 3) [m] of nodes (numbers in the mesh) relative to the undeformed
-        body, in body axes: φ q, or for a divided body including the motion of its pieces. Raises
-        InputError."""
+        """Displacement u (nt, m, 3) [m] of nodes relative to the undeformed body, in body axes.
+
+        nodes: numbers in the mesh. φ q, or for a divided body including the motion of its pieces.
+        Raises InputError.
+        """
         if self._deformation is None:
             raise InputError(
                 f"body '{self.name}' has no nodes: it is rigid, or its file has no surface"
@@ -93,8 +98,9 @@ class BodyView:
 
     @property
     def stress(self) -> "StressView":
-        """Stress at the nodes of a flexible body. Raises InputError for a body without stress
-        modes.
+        """Stress at the nodes of a flexible body.
+
+        Raises InputError for a body without stress modes.
         """
         if self._stress is None:
             raise InputError(
@@ -132,8 +138,10 @@ class JointView:
 
 @dataclass(frozen=True, eq=False)
 class DriveView:
-    """Drive: coordinate and its rate (nt,), required torque or force (nt,) [N m or N], and power
-    (nt,) [W]."""
+    """Motion and effort of a drive.
+
+    Coordinate and its rate (nt,), required torque or force (nt,) [N m or N], and power (nt,) [W].
+    """
 
     name: str
     t: FloatArray
@@ -145,11 +153,13 @@ class DriveView:
 
 @dataclass(frozen=True, eq=False)
 class CouplingView:
-    """Coupling Σ aᵢ qᵢ = b: its value Σ aᵢ qᵢ (nt,), the multiplier λ (nt,), the torques and forces
-    aᵢ λ (nt,) on its coordinates by name [N m or N], and the power λ Σ aᵢ q̇ᵢ (nt,) [W] that it
-    puts into the system; a is evaluated at each output for user functions. unique: False if
-    redundant constraints leave the multiplier undetermined; it then belongs to the wrenches of
-    least norm."""
+    """Coupling Σ aᵢ qᵢ = b.
+
+    Its value Σ aᵢ qᵢ (nt,), the multiplier λ (nt,), the torques and forces aᵢ λ (nt,) on its
+    coordinates by name [N m or N], and the power λ Σ aᵢ q̇ᵢ (nt,) [W] that it puts into the system;
+    a is evaluated at each output for user functions. unique: False if redundant constraints leave
+    the multiplier undetermined; it then belongs to the wrenches of least norm.
+    """
 
     name: str
     t: FloatArray
@@ -162,11 +172,14 @@ class CouplingView:
 
 @dataclass(frozen=True, eq=False)
 class ContactView:
-    """Contact: gap (nt,) [m or rad] and its rate (nt,), slip (nt, 2) along the tangents [m/s],
-    normal (nt,) and friction (nt, 2) forces [N or N m] (for a rigid contact the impulses of the
-    last step divided by its length), force (nt, 3) on the second body in world axes, angular
-    velocities turning (nt, 3) [rad/s] and moment (nt, 3) [N m] of torsional and rolling friction on
-    the second body about the normal and the tangents, and the impacts of the run."""
+    """Motion and forces of a contact.
+
+    Gap (nt,) [m or rad] and its rate (nt,), slip (nt, 2) along the tangents [m/s], normal (nt,) and
+    friction (nt, 2) forces [N or N m] (for a rigid contact the impulses of the last step divided by
+    its length), force (nt, 3) on the second body in world axes, angular velocities turning (nt, 3)
+    [rad/s] and moment (nt, 3) [N m] of torsional and rolling friction on the second body about the
+    normal and the tangents, and the impacts of the run.
+    """
 
     name: str
     t: FloatArray
@@ -183,9 +196,11 @@ class ContactView:
 
 @dataclass(frozen=True, eq=False)
 class Energy:
-    """Energies (nt,) [J]: kinetic, strain, potential (gravity), and, since the start, the work of
-    forces (including springs and joint forces), the work of drives and the energy dissipated in
-    dampers and modes."""
+    """Energies and works (nt,) [J].
+
+    Kinetic, strain, potential (gravity), and, since the start, the work of forces (including
+    springs and joint forces), the work of drives and the energy dissipated in dampers and modes.
+    """
 
     t: FloatArray
     kinetic: FloatArray
