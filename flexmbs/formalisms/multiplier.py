@@ -137,6 +137,22 @@ class Multiplier(Formalism):
     stabilization: for explicit integrators None (scheme 1), `Baumgarte` (1b) or `Projection` (3).
     Source: docs/theory.md, sections 23 and 32; Shabana, Dynamics of Multibody Systems (2020),
     chapters 3 and 5.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("pendulum")
+    >>> rod = model.add(
+    ...     fm.RigidBody("rod", mass=3.0, com=(0, 0, -0.5), inertia=(0.25, 0.25, 0.001))
+    ... )
+    >>> hinge = model.add(fm.Revolute("hinge", model.ground, rod, axis="y"))
+    >>> run = fm.simulate(
+    ...     model, t_end=0.1, step=0.01, formalism=fm.Multiplier(), coordinates="absolute"
+    ... )
+    >>> run.s.shape[1], run.lam.shape[1]  # six velocities, five multipliers of the hinge
+    (6, 5)
+    >>> run.joint("hinge").force[-1].round(4).tolist()  # m g
+    [0.0, 0.0, 29.43]
     """
 
     stabilization: Stabilization = None

@@ -170,6 +170,16 @@ def state_of(solution: SolutionData, t: float) -> State:
     """State of a solution in joint coordinates at the output time nearest to ``t``.
 
     Raises `InputError`.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("drop")
+    >>> drop = model.add(fm.PointMass("drop", mass=0.01))
+    >>> run = fm.simulate(model, t_end=1.0, step=0.01)
+    >>> now = fm.state_of(run, 0.5)
+    >>> now.t, now.s[2].round(6).item()  # g t
+    (0.5, -4.905)
     """
     t = instant(t)
     if not isinstance(solution, SolutionData):
