@@ -1,5 +1,7 @@
-"""Laws of drives and elements on a joint coordinate: DC motor, limited controller, Maxwell element,
-characteristic curve."""
+"""Laws of drives and elements on a joint coordinate.
+
+DC motor, limited controller, affine actuator, Maxwell element, characteristic curve.
+"""
 
 import dataclasses
 import math
@@ -28,8 +30,10 @@ ARGUMENTS = {"position": 1, "velocity": 2}
 
 @law_kernel
 def motor(p, u, x, out):
-    """τ = n k i, L di/dt = U − R i − k n η; p = (k n, R, L), u = (U), z = i; without L the current
-    follows immediately"""
+    """Motor torque τ = n k i with L di/dt = U − R i − k n η.
+
+    p = (k n, R, L), u = (U), z = i; without L the current follows immediately.
+    """
     if p[2] > 0.0:
         out[0] = p[0] * x[3]
         out[2] = (u[0] - p[1] * x[3] - p[0] * x[2]) / p[2]
@@ -44,8 +48,9 @@ def motor_slopes(p, u, x, out):
 
 
 class DCMotor(JointLaw, kind="dc-motor"):
-    """Torque Q = n k i of a motor with current i behind a gear: L di/dt = U(t) − R i − k n v; the
-    current is initially zero.
+    """Torque Q = n k i of a motor with current i behind a gear: L di/dt = U(t) − R i − k n v.
+
+    The current is initially zero.
 
     Rotor inertia is not included. Steady state: Q = n k (U − k n v)/R. Source: Krishnan, Electric
     Motor Drives (2001), section 2.3.
@@ -91,8 +96,10 @@ class DCMotor(JointLaw, kind="dc-motor"):
 
 @LawPart
 def limited_share(p, u, x):
-    """Terms (k_p (r − x) + k_d (ṙ − η), k_i z, σ) of ż = σ (r − x): σ = 1 within the limits and 0
-    where k_i z would drive τ further beyond a limit, with any σ in between at the limit itself:
+    """Terms (k_p (r − x) + k_d (ṙ − η), k_i z, σ) of ż = σ (r − x).
+
+    σ = 1 within the limits and 0 where k_i z would drive τ further beyond a limit, with any σ in
+    between at the limit itself:
 
     k_i (r − x) > 0:  τ < upper ⇒ σ = 1,  τ > upper ⇒ σ = 0,   0 ≤ σ ≤ 1 at τ = upper,
 
@@ -123,8 +130,9 @@ def limited_share(p, u, x):
 
 @nonlinear_law
 def limited_pid(p, u, x, out):
-    """τ = k_p (r − x) + k_d (ṙ − η) + k_i z within p[3] … p[4]; ż = σ (r − x), σ = 1 unless z
-    drives τ beyond a limit
+    """τ = k_p (r − x) + k_d (ṙ − η) + k_i z within p[3] … p[4].
+
+    ż = σ (r − x), σ = 1 unless z drives τ beyond a limit.
     """
     rest, w, share = limited_share(p, u, x)
     out[0] = min(max(rest + w, p[3]), p[4])
@@ -142,8 +150,9 @@ def limited_slopes(p, u, x, out):
 
 
 class LimitedPID(JointLaw, kind="limited-pid"):
-    """Q = kp·(r − x) + ki·z + kd·(ṙ − v) within ``lower`` … ``upper``, ż = r − x, z = 0 at the
-    start.
+    """Q = kp·(r − x) + ki·z + kd·(ṙ − v) within ``lower`` … ``upper``.
+
+    ż = r − x, z = 0 at the start.
 
     Anti-windup by conditional integration: z is held while Q is beyond a limit and the error drives
     it further; where it would chatter at the limit, Q stays at the limit and z follows from that
@@ -201,8 +210,9 @@ class LimitedPID(JointLaw, kind="limited-pid"):
 
 @nonlinear_law
 def affine(p, u, x, out):
-    """τ = g w + b − k x − c η within p[4] … p[5], w = u or its lag, T ẇ = u − w; p = (g, b, k, c,
-    lower, upper, T)
+    """τ = g w + b − k x − c η within p[4] … p[5].
+
+    w = u or its lag, T ẇ = u − w; p = (g, b, k, c, lower, upper, T).
     """
     lagged = p[6] > 0.0
     w = x[3] if lagged else u[0]
@@ -222,8 +232,9 @@ def affine_slopes(p, u, x, out):
 
 
 class AffineActuator(JointLaw, kind="affine-actuator"):
-    """Q = gain·w + bias − k·x − c·v within ``lower`` … ``upper``, w = command(t) or its lag, lag·ẇ
-    = command − w, w = 0 initially.
+    """Q = gain·w + bias − k·x − c·v within ``lower`` … ``upper``.
+
+    w = command(t) or its lag, lag·ẇ = command − w, w = 0 initially.
 
     Motors, position and velocity servos and similar actuators, as in MuJoCo (documentation,
     Computation, section Actuation model).
@@ -302,8 +313,9 @@ def maxwell_slopes(p, u, x, out):
 
 
 class Maxwell(JointLaw, kind="maxwell"):
-    """Spring, damper and a Maxwell branch in parallel: Q = −k0·(x − x0) − c0·v − f, ḟ = k·v − f/T,
-    f = 0 initially.
+    """Spring, damper and a Maxwell branch in parallel: Q = −k0·(x − x0) − c0·v − f.
+
+    ḟ = k·v − f/T, f = 0 initially.
 
     For x = X sin Ωt the branch has the stiffness k Ω²T²/(1 + Ω²T²) and the damping k T/(1 +
     Ω²T²); T = c/k of spring and dashpot in series. Use one force per branch. Source:
@@ -358,8 +370,9 @@ def _argument(value: object) -> str:
 
 @nonlinear_law
 def curve(p, u, x, out):
-    """τ = u f(a) with a piecewise cubic f of a = x or η, extrapolated linearly; p = (index of a, n,
-    n a, n, n points, 4 (n − 1))
+    """τ = u f(a) with a piecewise cubic f of a = x or η, extrapolated linearly.
+
+    p = (index of a, n, n a, n, n points, 4 (n − 1)).
     """
     a, n = x[int(p[0])], int(p[1])
     i = 0
@@ -374,8 +387,9 @@ def curve(p, u, x, out):
 
 
 class Curve(JointLaw, kind="curve"):
-    """Q = command(t) · f(x) or f(v), where f passes through given points: a motor characteristic
-    over speed, a spring given by a table.
+    """Q = command(t) · f(x) or f(v), where f passes through given points.
+
+    For example a motor characteristic over speed, or a spring given by a table.
 
     Monotone cubics (PCHIP) between the points, linear extrapolation with the slope at the ends.
     Source: docs/theory.md, section 39.

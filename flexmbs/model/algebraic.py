@@ -1,5 +1,7 @@
-"""User functions with algebraic unknowns: force laws F(…, y) with unknowns y determined by h(…, y)
-= 0."""
+"""User functions with algebraic unknowns.
+
+Force laws F(…, y) with unknowns y determined by h(…, y) = 0.
+"""
 
 import functools
 from collections.abc import Callable, Sequence
@@ -199,8 +201,10 @@ def _differences(residual, given, y, step, slopes):  # type: ignore[no-untyped-d
 
 @within_jitted
 def _same(slopes, closer, y):  # type: ignore[no-untyped-def]
-    """True if both are ∂h/∂y: entries agree relative to the effect of changes of y by 1 + |y| on
-    their row"""
+    """True if both are ∂h/∂y.
+
+    Entries agree relative to the effect of changes of y by 1 + |y| on their row.
+    """
     for i in range(len(y)):
         seen = (np.abs(slopes[i]) * (1.0 + np.abs(y))).max()
         for k in range(len(y)):

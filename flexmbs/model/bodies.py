@@ -33,8 +33,10 @@ ROUND_OFF = 1e-14  # relative to the largest principal moment: smaller moments c
 
 
 class BodyFindings(NamedTuple):
-    """Result of checking one body: frame names, number of modes, problems, frequency of its highest
-    normal mode [Hz]."""
+    """Result of checking one body.
+
+    Frame names, number of modes, problems, frequency of its highest normal mode [Hz].
+    """
 
     frames: tuple[str, ...] | None
     modes: int = 0
@@ -59,19 +61,23 @@ class Body(Declaration, section="bodies"):
         raise NotImplementedError
 
     def frame_position(self, frame: str) -> Vector:
-        """Position of a frame in the body frame (m); zero for the body frame and for unknown
-        frames.
+        """Position of a frame in the body frame (m).
+
+        Zero for the body frame and for unknown frames.
         """
         return (0.0, 0.0, 0.0)
 
     def lever(self, frame: str) -> Vector:
-        """Position of a frame relative to the centre of mass (m), for bodies without rotational
-        inertia."""
+        """Position of a frame relative to the centre of mass (m).
+
+        For bodies without rotational inertia.
+        """
         return self.frame_position(frame)
 
     def handle(self) -> BodyHandle:
-        """Handle returned by ``model.add``: ``handle["frame"]`` refers to a frame, the handle
-        itself to the body frame.
+        """Handle returned by ``model.add``.
+
+        ``handle["frame"]`` refers to a frame, the handle itself to the body frame.
         """
         return BodyHandle(self.name, "", self.known_frames())
 
@@ -123,8 +129,10 @@ class BodyWithFrames(Body):
 
 
 def inertia_matrix(value: object, *, physical: bool = True) -> Matrix:
-    """Symmetric inertia matrix from 3 principal values, 6 elements (xx, yy, zz, xy, xz, yz) or a
-    3×3 matrix; ``physical``: require that a mass distribution can have it."""
+    """Symmetric inertia matrix from 3 principal values, 6 elements or a 3×3 matrix.
+
+    The elements are xx, yy, zz, xy, xz, yz. physical: require that a mass distribution can have it.
+    """
     given = items(value)
     if len(given) == 3 and all(isinstance(row, (list, tuple, np.ndarray)) for row in given):
         rows = tuple(sized(3)(row) for row in given)
@@ -146,8 +154,10 @@ def inertia_matrix(value: object, *, physical: bool = True) -> Matrix:
 
 
 def _check_physical(inertia: np.ndarray) -> None:
-    """Raise ValueError unless a mass distribution can have this inertia matrix: λ >= 0, λ1 + λ2 >=
-    λ3."""
+    """Raise ValueError unless a mass distribution can have this inertia matrix.
+
+    λ >= 0, λ1 + λ2 >= λ3.
+    """
     size = float(np.abs(inertia).max())
     low, middle, high = (float(x) for x in np.linalg.eigvalsh(inertia))
     moments = f"principal moments {low:.4g}, {middle:.4g}, {high:.4g}"
@@ -219,8 +229,9 @@ class RigidBody(BodyWithFrames, kind="rigid"):
 
 
 class PointMass(BodyWithFrames, kind="point-mass"):
-    """Mass at the origin of the body frame, without rotational inertia; without a joint it has
-    three translations.
+    """Mass at the origin of the body frame, without rotational inertia.
+
+    Without a joint it has three translations.
 
     Parameters
     ----------
@@ -323,8 +334,10 @@ class FlexibleBody(Body, kind="flexible"):
         return None if self.data is None else tuple(self.data.frames)
 
     def ratios(self, frequency: np.ndarray) -> np.ndarray:
-        """Declared damping ratios of the modes at these frequencies. Raises `InputError` for a
-        wrong number of ratios."""
+        """Declared damping ratios of the modes at these frequencies.
+
+        Raises `InputError` for a wrong number of ratios.
+        """
         ratio = np.asarray(self.damping, float)
         if ratio.shape not in ((), frequency.shape):
             n = len(frequency)
@@ -335,8 +348,9 @@ class FlexibleBody(Body, kind="flexible"):
         return np.asarray(np.broadcast_to(ratio, frequency.shape))
 
     def load(self) -> FlexibleBodyData:
-        """Data of the body, read from its file unless in memory; without geometric stiffness if
-        ``stiffening`` is off.
+        """Data of the body, read from its file unless in memory.
+
+        Without geometric stiffness if ``stiffening`` is off.
 
         A file is read again only if its contents have changed. Raises `InputError`, also for a
         divided body.

@@ -14,8 +14,9 @@ GENERIC = 0.7  # rad and m: a position that is generic for every joint
 def chain_twists(
     motions: Sequence[Motion], q: Sequence[float] | np.ndarray, after: int | None = None
 ) -> np.ndarray:
-    """Matrix (6, nv) that maps the velocities of the chain to the twist (v, ω) of the child frame
-    relative to the parent frame.
+    """Jacobian (6, nv) of a chain: twist (v, ω) of the child frame per velocity.
+
+    The twist is relative to the parent frame.
 
     It is expressed at the origin and in the axes of the frame after the first ``after`` motions, or
     of the child frame if ``after`` is None.
@@ -47,8 +48,9 @@ def chain_pose(motions: Sequence[Motion], q: Sequence[float]) -> Pose:
 
 
 def translations(motions: Sequence[Motion]) -> int:
-    """Number of directions in which the chain can move the origin of the child frame, in generic
-    positions.
+    """Number of directions in which the chain can move the origin of the child frame.
+
+    In generic positions.
     """
     values = [
         x for motion in motions for x in (motion.rest if motion.nq > 1 else (GENERIC,) * motion.nq)

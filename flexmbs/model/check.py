@@ -64,8 +64,10 @@ def require_model(model: object) -> None:
 
 
 def declaration_report(model: ModelData) -> CheckReport:
-    """Part of the report that follows from the declarations. Raises `InputError` if this is not a
-    model."""
+    """Part of the report that follows from the declarations.
+
+    Raises `InputError` if this is not a model.
+    """
     require_model(model)
     report = CheckReport(f"model '{model.name}'")
     frames, modes, highest = _inspect_bodies(model, report)
@@ -112,8 +114,11 @@ def declaration_report(model: ModelData) -> CheckReport:
 def _inspect_bodies(
     model: ModelData, report: CheckReport
 ) -> tuple[FrameNames, int, dict[str, float]]:
-    """Frame names of every body, total number of modes, highest mode of each flexible body (Hz);
-    problems of flexible-body data are added to the report."""
+    """Frame names of every body, number of modes, highest mode of each flexible body (Hz).
+
+    The number of modes is that of all bodies. Problems of flexible-body data are added to the
+    report.
+    """
     frames: FrameNames = {}
     highest: dict[str, float] = {}
     modes = 0

@@ -33,8 +33,10 @@ def declared_frames(model: "ModelData") -> FrameNames:
 def reference_problems(
     model: "ModelData", frames: FrameNames, unread: Set[str] = frozenset()
 ) -> Iterator[Problem]:
-    """References to bodies, frames, joints and coordinates that do not exist; joints in ``unread``
-    exist but were not read."""
+    """References to bodies, frames, joints and coordinates that do not exist.
+
+    unread: joints that exist but were not read.
+    """
     known = {GROUND: tuple(model.frames), **frames}
     sections = (model.joints, model.forces, model.drives, model.contacts, model.rotors)
     named: list[Item] = [item for section in sections for item in section.values()]
@@ -155,8 +157,10 @@ def _coordinate_problems(
 def _coupling_problems(
     coupling: "Coupling | Contact | OnSeveral", joints: "Mapping[str, Joint]", unread: Set[str]
 ) -> Iterator[Problem]:
-    """Coordinates of a coupling or force that do not exist, are ambiguous, of the wrong type, or
-    named twice."""
+    """Problems of the coordinates of a coupling or force.
+
+    They do not exist, are ambiguous, of the wrong type, or named twice.
+    """
     seen: dict[CoordinateUse, str] = {}
     for term, use in zip(coupling.terms, coupling.coordinates(joints)):
         path = (coupling.section, coupling.name, term.key)
@@ -209,8 +213,10 @@ def _coupling_problems(
 
 
 def _dependent_couplings(model: "ModelData") -> Iterator[Problem]:
-    """Couplings whose motion drives or laws of time already prescribe; rows without time dependence
-    may depend on each other, as those of several planet gears do."""
+    """Couplings whose motion drives or laws of time already prescribe.
+
+    Rows without time dependence may depend on each other, as those of several planet gears do.
+    """
     rows = [
         _PrescribedRow(f"drive '{drive.name}'", {drive.coordinate_used(): 1.0}, True)
         for drive in model.drives.values()

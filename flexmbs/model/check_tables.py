@@ -18,8 +18,10 @@ JUMP = 1e-3  # relative to the largest rate or acceleration: smaller jumps are i
 
 
 def table_warnings(model: "ModelData") -> Iterator[Problem]:
-    """Overshoot of every table in the model; jumps of rate and acceleration for tables that drive
-    joints."""
+    """Overshoot of every table in the model.
+
+    And jumps of rate and acceleration for tables that drive joints.
+    """
     for path, part in model_values(model):
         if isinstance(part, Table):
             yield from _overshoot(path, part)
@@ -49,8 +51,10 @@ def _overshoot(path: tuple[str, ...], table: Table) -> Iterator[Problem]:
 
 
 def _jerks(path: tuple[str, ...], table: Table, t_end: float) -> Iterator[Problem]:
-    """Jumps in the rate of a prescribed coordinate, which require infinite forces, and in its
-    acceleration."""
+    """Jumps in the rate of a prescribed coordinate and in its acceleration.
+
+    Those of the rate require infinite forces.
+    """
     t, c = np.array(table.times), table.coefficients()
     rate, acceleration = jumps(t, c)
     known = t[1:-1] < t_end

@@ -1,5 +1,7 @@
-"""Graph of bodies and joints: joints of a body to itself, duplicate joints, free bodies, loops,
-number of degrees of freedom."""
+"""Graph of bodies and joints.
+
+Joints of a body to itself, duplicate joints, free bodies, loops, number of degrees of freedom.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -18,8 +20,11 @@ if TYPE_CHECKING:
 
 
 def topology_problems(model: "ModelData") -> Iterator[Problem]:
-    """Empty model, joints of a body to itself, several joints between the same two frames, free
-    bodies without inertia."""
+    """Problems of the graph of bodies and joints.
+
+    Empty model, joints of a body to itself, several joints between the same two frames, free bodies
+    without inertia.
+    """
     if not model.bodies:
         yield Problem(("bodies",), "the model has no body; add at least one")
     seen: dict[frozenset[str], str] = {}
@@ -90,8 +95,10 @@ def _arm(joints: list["Joint"], body: "Body") -> str:
 
 
 def _turns_about_itself(model: "ModelData", joint: "Joint", body: str) -> bool:
-    """True if rotations of the joint do not move the centre of mass of the body: an axis through
-    it, or all three rotations about one point."""
+    """True if rotations of the joint do not move the centre of mass of the body.
+
+    About an axis through it, or all three rotations about one point.
+    """
     rotations = _rotations(joint)
     own = joint.child if joint.child.body == body else joint.parent
     offset = any(model.bodies[body].lever(own.frame))
@@ -135,8 +142,9 @@ def groups(model: "ModelData", joints: "Iterable[Joint]") -> list[list[str]]:
 
 
 def topology_warnings(model: "ModelData") -> Iterator[Problem]:
-    """Bodies that no joint connects to the ground; forces and contacts beside point masses whose
-    axes do not turn.
+    """Bodies that no joint connects to the ground, and moments on point masses that are lost.
+
+    Such moments are due to forces and contacts away from point masses whose axes do not turn.
     """
     connected = joints_by_body(model)
     free = [
@@ -170,9 +178,12 @@ def topology_warnings(model: "ModelData") -> Iterator[Problem]:
 
 
 def degree_of_freedom_lines(model: "ModelData", modes: int, planar: str = "") -> list[str]:
-    """Degrees of freedom f = 6n − b, velocity degrees of freedom, drives, couplings, elastic
-    coordinates, loops; preceded by the count of a planar mechanism, because for bodies in space
-    even a simple four-bar linkage has f = −2."""
+    """Lines that count the degrees of freedom.
+
+    f = 6n − b, velocity degrees of freedom, drives, couplings, elastic coordinates, loops. The
+    count of a planar mechanism comes first, because for bodies in space even a simple four-bar
+    linkage has f = −2.
+    """
     n = len(model.bodies)
     held = Counter(
         ref.body
@@ -243,8 +254,10 @@ def _translations_of_child(joint: "Joint") -> int:
 
 
 def _loops_line(model: "ModelData") -> str:
-    """Number of loops n_h = n_c − n; a floating part is attached to the ground by a separate free
-    joint."""
+    """Number of loops n_h = n_c − n.
+
+    A floating part is attached to the ground by a separate free joint.
+    """
     carrying = [joint for joint in model.joints.values() if joint.carries]
     n, floating = len(model.bodies), len(groups(model, carrying)) - 1
     joints = len(carrying) + floating

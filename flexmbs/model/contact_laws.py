@@ -43,8 +43,10 @@ def hunt_crossley_slopes(k, exponent, d, gap, rate):
 
 @LawPart
 def slip_friction(force, slip, u, v):
-    """Friction (T₁, T₂) and its slopes along and across the slip, T = −F tanh(|γ|/v_r) γ/|γ| at
-    slip γ = (u, v)."""
+    """Friction (T₁, T₂) and its slopes along and across the slip γ = (u, v).
+
+    T = −F tanh(|γ|/v_r) γ/|γ|.
+    """
     speed = math.sqrt(u * u + v * v)
     if speed < 1e-4 * slip:
         return -force * u / slip, -force * v / slip, force / slip, force / slip
@@ -89,14 +91,18 @@ class ContactLaw(Declaration, section="contact laws"):
 
     @property
     def creep_rate(self) -> float:
-        """Slip (m/s) below which friction that is smooth at rest creeps, at 99 % of its limit; 0
-        for other laws."""
+        """Slip (m/s) below which friction that is smooth at rest creeps.
+
+        99 % of its limit is reached there; 0 for other laws.
+        """
         return 0.0
 
     @property
     def turn_rate(self) -> float:
-        """Angular velocity (rad/s) at which tanh(1) = 76 % of rolling and torsional friction is
-        reached."""
+        """Angular velocity (rad/s) that regularizes rolling and torsional friction.
+
+        tanh(1) = 76 % of it is reached there.
+        """
         return 1e-2
 
     def contact(self) -> tuple[LawKernel, tuple[float, ...]]:
@@ -133,8 +139,9 @@ def _optional_restitution(value: object) -> Any:
 
 
 class HuntCrossley(ContactLaw, kind="hunt-crossley"):
-    """Elastic contact with losses, N = k δⁿ (1 + d δ̇) ≥ 0 for the indentation δ = −g, and Coulomb
-    friction as a smooth function of the slip γ, T = −μ N tanh(|γ|/v_r) γ/|γ|.
+    """Elastic contact with losses, N = k δⁿ (1 + d δ̇) ≥ 0 for the indentation δ = −g.
+
+    Coulomb friction is a smooth function of the slip γ, T = −μ N tanh(|γ|/v_r) γ/|γ|.
 
     For a given restitution e at the approach speed v, d is exact: an impact of two bodies under
     this force alone satisfies x (1 + e) = ln((1 + x)/(1 − e x)), x = d v, for any masses, k and n.
@@ -218,8 +225,9 @@ class HuntCrossley(ContactLaw, kind="hunt-crossley"):
 
     @staticmethod
     def hertz(E1: float, nu1: float, E2: float, nu2: float, radius: float) -> float:
-        """Stiffness k = (4/3) E* √R of two elastic spheres, or of a sphere on a plane, for the
-        exponent 3/2.
+        """Stiffness k = (4/3) E* √R of two elastic spheres, for the exponent 3/2.
+
+        Or of a sphere on a plane.
 
         E (Pa) and ν of the bodies, 1/E* = (1 − ν₁²)/E₁ + (1 − ν₂²)/E₂; ``radius`` R (m): 1/R = 1/R₁
         + 1/R₂. Raises `InputError`. Johnson, Contact Mechanics (1985), eq. 4.22.

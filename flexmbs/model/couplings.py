@@ -1,5 +1,6 @@
-"""Couplings: equations between joint coordinates, here the linear ones of gears, racks, screws,
-belts and differentials.
+"""Couplings: equations between joint coordinates.
+
+Here the linear ones of gears, racks, screws, belts and differentials.
 
 Each of these is one row Σ aᵢ qᵢ = b(t) over coordinates of any joints; a new kind is a class with
 its parameters and `terms`. Its multiplier λ produces the torque or force aᵢ λ on each coordinate,
@@ -32,8 +33,11 @@ MOST = 24  # largest number of coordinates of one function
 
 
 class Term(NamedTuple):
-    """Coordinate of a coupling: the parameter that names it, ``joint`` or ``joint.number``, its
-    factor a, and True if it must be an angle, False if it must be a length."""
+    """Coordinate of a coupling.
+
+    The parameter that names it, ``joint`` or ``joint.number``, its factor a, and True if it must be
+    an angle, False if it must be a length.
+    """
 
     key: str
     coordinate: str
@@ -328,8 +332,9 @@ class ScrewCoupler(ConstantCoupling, kind="screw"):
 
 
 class Belt(ConstantCoupling, kind="belt"):
-    """Belt or chain without slip between two pulleys with parallel axes in the same direction, r₁
-    q₁ − r₂ q₂ = b; crossed: +.
+    """Belt or chain without slip between two pulleys with parallel axes, r₁ q₁ − r₂ q₂ = b.
+
+    The axes have the same direction; crossed: r₁ q₁ + r₂ q₂ = b.
 
     Its multiplier is the difference between the tensions in the two strands (N).
     Source: docs/theory.md, section 14.
@@ -374,8 +379,9 @@ class Belt(ConstantCoupling, kind="belt"):
 
 
 class Differential(ConstantCoupling, kind="differential"):
-    """Differential or planetary gear, q₁ + i q₂ = (1 + i) q_c (Willis equation), all angles
-    relative to the housing about one direction.
+    """Differential or planetary gear, q₁ + i q₂ = (1 + i) q_c (Willis equation).
+
+    All angles are relative to the housing about one direction.
 
     A bevel differential has i = 1, q₁ + q₂ = 2 q_c; for a planetary gear ``first`` is the sun,
     ``second`` the ring gear. Source: docs/theory.md, section 14.

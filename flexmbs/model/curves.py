@@ -1,5 +1,6 @@
-"""Spline curves through points: field types of declarations, coefficients, and kernel parts that
-evaluate them.
+"""Spline curves through points.
+
+Field types of declarations, coefficients, and kernel parts that evaluate them.
 
 c(u) is a cubic spline over the chord length u (C², natural ends, periodic if closed): c = Σ_k C[k]
 (u − u_i)^(3 − k) between u_i and the next knot. Nearest point: f(u) = (c − y) · c' = 0 by Newton's
@@ -55,8 +56,10 @@ PlanePoints = _points(2, 3)
 
 
 def curve_numbers(through: tuple[Vector, ...], closed: bool) -> tuple[float, ...]:
-    """Curve as the numbers read by `curve_at`: (closed, n, u (n), C (n − 1, 3, 4)); plane points
-    get z = 0."""
+    """Curve as the numbers read by `curve_at`: (closed, n, u (n), C (n − 1, 3, 4)).
+
+    Plane points get z = 0.
+    """
     from scipy.interpolate import CubicSpline  # import on demand: a third of a second
 
     x = np.zeros((len(through), 3))
@@ -74,9 +77,11 @@ def curve_numbers(through: tuple[Vector, ...], closed: bool) -> tuple[float, ...
 
 
 def normals_along(numbers: tuple[float, ...], e: np.ndarray) -> np.ndarray:
-    """Unit normals (n, 3) at the knots with the least twist about the tangent: e is transported in
-    small steps, and the mismatch angle of a closed curve is distributed over its length. Bishop,
-    Amer. Math. Monthly 82 (1975) 246."""
+    """Unit normals (n, 3) at the knots with the least twist about the tangent.
+
+    e is transported in small steps, and the mismatch angle of a closed curve is distributed over
+    its length. Bishop, Amer. Math. Monthly 82 (1975) 246.
+    """
     n = int(numbers[COUNT])
     u = np.array(numbers[KNOTS : KNOTS + n])
     at = np.interp(np.arange(TRANSPORT * (n - 1) + 1) / TRANSPORT, np.arange(n), u)
@@ -107,8 +112,10 @@ def half_width(through: tuple[Vector, ...]) -> float:
 
 
 def require_outline(key: str, through: tuple[Vector, ...]) -> None:
-    """Raise NestedError unless a closed profile turns exactly once: one that crosses itself, or is
-    flat, has no outside."""
+    """Raise NestedError unless a closed profile turns exactly once.
+
+    One that crosses itself, or is flat, has no outside.
+    """
     numbers = curve_numbers(through, closed=True)
     if abs(area(through)) > FLAT * length_of(numbers) ** 2:
         n = int(numbers[COUNT])
@@ -193,8 +200,10 @@ def normal_at(p, o, a, u):
 
 @LawPart
 def nearest_sample(p, o, y):
-    """Parameter u of the point nearest to y among the knots and `SAMPLES` − 1 points between any
-    two"""
+    """Parameter u of the sample nearest to y.
+
+    Samples are the knots and `SAMPLES` − 1 points between any two.
+    """
     n, best, least = int(p[o + COUNT]), 0.0, math.inf
     for i in range(n - 1):
         a, b = p[o + KNOTS + i], p[o + KNOTS + i + 1]
@@ -208,9 +217,11 @@ def nearest_sample(p, o, y):
 
 @LawPart
 def nearest(p, o, y, u):
-    """Parameter u of the point nearest to y, (c − y) · c' = 0, by Newton's method from u; steps of
-    at most a tenth of the length, halving if they leave a bracket: `low` and `high` enclose a
-    minimum once both are finite"""
+    """Parameter u of the point nearest to y, (c − y) · c' = 0, by Newton's method from u.
+
+    Steps of at most a tenth of the length, halving if they leave a bracket: `low` and `high`
+    enclose a minimum once both are finite.
+    """
     size = p[o + KNOTS + int(p[o + COUNT]) - 1]
     reach = size / (p[o + COUNT] - 1.0)
     low, high, best, least = -math.inf, math.inf, u, math.inf
@@ -239,8 +250,10 @@ def nearest(p, o, y, u):
 
 @LawPart
 def farthest(p, o, n):
-    """Parameter u of the point farthest along n, n · c' = 0, by Newton's method from the best
-    sample"""
+    """Parameter u of the point farthest along n, n · c' = 0.
+
+    By Newton's method from the best sample.
+    """
     count, best, most = int(p[o + COUNT]), 0.0, -math.inf
     for i in range(count - 1):
         a, b = p[o + KNOTS + i], p[o + KNOTS + i + 1]

@@ -7,8 +7,10 @@ Elastic = tuple[str, tuple[float, ...]]  # a piece, and the factors of its elast
 
 
 class CutShape(Coupling):
-    """Equation Σ a q_f = 0 between the elastic coordinates of two pieces: a displacement of the cut
-    relative to its frame is equal in both. Made only by `in_pieces` and not stored in files.
+    """Equation Σ a q_f = 0 between the elastic coordinates of two pieces.
+
+    A displacement of the cut relative to its frame is equal in both. Made only by `in_pieces` and
+    not stored in files.
 
     Parameters
     ----------

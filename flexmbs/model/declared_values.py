@@ -30,8 +30,10 @@ def nested_values(declaration: Declaration, path: Path = ()) -> Iterator[tuple[P
 
 
 def model_values(model: "ModelData") -> Iterator[tuple[Path, Any]]:
-    """Pairs (path, value) of all `nested_values` of all items except bodies; paths begin with the
-    section and the name of the item."""
+    """Pairs (path, value) of all `nested_values` of all items except bodies.
+
+    Paths begin with the section and the name of the item.
+    """
     for section in (
         model.joints,
         model.forces,

@@ -1,5 +1,7 @@
-"""Discrete controllers of a joint coordinate: sampled at multiples of a time, with their output
-held in between."""
+"""Discrete controllers of a joint coordinate.
+
+They are sampled at multiples of a time, with their output held in between.
+"""
 
 import dataclasses
 import math
@@ -31,8 +33,9 @@ def no_slopes(p, u, x, out):
 
 @law_kernel
 def digital_pid(p, u, x, out):
-    """u_k = k_p e_k + k_i I_k + k_d (e_k − e_{k−1})/T within p[4] … p[5], e = r − x, I_k = I_{k−1}
-    + T e_k
+    """u_k = k_p e_k + k_i I_k + k_d (e_k − e_{k−1})/T within p[4] … p[5].
+
+    e = r − x, I_k = I_{k−1} + T e_k.
 
     p = (k_p, k_i, k_d, T, limits), x = (t, x, v, I, e_{k−1}, 0 before the first sample). I is held
     while it would drive u_k further beyond a limit.

@@ -1,5 +1,6 @@
-"""Divided bodies in a model: one declaration, simulated as one body per piece, welded by fixed
-joints.
+"""Divided bodies in a model: one declaration, one body per piece in the equations.
+
+The pieces are welded by fixed joints.
 
 A model names the body, ``boom``, and its frames, ``boom/tip``. Only `in_pieces` converts them to
 those of the pieces, ``boom[1]``, ``boom[2]/tip``, welded at the cuts: the equations are compiled
@@ -29,8 +30,11 @@ BY_MODE = ("qf0", "qf_dot0")
 
 
 class BodyPieces(NamedTuple):
-    """Names of the pieces of a divided body, its data, and the rows U of each piece for the damping
-    UᵀU of the assembled body."""
+    """Pieces of a divided body.
+
+    Their names, the data of the body, and the rows U of each piece for the damping UᵀU of the
+    assembled body.
+    """
 
     names: tuple[str, ...]
     data: DividedBodyData
@@ -38,9 +42,11 @@ class BodyPieces(NamedTuple):
 
 
 class ModelInPieces(NamedTuple):
-    """Model whose divided bodies are replaced by their pieces, the pieces by the name of the body,
-    and each frame of a divided body with the same frame on its piece; the body frame belongs to the
-    first piece."""
+    """Model whose divided bodies are replaced by their pieces.
+
+    Also the pieces by the name of the body, and each frame of a divided body with the same frame on
+    its piece; the body frame belongs to the first piece.
+    """
 
     model: ModelData
     pieces: Mapping[str, BodyPieces]
@@ -116,8 +122,10 @@ def _frames(body: str, whole: BodyPieces) -> Iterator[tuple[FrameRef, FrameRef]]
 
 
 def _bodies(body: Body, whole: BodyPieces) -> list[Body]:
-    """Bodies of the pieces, each with its part of the values given per mode; damping ratios refer
-    to the assembled body."""
+    """Bodies of the pieces, each with its part of the values given per mode.
+
+    Damping ratios refer to the assembled body.
+    """
     ends = list(itertools.accumulate((piece.nf for piece in whole.data.pieces), initial=0))
     made = []
     for name, piece, begin, end in zip(whole.names, whole.data.pieces, ends, ends[1:]):
@@ -162,8 +170,10 @@ def _add(items: "dict[str, Any]", *new: Body | Joint | CutShape) -> None:
 def _on_pieces(
     item: Any, frames: Mapping[FrameRef, FrameRef], pieces: Mapping[str, BodyPieces]
 ) -> Any:
-    """Item with its references to frames of divided bodies moved to their pieces. Raises
-    `InputError` for unknown frames."""
+    """Item with its references to frames of divided bodies moved to their pieces.
+
+    Raises `InputError` for unknown frames.
+    """
     if not isinstance(item, Declaration):
         return item
     changed = {}

@@ -10,8 +10,9 @@ from flexmbs.model.laws import Constant, LawOfTime
 
 
 class Drive(Item, section="drives", kind="drive"):
-    """Prescribe one coordinate of a joint, q = motion(t); the torque or force is the multiplier of
-    this constraint.
+    """Prescribe one coordinate of a joint, q = motion(t).
+
+    The torque or force is the multiplier of this constraint.
 
     In rheonomic coordinates the coordinate is replaced by this function of time, and the torque
     follows by inverse dynamics. Source: docs/theory.md, section 14.

@@ -1,5 +1,6 @@
-"""Types of the fields of declarations: numbers, vectors, axes, names; each validates its value and
-reports the problem.
+"""Types of the fields of declarations: numbers, vectors, axes, names.
+
+Each validates its value and reports the problem.
 
 Arrays are stored as nested tuples of floats, so that declarations are hashable and comparable.
 """

@@ -29,8 +29,10 @@ IDENTITY: Matrix = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
 def unit_quaternion(value: object) -> Vector:
-    """Unit quaternion, scalar first; a deviation below 1e-6 is normalized with a warning, a larger
-    one is an error."""
+    """Unit quaternion, scalar first.
+
+    A deviation below 1e-6 is normalized with a warning, a larger one is an error.
+    """
     given = sized(4)(value)
     length = math.hypot(*given)
     if abs(length - 1.0) > 1e-6:
@@ -54,8 +56,10 @@ def quaternion_matrix(quaternion: Vector) -> Matrix:
 
 
 def axis_angle_matrix(axis: Vector, angle: float) -> Matrix:
-    """Rotation matrix of an angle in rad about a unit axis (Rodrigues): cos 1 + sin ñ + (1 − cos) n
-    nᵀ."""
+    """Rotation matrix of an angle in rad about a unit axis (Rodrigues).
+
+    cos 1 + sin ñ + (1 − cos) n nᵀ.
+    """
     s, v = math.sin(angle), 1.0 - math.cos(angle)
     x, y, z = axis
     return (
@@ -90,8 +94,9 @@ def _given_matrix(value: list[Any]) -> Matrix:
 
 
 def rotation_matrix(value: object) -> Matrix:
-    """Rotation matrix from None, a 3×3 matrix (columns: the frame's axes), a quaternion, or
-    ``(axis, angle)``.
+    """Rotation matrix from None, a 3×3 matrix, a quaternion, or ``(axis, angle)``.
+
+    The columns of a matrix are the axes of the frame.
     """
     if value is None:
         return IDENTITY
@@ -152,8 +157,9 @@ def frame(value: object) -> Frame:
 
 @dataclasses.dataclass(frozen=True)
 class FrameRef:
-    """Reference to a frame of a body; ``frame == ""`` is the body frame itself. Its text is
-    ``body/frame``.
+    """Reference to a frame of a body; ``frame == ""`` is the body frame itself.
+
+    Its text is ``body/frame``.
 
     Examples
     --------
@@ -175,8 +181,9 @@ class FrameRef:
 
 @dataclasses.dataclass(frozen=True)
 class BodyHandle(FrameRef):
-    """Handle returned by ``model.add(body)``: a reference to the body frame; ``handle["hub"]``
-    refers to a frame of the body.
+    """Handle returned by ``model.add(body)``: a reference to the body frame.
+
+    ``handle["hub"]`` refers to a frame of the body.
     """
 
     known: tuple[str, ...] | None = dataclasses.field(default=None, compare=False, repr=False)
@@ -191,8 +198,9 @@ class BodyHandle(FrameRef):
 
 @dataclasses.dataclass(frozen=True)
 class ItemHandle:
-    """Handle returned by ``model.add`` for a joint, force or drive, accepted wherever the name of
-    the item is.
+    """Handle returned by ``model.add`` for a joint, force or drive.
+
+    It is accepted wherever the name of the item is.
     """
 
     section: str

@@ -1,5 +1,7 @@
-"""Identification of user functions by what they compute: a digest of their code and of everything
-it refers to."""
+"""Identification of user functions by what they compute.
+
+A digest of their code and of everything to which it refers.
+"""
 
 from __future__ import annotations
 
@@ -43,8 +45,9 @@ LONGEST = 1000  # characters: longer texts are not file paths
 
 
 def functions_of(model: ModelData) -> Iterator[tuple[str, Callable[..., Any]]]:
-    """Places in a model, such as ``forces.push.force``, and their user functions; for items of
-    user-defined kinds, their classes.
+    """User functions of a model by their places, such as ``forces.push.force``.
+
+    For items of user-defined kinds, their classes.
     """
     for section in SECTIONS:
         for name, item in model.items(section).items():
@@ -68,10 +71,12 @@ def _within(place: str, value: Any) -> Iterator[tuple[str, Callable[..., Any]]]:
 
 
 def code_digest(function: Callable[..., Any]) -> str:
-    """SHA-256 of a function's code, defaults, attributes, enclosed values and the global and
-    imported names it uses: functions recursively, those of installed packages by name, the user's
-    own modules by the names used of them; for an object its attributes and its class, for a class
-    of the user its members and bases. Modules that functions import are imported.
+    """SHA-256 of a function's code and of everything that the code uses.
+
+    Defaults, attributes, enclosed values and the global and imported names that it uses: functions
+    recursively, those of installed packages by name, the user's own modules by the names used of
+    them; for an object its attributes and its class, for a class of the user its members and bases.
+    Modules that functions import are imported.
     """
     digest = hashlib.sha256()
     _add(digest.update, function, {}, set())
@@ -79,8 +84,9 @@ def code_digest(function: Callable[..., Any]) -> str:
 
 
 def contents_named(value: Any) -> dict[str, str]:
-    """SHA-256 by path of the existing files (with a suffix) that a value, including a function,
-    names in a text or path.
+    """SHA-256 by path of the existing files named in the texts and paths of a value.
+
+    The value may be a function; the files must have a suffix.
 
     Relative paths are looked up in the current folder, next to a module that refers to its own
     ``__file__``, and in folders that the value also names.
@@ -116,8 +122,10 @@ def _content(path: str) -> str:
 def _add(
     put: Callable[[bytes], None], value: Any, seen: dict[int, Any], texts: set[str], depth: int = 0
 ) -> None:
-    """Add a value and everything it refers to, up to some depth, to a digest once, and its texts to
-    ``texts``."""
+    """Add a value and everything to which it refers to a digest once, up to some depth.
+
+    Its texts are added to ``texts``.
+    """
     if isinstance(value, PLAIN):
         if isinstance(value, str):
             texts.add(value)
@@ -185,8 +193,10 @@ def _parts(value: Any) -> Iterator[Any]:
 
 
 def _used(function: types.FunctionType) -> dict[str, Any]:
-    """Values by the names by which a function and the functions within it refer to them: enclosed,
-    global and imported."""
+    """Values by the names with which a function and the functions within it refer to them.
+
+    Enclosed, global and imported names.
+    """
     code, known = function.__code__, function.__globals__
     codes = list(_codes(code))
     names = sorted({name for each in codes for name in each.co_names})
@@ -229,8 +239,10 @@ def _imported(
 
 
 def _of_module(value: Any, names: list[str], seen: dict[int, Any]) -> Any:
-    """Module of the user reduced to the attributes with these names, modules among them in the same
-    way; other values unchanged."""
+    """Module of the user reduced to the attributes with these names.
+
+    Modules among them in the same way; other values unchanged.
+    """
     if not isinstance(value, types.ModuleType) or id(value) in seen or not _of_user(value):
         return value
     seen[id(value)] = value
@@ -244,8 +256,10 @@ def _is_class_of_user(value: type) -> bool:
 
 
 def _of_user(module: types.ModuleType | None) -> bool:
-    """True if a module belongs to the user: a file, a folder or interactive input; None means a
-    module unknown to Python."""
+    """True if a module belongs to the user: a file, a folder or interactive input.
+
+    None means a module unknown to Python.
+    """
     if module is None or module.__name__ in ("__main__", "__mp_main__"):
         return True
     paths = (getattr(module, "__file__", None), *getattr(module, "__path__", ()))
@@ -264,8 +278,10 @@ def _to_import(name: str) -> bool:
 
 
 def _reduced(value: Any) -> Any:
-    """Components of an object as for a copy; its attributes if it is copied by name or cannot be
-    copied."""
+    """Components of an object as for a copy.
+
+    Its attributes if it is copied by name or cannot be copied.
+    """
     try:
         found = value.__reduce_ex__(2)
     except Exception:  # any error of the object's own method, for example of a lock

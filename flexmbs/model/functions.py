@@ -27,8 +27,9 @@ _MAY_IMPORT = contextvars.ContextVar("may_import", default=True)
 
 @contextlib.contextmanager
 def imports_allowed(allowed: bool) -> Iterator[None]:
-    """Import ``module:name`` if ``allowed``, in this thread and while the block runs; otherwise
-    names are problems of the file.
+    """Import ``module:name`` if ``allowed``, in this thread and while the block runs.
+
+    Otherwise names are problems of the file.
     """
     token = _MAY_IMPORT.set(allowed)
     try:
@@ -38,8 +39,10 @@ def imports_allowed(allowed: bool) -> Iterator[None]:
 
 
 def function_text(function: Callable[..., Any]) -> str:
-    """Name ``module:name`` under which a function can be found again. Raises ValueError if there is
-    none."""
+    """Name ``module:name`` under which a function can be found again.
+
+    Raises ValueError if there is none.
+    """
     module = getattr(function, "__module__", None)
     qualname = getattr(function, "__qualname__", None)
     text = f"{module}:{qualname}"
@@ -109,8 +112,10 @@ _STAND_INS = contextvars.ContextVar("stand_ins", default=False)
 
 @contextlib.contextmanager
 def missing_functions_allowed() -> Iterator[None]:
-    """Use placeholders for missing functions, in this thread and while the block runs: nothing is
-    imported."""
+    """Use placeholders for missing functions, in this thread and while the block runs.
+
+    Nothing is imported.
+    """
     token = _STAND_INS.set(True)
     try:
         yield
@@ -120,8 +125,10 @@ def missing_functions_allowed() -> Iterator[None]:
 
 @dataclasses.dataclass(frozen=True)
 class MissingFunction:
-    """Placeholder for a function of which a solution file contains only the name, ``text``; it
-    cannot be called."""
+    """Placeholder for a function of which a solution file contains only the name.
+
+    It cannot be called. text: the name.
+    """
 
     text: str
 
@@ -175,8 +182,10 @@ def function_of(count: int, signature: str) -> Callable[[Any], Any]:
 def require_arguments(
     function: Any, count: int, signature: str, parameters: tuple[float, ...] = ()
 ) -> None:
-    """Raise `NestedError` unless a function takes ``count`` arguments, followed by ``parameters``
-    if there are any."""
+    """Raise `NestedError` unless a function takes ``count`` arguments.
+
+    Followed by ``parameters`` if there are any.
+    """
     if parameters:
         count, signature = count + 1, signature.replace(")", ", parameters)", 1)
     try:

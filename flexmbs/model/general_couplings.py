@@ -1,5 +1,6 @@
-"""Couplings by user functions of any joint coordinates: g(q, t) = 0 on positions, a(q, t) · q̇ +
-a₀(q, t) = 0 on velocities.
+"""Couplings by user functions of any joint coordinates.
+
+g(q, t) = 0 on positions, a(q, t) · q̇ + a₀(q, t) = 0 on velocities.
 
 With the named coordinates x, ġ = a · ẋ + a₀, a = ∂g/∂x and a₀ = ∂g/∂t, the multiplier λ produces
 the torque or force aᵢ λ on each coordinate. Coordinates of points are provided by a joint `Pose`,
@@ -39,8 +40,9 @@ class CoordinateEquation(Protocol):
 
 
 class GeneralCoupling(Coupling):
-    """Equation between joint coordinates by a user function of time t and the array x of their
-    values.
+    """Equation between joint coordinates by a user function.
+
+    The function takes the time t and the array x of their values.
 
     Parameters
     ----------

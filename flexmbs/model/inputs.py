@@ -1,5 +1,6 @@
-"""Inputs of a stepper as forces: u is a force state with ż = 0, so it is part of the state and held
-until it is set again.
+"""Inputs of a stepper as forces.
+
+u is a force state with ż = 0, so it is part of the state and held until it is set again.
 
 They are not registered: a `Stepper` adds them to its copy of a model, and files do not contain
 them.

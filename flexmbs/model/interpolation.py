@@ -1,5 +1,6 @@
-"""Piecewise cubics through points: coefficients c (4, n − 1), x = Σ_k c[k, i] (t − t_i)^(3 − k)
-between t_i and the next point.
+"""Piecewise cubics through points.
+
+Coefficients c (4, n − 1), x = Σ_k c[k, i] (t − t_i)^(3 − k) between t_i and the next point.
 """
 
 from collections.abc import Callable
@@ -18,8 +19,9 @@ def straight_lines(t: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 
 def monotone(t: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Monotone cubics of Fritsch and Butland (SIAM J. Sci. Stat. Comput. 5 (1984) 300), known as
-    PCHIP.
+    """Monotone cubics of Fritsch and Butland, known as PCHIP.
+
+    SIAM J. Sci. Stat. Comput. 5 (1984) 300.
 
     They do not overshoot between two points; the rate is continuous, the acceleration jumps at the
     points.
@@ -47,8 +49,9 @@ INTERPOLATIONS: dict[str, Coefficients] = {
 
 
 def _slopes(h: np.ndarray, d: np.ndarray) -> np.ndarray:
-    """Rates (n,) at the points from distances h and slopes d (n − 1,): a weighted harmonic mean,
-    zero at an extremum.
+    """Rates (n,) at the points: a weighted harmonic mean, zero at an extremum.
+
+    From distances h and slopes d (n − 1,).
     """
     if len(d) == 1:
         return np.repeat(d, 2)

@@ -1,5 +1,7 @@
-"""`Item`: named member of a model that connects bodies or acts between them: joints, forces,
-drives."""
+"""`Item`: named member of a model that connects bodies or acts between them.
+
+Joints, forces, drives.
+"""
 
 import dataclasses
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
@@ -44,8 +46,10 @@ class Item(Declaration):
         return None
 
     def unfit_for(self, joint: "Joint", motion: "Motion") -> str:
-        """Reason why it cannot act on the degree of freedom of this motion of the joint; "" if it
-        can."""
+        """Reason why it cannot act on a degree of freedom; "" if it can.
+
+        The degree of freedom is that of this motion of the joint.
+        """
         return ""
 
     def constraint_classes(self) -> tuple[ConstraintClass, ...]:

@@ -1,5 +1,6 @@
-"""Joints between two frames. A joint is data: its chain of `motions` from the parent frame to the
-child frame.
+"""Joints between two frames.
+
+A joint is data: its chain of `motions` from the parent frame to the child frame.
 
 At q = 0 the child frame coincides with the parent frame. Axes are given in the parent frame in that
 position. A new lower pair is a class with its parameters and its chain.
@@ -80,8 +81,10 @@ class Joint(Item, section="joints"):
 
     @property
     def among_equals(self) -> str:
-        """Text that distinguishes it from others between the same two frames; empty for joints, of
-        which there is only one."""
+        """Text that distinguishes it from others between the same two frames.
+
+        Empty for joints, of which there is only one.
+        """
         return ""
 
     @property
@@ -180,8 +183,10 @@ def _checked_positions(q0: Vector, motions: tuple[Motion, ...]) -> Vector:
 
 
 def normal_directions(normal: Vector) -> tuple[Vector, Vector]:
-    """Unit vectors a, b that make (a, b, normal) right-handed and orthonormal; x, y for z and
-    cyclically for other axes."""
+    """Unit vectors a, b that make (a, b, normal) right-handed and orthonormal.
+
+    x, y for z and cyclically for other axes.
+    """
     k = max(range(3), key=lambda i: abs(normal[i]))
     seed = [0.0, 0.0, 0.0]
     seed[(k + 1) % 3] = 1.0
@@ -323,8 +328,9 @@ class Cylindrical(Joint, kind="cylindrical"):
 
 
 class Universal(Joint, kind="universal"):
-    """Rotation about an axis fixed in the parent, then about an axis fixed in the child (Cardan
-    joint); two coordinates in rad.
+    """Cardan joint: rotations about an axis fixed in the parent and one fixed in the child.
+
+    Two coordinates in rad.
 
     Source: docs/theory.md, section 11.
 
@@ -368,8 +374,9 @@ class Universal(Joint, kind="universal"):
 
 
 class Spherical(Joint, kind="spherical"):
-    """Arbitrary rotation about the common point; q is a unit quaternion (scalar first), v the
-    angular velocity in child axes.
+    """Arbitrary rotation about the common point.
+
+    q is a unit quaternion (scalar first), v the angular velocity in child axes.
 
     Source: docs/theory.md, section 11.
 
@@ -389,8 +396,9 @@ class Spherical(Joint, kind="spherical"):
 
 
 class Planar(Joint, kind="planar"):
-    """Two translations in a plane (m) and the rotation about its normal (rad); for the normal z: x,
-    y, angle.
+    """Two translations in a plane (m) and the rotation about its normal (rad).
+
+    For the normal z: x, y, angle.
 
     Source: docs/theory.md, section 11.
 
@@ -421,8 +429,9 @@ class Planar(Joint, kind="planar"):
 
 
 class Free(Joint, kind="free"):
-    """All six degrees of freedom; q is position and unit quaternion (scalar first), v the twist (v,
-    ω) in child axes.
+    """All six degrees of freedom.
+
+    q is position and unit quaternion (scalar first), v the twist (v, ω) in child axes.
 
     Source: docs/theory.md, section 11.
 
@@ -442,8 +451,9 @@ class Free(Joint, kind="free"):
 
 
 class Pose(Joint, kind="pose"):
-    """All six degrees of freedom as three translations x, y, z along the parent's axes (m),
-    coordinates 0 to 2, and a rotation.
+    """All six degrees of freedom as three translations and a rotation.
+
+    The translations x, y, z along the parent's axes (m) are coordinates 0 to 2.
 
     It constrains nothing: together with other joints it provides positions of points for couplings.
     q has 7 numbers (x, y, z, quaternion). Source: docs/theory.md, section 11.
@@ -515,9 +525,10 @@ class Translation(Joint, kind="translation"):
 
 
 class Chain(Joint, kind="chain"):
-    """A user-defined joint: any chain of elementary motions (`fm.motions`), such as
-    ``(Rotate("z"), FixedTranslation((0.1, 0, 0)), Rotate("x"))``.
-    Source: docs/theory.md, section 11.
+    """A user-defined joint: any chain of elementary motions (`fm.motions`).
+
+    For example ``(Rotate("z"), FixedTranslation((0.1, 0, 0)), Rotate("x"))``. Source:
+    docs/theory.md, section 11.
 
     Parameters
     ----------

@@ -31,8 +31,10 @@ class TimeLaw(Declaration, abc.ABC, section="laws"):
         """Value, rate and acceleration at time ``t`` (s)."""
 
     def corners(self) -> tuple[float, ...]:
-        """Times (s) at which controlled steps end, so that short events are not missed: beginning,
-        end and points of reduced smoothness, and points between them."""
+        """Times (s) at which controlled steps end, so that short events are not missed.
+
+        Beginning, end and points of reduced smoothness, and points between them.
+        """
         return ()
 
     def __call__(self, t: float) -> float:
@@ -237,8 +239,10 @@ class Table(TimeLaw, kind="table"):
         return self
 
     def coefficients(self) -> np.ndarray:
-        """Coefficients (4, n − 1) c: x = Σ_k c[k, i] (t − times[i])^(3 − k) between times[i] and
-        times[i + 1]."""
+        """Coefficients c (4, n − 1).
+
+        x = Σ_k c[k, i] (t − times[i])^(3 − k) between times[i] and times[i + 1].
+        """
         return self._coefficients
 
     @functools.cached_property
@@ -300,9 +304,11 @@ class Function(TimeLaw, kind="function"):
 
 
 def function_state(function: Callable[..., Any], t: float) -> State:
-    """Value, rate and acceleration of f(t) → (value, rate, acceleration), or of f(t) → value by
-    central differences of order 4: rates of a sine of 1 kHz are accurate to 1 %, of 100 Hz to
-    1e-6."""
+    """Value, rate and acceleration of a user function of time.
+
+    f(t) → (value, rate, acceleration), or f(t) → value with central differences of order 4: rates
+    of a sine of 1 kHz are accurate to 1 %, of 100 Hz to 1e-6.
+    """
     result = function(t)
     if not isinstance(result, numbers.Real):
         try:
@@ -395,8 +401,9 @@ def first_two(p, u, x, out):
 
 
 class JointLaw(Declaration, section="joint laws"):
-    """Law for the generalized force on a joint coordinate x with rate v; see
-    `flexmbs.model.forces.JointForce`.
+    """Law for the generalized force on a joint coordinate x with rate v.
+
+    See `flexmbs.model.forces.JointForce`.
     """
 
     def row(self) -> Row:
@@ -440,8 +447,9 @@ class PD(JointLaw, kind="pd"):
 
 
 class PID(JointLaw, kind="pid"):
-    """Q = kp·(r − x) + ki·∫(r − x)dt + kd·(ṙ − v) with the reference r(t); the integral starts at
-    zero.
+    """Q = kp·(r − x) + ki·∫(r − x)dt + kd·(ṙ − v) with the reference r(t).
+
+    The integral starts at zero.
 
     Source: docs/theory.md, section 39.
 

@@ -1,5 +1,7 @@
-"""`ModelData`: named bodies, joints, forces, drives, couplings, contacts and rotors, with gravity
-and frames on the ground."""
+"""`ModelData`: named items with gravity and frames on the ground.
+
+Bodies, joints, forces, drives, couplings, contacts and rotors.
+"""
 
 import dataclasses
 from collections.abc import Iterable, Mapping
@@ -157,8 +159,10 @@ class ModelData:
         self, item: Joint | Force | Drive | Coupling | Contact | RotorInertia
     ) -> ItemHandle: ...
     def add(self, item: Any) -> BodyHandle | ItemHandle:
-        """Add an item and return its handle. Raises `InputError` if it is not an item of a model or
-        its name is in use."""
+        """Add an item and return its handle.
+
+        Raises `InputError` if it is not an item of a model or its name is in use.
+        """
         if not isinstance(item, Declaration) or item.section not in SECTIONS:
             takes = "bodies, joints, forces, drives, couplings, contacts and rotors"
             raise InputError(
@@ -173,8 +177,9 @@ class ModelData:
         return item.handle()  # type: ignore[attr-defined,no-any-return]
 
     def items(self, section: str) -> dict[str, Any]:
-        """Items of one section: "bodies", "joints", "forces", "drives", "couplings", "contacts" or
-        "rotors".
+        """Items of one section.
+
+        "bodies", "joints", "forces", "drives", "couplings", "contacts" or "rotors".
         """
         sections: dict[str, dict[str, Any]] = {
             "bodies": self.bodies,
@@ -196,8 +201,9 @@ class ModelData:
         return model_text(self, self.folder, complete=complete)
 
     def save(self, path: str | Path, *, allow_outside: bool = False) -> None:
-        """Write the model's TOML file; paths in it are relative to its folder. Raises `InputError`,
-        `MachineError`.
+        """Write the model's TOML file; paths in it are relative to its folder.
+
+        Raises `InputError`, `MachineError`.
         """
         save(self, file_path(path), allow_outside=allow_outside)
 

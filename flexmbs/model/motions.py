@@ -45,8 +45,9 @@ class Motion(Declaration, section="motions"):
 
     @property
     def unit_twist(self) -> Vector:
-        """Twist (v, ω) per velocity of a motion with one coordinate, v parallel to ω, the axis of
-        unit length; zero otherwise.
+        """Twist (v, ω) per velocity of a motion with one coordinate; zero otherwise.
+
+        v is parallel to ω, the axis of unit length.
         """
         return (0.0,) * 6
 
@@ -90,14 +91,18 @@ class Motion(Declaration, section="motions"):
         return []
 
     def inverse(self) -> "Motion":
-        """Motion X⁻¹ with the same coordinates (for a ball or free motion: with the coordinates of
-        X⁻¹)."""
+        """Motion X⁻¹ with the same coordinates.
+
+        For a ball or free motion with the coordinates of X⁻¹.
+        """
         return ReversedMotion(self) if self.nv == 1 else self
 
     @model_validator(mode="after")
     def _about_one_axis(self) -> "Motion":
-        """Check that v is along ω: only then the pose exp(q ω), q v has the twist (v, ω), and q is
-        its angle or length."""
+        """Check that v is along ω.
+
+        Only then the pose exp(q ω), q v has the twist (v, ω), and q is its angle or length.
+        """
         if self.nv != 1:
             return self
         v, w = self.unit_twist[:3], self.unit_twist[3:]
@@ -135,8 +140,10 @@ class ReversedMotion(Motion):
 
 
 class PrescribedMotion(Motion):
-    """Motion whose coordinate is a given function of time: pose X(f(t)), relative twist (v, ω) ḟ,
-    without a free coordinate."""
+    """Motion whose coordinate is a given function of time.
+
+    Pose X(f(t)), relative twist (v, ω) ḟ, without a free coordinate.
+    """
 
     of: Motion = dataclasses.field(kw_only=False)
     drive: str = dataclasses.field(kw_only=False)
@@ -249,8 +256,9 @@ class ScrewMotion(Motion, kind="screw"):
 
 
 class Ball(Motion, kind="ball"):
-    """Arbitrary rotation: unit quaternion (scalar first) and relative angular velocity (rad/s) in
-    the moving axes.
+    """Arbitrary rotation.
+
+    Unit quaternion (scalar first) and relative angular velocity (rad/s) in the moving axes.
 
     Examples
     --------
@@ -270,8 +278,9 @@ class Ball(Motion, kind="ball"):
 
 
 class FreeMotion(Motion, kind="free"):
-    """Arbitrary displacement: position (m), unit quaternion (scalar first), and relative twist (v,
-    ω) in the moving axes.
+    """Arbitrary displacement.
+
+    Position (m), unit quaternion (scalar first), and relative twist (v, ω) in the moving axes.
 
     Examples
     --------

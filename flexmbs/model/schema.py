@@ -1,5 +1,6 @@
-"""JSON schema of model files from the declarations, for completion and checks in editors; the
-reader checks more.
+"""JSON schema of model files from the declarations.
+
+For completion and checks in editors; the reader checks more.
 
 Draft 2020-12 (https://json-schema.org/draft/2020-12/schema).
 """
@@ -207,8 +208,10 @@ def property_of(cls: type[Declaration], field: "dataclasses.Field[Any]") -> Sche
 
 
 def type_schema(stated: str) -> Schema:
-    """Schema of a stated type: one of `TYPES`, a law of time, quoted choices, or a number of
-    floats."""
+    """Schema of a stated type.
+
+    One of `TYPES`, a law of time, quoted choices, or a number of floats.
+    """
     if stated in TYPES:
         return TYPES[stated]
     if stated.startswith("law of time"):

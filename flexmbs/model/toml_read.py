@@ -1,5 +1,7 @@
-"""Reader of a model from its TOML file: nothing is evaluated; all problems are reported together,
-with line numbers."""
+"""Reader of a model from its TOML file.
+
+Nothing is evaluated; all problems are reported together, with line numbers.
+"""
 
 import sys
 from collections.abc import Iterator, Mapping
@@ -22,8 +24,10 @@ KEYS = ("format", "name", "gravity", "cuts", "frames", *SECTIONS, "run")
 
 
 def read(path: Path, make: type[M], *, allow_outside: bool = False, allow_code: bool = False) -> M:
-    """Model in a file. Raises `InputError` with every problem, one per line: ``file:line: item.key:
-    what``."""
+    """Model in a file.
+
+    Raises `InputError` with every problem, one per line: ``file:line: item.key: what``.
+    """
     document = read_document(path)
     with imports_allowed(allow_code), importable(path.parent if allow_code else None):
         model, problems = model_of(document.table, Locator(path.parent, allow_outside), make)

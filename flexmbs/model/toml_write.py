@@ -1,5 +1,7 @@
-"""Writer of a model as a TOML file: one table per item, one line per key, floats with all their
-digits."""
+"""Writer of a model as a TOML file.
+
+One table per item, one line per key, floats with all their digits.
+"""
 
 import dataclasses
 import json
@@ -28,8 +30,10 @@ BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 def model_text(
     model: "ModelData", folder: Path, *, complete: bool = True, allow_outside: bool = True
 ) -> str:
-    """Text of the model file in ``folder``. Raises `InputError` for content that a file cannot
-    represent, if ``complete``."""
+    """Text of the model file in ``folder``.
+
+    Raises `InputError` for content that a file cannot represent, if ``complete``.
+    """
     writer = TomlWriter(folder.resolve(), complete, allow_outside)
     lines = [
         f'format = "{FORMAT}"',

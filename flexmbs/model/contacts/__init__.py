@@ -1,5 +1,7 @@
-"""Contacts between shapes on frames, and joint limits. Each kind of contact has its own file and is
-registered by one line here."""
+"""Contacts between shapes on frames, and joint limits.
+
+Each kind of contact has its own file and is registered by one line here.
+"""
 
 from flexmbs.model.contacts.cam import CamFace as CamFace
 from flexmbs.model.contacts.cam import CamRoller as CamRoller

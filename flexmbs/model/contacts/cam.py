@@ -62,8 +62,9 @@ def flat_face(p, u, x, out):
 
 
 class CamRoller(FrameContact, kind="cam-roller"):
-    """Roller on the child in contact with a plane cam on the parent: g = N·(y − c) − radius, at the
-    nearest point c of its profile.
+    """Roller on the child in contact with a plane cam on the parent.
+
+    g = N·(y − c) − radius, at the nearest point c of its profile.
 
     The profile is a cubic spline in the x-y plane of the parent frame; the axis of the roller,
     through the origin of the child frame, is along z. Concave parts must be less curved than the
@@ -139,8 +140,9 @@ class CamRoller(FrameContact, kind="cam-roller"):
 
 
 class CamFace(FrameContact, kind="cam-face"):
-    """Flat face on the child in contact with a closed plane cam on the parent: g = n·(y − c) at the
-    point c farthest along n.
+    """Flat face on the child in contact with a closed plane cam on the parent.
+
+    g = n·(y − c) at the point c farthest along n.
 
     The profile is a cubic spline in the x-y plane of the parent frame. The face is unbounded and
     goes through the origin of the child frame. Source: docs/theory.md, section 40.

@@ -1,5 +1,6 @@
-"""Base of all contacts: unilateral constraints g(q) ≥ 0 between shapes on two frames, and bounds of
-joint coordinates.
+"""Base of all contacts.
+
+Unilateral constraints g(q) ≥ 0 between shapes on two frames, and bounds of joint coordinates.
 
 A kind of contact defines only its geometry: between frames by a kernel
 (`flexmbs.law_kernel.LawKernel`) in the file of its declaration.
@@ -45,8 +46,10 @@ Coefficient = Annotated[float, BeforeValidator(_coefficient)]
 
 
 class Contact(Item, section="contacts"):
-    """Base of the constraints that methods with set-valued forces solve simultaneously: unilateral
-    constraints and dry friction."""
+    """Base of the constraints that methods with set-valued forces solve simultaneously.
+
+    Unilateral constraints and dry friction.
+    """
 
     # message if the gap is NaN
     undefined: ClassVar[str] = "its gap is not a number; check its geometry"
@@ -59,8 +62,10 @@ class Contact(Item, section="contacts"):
 
     @property
     def size(self) -> float:
-        """Length (m) or angle of its shapes, the reference for small penetrations; infinite if it
-        has no shapes."""
+        """Length (m) or angle of its shapes, the reference for small penetrations.
+
+        Infinite if it has no shapes.
+        """
         return math.inf
 
     @property
@@ -117,8 +122,9 @@ class UnilateralContact(Contact):
 
 
 class FrameContact(UnilateralContact):
-    """Contact of a shape on frame ``child`` with a shape on frame ``parent`` of another body or of
-    the ground.
+    """Contact of a shape on frame ``child`` with a shape on frame ``parent``.
+
+    The parent is another body or the ground.
 
     Geometry kernel: x = (r (3), R (9, by rows)), the position of the child relative to the parent
     and R child → parent, in parent axes → out = (g, beside, n (3), t (3), c (3)): the gap, 1 if the

@@ -16,8 +16,9 @@ SQUARE = 1e-9  # cosine of the angle between a normal and the direction of the e
 
 @law_kernel
 def over_edge(p, u, x, out):
-    """g = n · r where t · r is between the ends of the edge, else the distance from its end; p =
-    (n, t, ends)
+    """Gap g = n · r of a corner above an edge; beyond its ends the distance from the end.
+
+    t · r is between the ends on the edge; p = (n, t, ends).
     """
     n, t, r = load3(p, 0), load3(p, 3), load3(x, 0)
     g, along = dot(n, r), dot(t, r)
@@ -32,8 +33,9 @@ def over_edge(p, u, x, out):
 
 
 class CornerLine(FrameContact, kind="corner-line"):
-    """Corner (the origin of frame ``child``) above an edge of a body in planar motion, g = n·r
-    along the edge.
+    """Corner above an edge of a body in planar motion, g = n·r along the edge.
+
+    The corner is the origin of frame ``child``.
 
     The edge starts at the origin of frame ``parent``. Beyond its ends the contact is open.
     Source: docs/theory.md, section 40.

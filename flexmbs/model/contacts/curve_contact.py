@@ -1,5 +1,6 @@
-"""Contact of two plane curves of any shape, one on each frame: general cams and followers, gear
-teeth, Geneva drives.
+"""Contact of two plane curves of any shape, one on each frame.
+
+General cams and followers, gear teeth, Geneva drives.
 
 For a point y = c₁(u₁) of the parent's curve in the axes of the child, the signed distance to the
 child's curve with outward normal N₂ is
@@ -86,9 +87,11 @@ def distance_at(p, x, v):
 
 @LawPart
 def minimum(p, x, low, high):
-    """Parameter u₁ of the minimum of s between ``low`` and ``high``, where s' changes its sign, by
-    regula falsi (Illinois) and bisection, never closer to an end than half the last bracket, so
-    that a root there is enclosed immediately; NaN if the sign does not change"""
+    """Parameter u₁ of the minimum of s between ``low`` and ``high``, where s' changes its sign.
+
+    By regula falsi (Illinois) and bisection, never closer to an end than half the last bracket, so
+    that a root there is enclosed immediately; NaN if the sign does not change.
+    """
     last = EXACT * p[CURVE_1 + KNOTS + int(p[CURVE_1 + 1]) - 1]
     _, a, _ = distance_at(p, x, low)
     _, b, _ = distance_at(p, x, high)
@@ -125,8 +128,10 @@ def touches_there(p, x, v, at):
 
 @LawPart
 def closest_points(p, x):
-    """Closest points (g, u₁, u₂, next larger minimum) over all minima of s; without a minimum the
-    smallest distance of samples, with u₁ negative"""
+    """Closest points (g, u₁, u₂, next larger minimum) over all minima of s.
+
+    Without a minimum the smallest distance of samples, with u₁ negative.
+    """
     n, at, size = int(p[N_1]), int(p[AT_SAMPLES_1]), p[CURVE_1 + KNOTS + int(p[CURVE_1 + 1]) - 1]
     closed = p[CURVE_1] > 0.0
     best, second, v1, v2, far = math.inf, math.inf, -1.0, -1.0, math.inf
@@ -165,8 +170,11 @@ def closest_points(p, x):
 
 @law_kernel
 def two_curves(p, u, x, out):
-    """Gap g, n = −R N₂ and c = c₁ + g n − r at the common normal; NaN if two points touch, one point
-    overlaps so far that two of the child are equally near, or closed curves have no common normal"""
+    """Gap g, n = −R N₂ and c = c₁ + g n − r at the common normal.
+
+    NaN if two points touch, if one point overlaps so far that two of the child are equally near, or
+    if closed curves have no common normal.
+    """
     R, o = load9(x, 3), int(p[AT_2])
     g, v, at, second = closest_points(p, x)
     if v < 0.0:
@@ -186,8 +194,9 @@ def two_curves(p, u, x, out):
 
 
 class CurveContact(FrameContact, kind="curve-contact"):
-    """Contact of two plane curves, one on each frame: g = N₁ · (c₂ − c₁) along their common normal
-    where they are closest.
+    """Contact of two plane curves, one on each frame.
+
+    g = N₁ · (c₂ − c₁) along their common normal where they are closest.
 
     Each profile is a cubic spline in the x-y plane of its frame; the child's profile extends along
     z, so that an offset of the planes does not matter, and if they tilt the parent's curve touches

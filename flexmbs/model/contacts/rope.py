@@ -23,8 +23,9 @@ def taut(p, u, x, out):
 
 
 class Rope(FrameContact, kind="rope"):
-    """Massless rope between the origins of two frames, g = length − distance ≥ 0: transmits tension
-    when taut.
+    """Massless rope between the origins of two frames, g = length − distance ≥ 0.
+
+    It transmits tension when taut.
 
     Rigid, or with a contact ``law`` for its elongation. For a rod, which also transmits pressure,
     use `Distance`. Source: docs/theory.md, section 40.

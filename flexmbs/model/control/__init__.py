@@ -1,2 +1,4 @@
-"""Controllers of whole robots as declarations: paths of joint coordinates, terms of rigid trees,
-feedback laws."""
+"""Controllers of whole robots as declarations.
+
+Paths of joint coordinates, terms of rigid trees, feedback laws.
+"""

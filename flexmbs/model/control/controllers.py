@@ -17,8 +17,10 @@ Gains = Annotated[Any, BeforeValidator(one_or_each(nonnegative))]
 
 
 class Controller(abc.ABC):
-    """Joint forces τ (n,) = f(t, q, q̇) of a robot's motors. They must depend only on these
-    arguments."""
+    """Joint forces τ (n,) = f(t, q, q̇) of a robot's motors.
+
+    They must depend only on these arguments.
+    """
 
     robot: Any  # object with the names of the ``coordinates``: a `Robot`, or its `RigidTerms`
     not_in_files = (
@@ -70,8 +72,9 @@ class PathController(Declaration, Controller, section="controllers"):
 
 @final
 class ComputedTorque(PathController, kind="computed-torque"):
-    """τ = D(q) (q̈_d + Kd ė + Kp e) + C q̇ + g + friction with e = q_d − q: the error obeys ë + Kd
-    ė + Kp e = 0.
+    """τ = D(q) (q̈_d + Kd ė + Kp e) + C q̇ + g + friction with e = q_d − q.
+
+    The error obeys ë + Kd ė + Kp e = 0.
 
     It couples all joints, but the iteration matrix of implicit steps includes only the slopes of
     each joint alone; if they do not converge, use smaller steps or ``PDFeedforward``. Luh,
@@ -116,8 +119,9 @@ class PDGravity(PDController, kind="pd-gravity"):
 
 @final
 class PDFeedforward(PDController, kind="pd-feedforward"):
-    """τ = τ_d(t) + Kp e + Kd ė with e = q_d − q and the inverse dynamics τ_d = D(q_d) q̈_d + C q̇_d
-    + g + friction of the path.
+    """τ = τ_d(t) + Kp e + Kd ė with e = q_d − q and inverse dynamics τ_d of the path.
+
+    τ_d = D(q_d) q̈_d + C q̇_d + g + friction.
 
     An, Atkeson, Hollerbach, Model-Based Control of a Robot Manipulator (1988).
     """

@@ -1,5 +1,7 @@
-"""Positions, velocities and accelerations of a tree for many coordinate vectors at once: arrays q
-(..., n)."""
+"""Positions, velocities and accelerations of a tree for many coordinate vectors at once.
+
+The arrays q are (..., n).
+"""
 
 from typing import NamedTuple
 
@@ -18,8 +20,10 @@ class NodePoses(NamedTuple):
 
 
 def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Cross product a × b over the last axis; `numpy.cross` is several times slower for few
-    vectors."""
+    """Cross product a × b over the last axis.
+
+    `numpy.cross` is several times slower for few vectors.
+    """
     return a.take(NEXT, -1) * b.take(AFTER, -1) - a.take(AFTER, -1) * b.take(NEXT, -1)
 
 
@@ -55,8 +59,10 @@ def pose_of(pose: NodePoses, place: NodePose) -> tuple[np.ndarray, np.ndarray]:
 
 
 def axes(tree: RobotTree, pose: NodePoses) -> tuple[np.ndarray, np.ndarray]:
-    """Angular velocity and velocity (..., n, 3) in world axes of each node relative to its parent,
-    per unit rate."""
+    """Angular velocity and velocity (..., n, 3) of each node relative to its parent, per unit rate.
+
+    In world axes.
+    """
     return (pose.R @ tree.turn[:, :, None])[..., 0], (pose.R @ tree.slide[:, :, None])[..., 0]
 
 

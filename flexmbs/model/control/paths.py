@@ -1,5 +1,7 @@
-"""Reference motions of the joint coordinates: values, rates and accelerations (n,) over time, and
-laws for drives and forces."""
+"""Reference motions of the joint coordinates.
+
+Values, rates and accelerations (n,) over time, and laws for drives and forces.
+"""
 
 import abc
 import dataclasses
@@ -73,13 +75,16 @@ class Path(abc.ABC):
         return Motion(*(np.array([row[k] for row in rows]).reshape(-1, self.n) for k in range(3)))
 
     def laws(self) -> tuple[TimeLaw, ...]:
-        """Law of time per coordinate, for drives and references of controllers: functions of this
-        path."""
+        """Law of time per coordinate, for drives and references of controllers.
+
+        The laws are functions of this path.
+        """
         return tuple(Function(functools.partial(_component, self, i)) for i in range(self.n))
 
     def tables(self, step: float) -> tuple[Table, ...]:
-        """Cubic splines through the path every ``step`` (s), one per coordinate, as laws that can
-        be saved in model files.
+        """Cubic splines through the path every ``step`` (s), one per coordinate.
+
+        They are laws that can be saved in model files.
 
         Raises `InputError`, also for more than a million steps.
         """
@@ -211,8 +216,9 @@ class FromTo(DeclaredPath):
 
 @final
 class Quintic(FromTo, kind="quintic"):
-    """Polynomial of fifth degree with given values, rates and accelerations at both ends; at rest
-    there by default.
+    """Polynomial of fifth degree with given values, rates and accelerations at both ends.
+
+    At rest there by default.
 
     Craig, Introduction to Robotics (1989), §7.3.
 
@@ -301,8 +307,9 @@ def _falling(k: int, d: int) -> float:
 
 @final
 class Trapezoid(FromTo, kind="trapezoid"):
-    """Path with constant acceleration, constant rate, constant deceleration; all coordinates start
-    and end together.
+    """Path with constant acceleration, constant rate, constant deceleration.
+
+    All coordinates start and end together.
 
     The slowest coordinate determines the duration; if it does not reach its rate, the profile is a
     triangle. Siciliano et al., Robotics (2009), §4.2.

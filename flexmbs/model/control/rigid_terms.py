@@ -158,8 +158,9 @@ class RigidTerms(Declaration):
 
     @classmethod
     def of(cls, tree: RobotTree, armature: np.ndarray, friction: np.ndarray) -> "RigidTerms":
-        """Terms of a tree with the armature (n,) and friction (n, 3) of its motors: viscous,
-        Coulomb at rates > 0 and < 0.
+        """Terms of a tree with the armature (n,) and friction (n, 3) of its motors.
+
+        Friction: viscous, Coulomb at rates > 0 and < 0.
         """
         links = [
             LinkTerms(

@@ -14,8 +14,9 @@ SINGULAR = 1e-14  # smallest eigenvalue of D scaled to unit diagonal, below whic
 def newton_euler(
     tree: RobotTree, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, gravity: np.ndarray | None = None
 ) -> np.ndarray:  # fmt: skip
-    """Joint forces τ (..., n) for positions, velocities and accelerations (..., n): recursive
-    Newton–Euler algorithm.
+    """Joint forces τ (..., n) by the recursive Newton–Euler algorithm.
+
+    For positions, velocities and accelerations (..., n).
 
     Outward recursion for ω, ω̇ and the accelerations of the nodes, inward recursion for forces and
     moments; both are sums over the links above and below a joint; rotors as in
@@ -70,8 +71,10 @@ def gravity_forces(tree: RobotTree, q: np.ndarray) -> np.ndarray:
 
 
 def accelerations(D: np.ndarray, forces: np.ndarray, coordinates: Sequence[str]) -> np.ndarray:
-    """Accelerations q̈ (..., n) = D⁻¹ forces. Raises `SolverError` naming a coordinate that moves
-    no mass, alone or with others."""
+    """Accelerations q̈ (..., n) = D⁻¹ forces.
+
+    Raises `SolverError` naming a coordinate that moves no mass, alone or with others.
+    """
     size = np.sqrt(np.diagonal(D, axis1=-2, axis2=-1))
     if not size.all():
         raise SolverError(_without_mass(coordinates[int(np.argwhere(size == 0.0)[0, -1])]))
@@ -92,8 +95,9 @@ def _without_mass(coordinate: str) -> str:
 
 
 def coriolis_matrix(tree: RobotTree, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-    """Matrix C (..., n, n) from Christoffel symbols: C_ij = Σ_k Γ_ijk q̇_k, Γ_ijk = ½(∂D_ij/∂q_k +
-    ∂D_ik/∂q_j − ∂D_jk/∂q_i).
+    """Matrix C (..., n, n) from Christoffel symbols, C_ij = Σ_k Γ_ijk q̇_k.
+
+    Γ_ijk = ½(∂D_ij/∂q_k + ∂D_ik/∂q_j − ∂D_jk/∂q_i).
 
     The velocity forces h(q, q̇) = C q̇ are quadratic in q̇, so Γ, symmetric in j and k, follows by
     polarization without derivatives: column j is ¼[h(q̇ + e_j) − h(q̇ − e_j)].

@@ -28,8 +28,10 @@ class TreeCoordinate(NamedTuple):
 
 
 class TreeRotors(NamedTuple):
-    """Rotors of the model: n² I (n,) by coordinate; for gyroscopic ones coordinate and carrier node
-    (r,) and n I a (r, 3)."""
+    """Rotors of the model: n² I (n,) by coordinate.
+
+    For gyroscopic ones coordinate and carrier node (r,) and n I a (r, 3).
+    """
 
     reflected: np.ndarray
     coordinate: np.ndarray

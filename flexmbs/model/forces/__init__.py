@@ -1,5 +1,7 @@
-"""Forces: on joint coordinates, on frames, between frames. Each kind of force has its own file and
-is registered by one line here."""
+"""Forces: on joint coordinates, on frames, between frames.
+
+Each kind of force has its own file and is registered by one line here.
+"""
 
 from flexmbs.model.forces.bushing import Bushing as Bushing
 from flexmbs.model.forces.force import AlongLine as AlongLine

@@ -36,8 +36,10 @@ def linear_slopes(p, u, x, out):
 
 @LawPart
 def on_curve(p, at, x):
-    """Value and slope (f, f') of the piecewise cubic at p[at:] = (n, n points, 4 (n − 1)
-    coefficients), extrapolated linearly"""
+    """Value and slope (f, f') of a piecewise cubic, extrapolated linearly.
+
+    p[at:] = (n, n points, 4 (n − 1) coefficients).
+    """
     n = int(p[at])
     i = 0
     while i < n - 2 and x >= p[at + 2 + i]:
@@ -51,8 +53,10 @@ def on_curve(p, at, x):
 
 @nonlinear_law
 def viscoelastic(p, u, x, out):
-    """−k δ or −f(δ), −c v, and Maxwell branches: −z, ż = k₁ δ̇ − z/T; p = (k, c, k₁, T, indices of
-    the curves, 0 for none)
+    """Elastic, viscous and Maxwell parts of a bushing.
+
+    −k δ or −f(δ), −c v, and Maxwell branches: −z, ż = k₁ δ̇ − z/T; p = (k, c, k₁, T, indices of the
+    curves, 0 for none).
 
     Rates of the rotation vector ϑ from ω in axes of a: ϑ̇ = ω − ½ ϑ × ω + (1 − ½ ϑ cot ½ϑ)/ϑ² ϑ ×
     (ϑ × ω).

@@ -64,8 +64,10 @@ class JointForce(Force):
 
     @property
     def creep_rate(self) -> float:
-        """Rate (m/s or rad/s) below which friction that is smooth at rest creeps, at 99 % of its
-        limit; 0 for other laws."""
+        """Rate (m/s or rad/s) below which friction that is smooth at rest creeps.
+
+        99 % of its limit is reached there; 0 for other laws.
+        """
         return 0.0
 
     def coordinate_used(self) -> CoordinateUse:
@@ -88,8 +90,9 @@ class OnSeveral(Force):
 
 
 class OnCombination(OnSeveral):
-    """Generalized forces aᵢ τ on joint coordinates qᵢ, with τ from a law of the combination x = Σ
-    aᵢ qᵢ.
+    """Generalized forces aᵢ τ on joint coordinates qᵢ.
+
+    τ is given by a law of the combination x = Σ aᵢ qᵢ.
 
     Law: x = (t, x, rate of x, force states z) → out = (τ, its dissipative part, ż); slopes (−∂τ/∂x,
     −∂τ/∂ẋ).

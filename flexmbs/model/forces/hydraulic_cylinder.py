@@ -36,8 +36,9 @@ def root(x, width):
 
 @nonlinear_law
 def cylinder(p, u, x, out):
-    """F = A_B p_B − A_A p_A + c ė,  ṗ_A = β/V_A (Q_A − A_A ė − G (p_A − p_B)),  ṗ_B = β/V_B (Q_B +
-    A_B ė + G (p_A − p_B))
+    """F = A_B p_B − A_A p_A + c ė of a double-acting cylinder.
+
+    ṗ_A = β/V_A (Q_A − A_A ė − G (p_A − p_B)), ṗ_B = β/V_B (Q_B + A_B ė + G (p_A − p_B)).
 
     V_A = V_A0 + A_A e, V_B = V_B0 − A_B e; with opening u: Q_A = K (u⁺ r(p_S − p_A) − u⁻ r(p_A −
     p_T)), Q_B = K (u⁻ r(p_S − p_B) − u⁺ r(p_B − p_T)), where r is the smooth root. The states z are

@@ -29,8 +29,10 @@ def friction(p, u, x, out):
 
 @friction.slopes
 def friction_slopes(p, u, x, out):
-    """−∂τ/∂η, or a fraction of the secant −τ/η that keeps the iteration from overshooting near
-    sticking."""
+    """−∂τ/∂η, or a fraction of the secant −τ/η.
+
+    The latter keeps the iteration from overshooting near sticking.
+    """
     v = x[2]
     stribeck = v / p[STRIBECK]
     rise = (p[STATIC] - p[COULOMB]) * math.exp(-stribeck * stribeck)
@@ -53,9 +55,12 @@ def check_static(
     *,
     jumps: bool = False,
 ) -> None:
-    """Raise for a static friction below the sliding one, whose name is ``key``, and if only one of
-    static and stribeck_velocity is given; a static friction that ``jumps`` to the sliding one needs
-    no rate."""
+    """Raise NestedError for inconsistent parameters of static friction.
+
+    It may not be below the sliding friction, whose name is ``key``, and static and
+    stribeck_velocity must be given together; a static friction that ``jumps`` to the sliding one
+    needs no rate.
+    """
     if static is not None and static < sliding:
         raise NestedError.at(("static",), f"must be >= {key} = {sliding:g}, not {static:g}")
     if static is None and stribeck_velocity is not None and jumps:

@@ -37,8 +37,10 @@ def rubbing(p, x, out, load):
 
 @LawPart
 def rubbing_slopes(p, x, out, load):
-    """−∂τ/∂η at the load, or a fraction of the secant −τ/η that keeps the iteration from
-    overshooting near sticking."""
+    """−∂τ/∂η at the load, or a fraction of the secant −τ/η.
+
+    The latter keeps the iteration from overshooting near sticking.
+    """
     v, vr = x[2], p[REGULARIZATION]
     stribeck = v / p[STRIBECK]
     rise = (p[STATIC] - p[DYNAMIC]) * math.exp(-stribeck * stribeck) * load
@@ -121,7 +123,9 @@ class LoadedFriction(JointForce):
     turns: ClassVar[bool]  # True for friction of rotations, False for translations
 
     def unfit_for(self, joint: Joint, motion: Motion) -> str:
-        """Loads are defined for joints with one axis: forces transmitted along their degrees of
+        """Reason why the friction cannot act on a degree of freedom; "" if it can.
+
+        Loads are defined for joints with one axis: forces transmitted along their degrees of
         freedom are not loads.
         """
         if joint.kind not in ("revolute", "prismatic", "cylindrical"):
@@ -159,8 +163,9 @@ class LoadedFriction(JointForce):
 
 
 class PinFriction(LoadedFriction, kind="pin-friction"):
-    """Friction torque of a pin or bearing on a rotation: W = radius·(F_across + 2 M_bending/length)
-    + arm·F_along.
+    """Friction torque of a pin or bearing on a rotation.
+
+    The load is W = radius·(F_across + 2 M_bending/length) + arm·F_along.
 
     F_across and F_along are the reaction force perpendicular to and along the axis (F_along for a
     revolute joint), M_bending its moment perpendicular to it, about the frame of the child. Source:
@@ -198,8 +203,9 @@ class PinFriction(LoadedFriction, kind="pin-friction"):
 
 
 class GuideFriction(LoadedFriction, kind="guide-friction"):
-    """Friction force of a slide on a translation: W = F_across + 2 M_bending/length + 2
-    M_torsion/width.
+    """Friction force of a slide on a translation.
+
+    The load is W = F_across + 2 M_bending/length + 2 M_torsion/width.
 
     F_across is the reaction force perpendicular to the axis, M_bending and M_torsion its moments
     perpendicular to and about it (M_torsion for a prismatic joint), about the frame of the child.

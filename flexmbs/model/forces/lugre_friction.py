@@ -1,5 +1,6 @@
-"""Friction on a joint coordinate with a force state, the deflection of bristles: LuGre model of
-Canudas de Wit et al.
+"""LuGre friction on a joint coordinate.
+
+Its force state is the deflection of bristles (Canudas de Wit et al.).
 """
 
 import math
@@ -17,8 +18,10 @@ STIFFNESS, DAMPING, VISCOUS, COULOMB, STATIC, STRIBECK = range(6)
 
 @LawPart
 def bristles(p, x):
-    """State (z, ż, g, σ₀ |η|/g, g') for the rate η, ż = η − σ₀ |η| z/g; in an implicit stage z = c
-    + a ż, x = (t, q, η, z, c, a): z = (c + a η)/(1 + a σ₀ |η|/g)"""
+    """State (z, ż, g, σ₀ |η|/g, g') for the rate η, ż = η − σ₀ |η| z/g.
+
+    In an implicit stage z = c + a ż, x = (t, q, η, z, c, a): z = (c + a η)/(1 + a σ₀ |η|/g).
+    """
     v, a = x[2], x[5]
     y = v / p[STRIBECK]
     rise = (p[STATIC] - p[COULOMB]) * math.exp(-y * y)
@@ -30,8 +33,9 @@ def bristles(p, x):
 
 @nonlinear_law
 def lugre(p, u, x, out):
-    """τ = −(σ₀ z + σ₁ ż + σ₂ η); the elastic part −σ₀ z (1 − σ₀ z sgn η/g) produces the power σ₀ z
-    ż of the bristles
+    """τ = −(σ₀ z + σ₁ ż + σ₂ η).
+
+    The elastic part −σ₀ z (1 − σ₀ z sgn η/g) produces the power σ₀ z ż of the bristles.
     """
     v = x[2]
     z, zd, g, _, _ = bristles(p, x)
@@ -43,8 +47,9 @@ def lugre(p, u, x, out):
 
 @lugre.slopes
 def lugre_slopes(p, u, x, out):
-    """−∂τ/∂η with z of the stage, or the fraction of its secant from η = 0 that keeps Newton's
-    method from overshooting
+    """−∂τ/∂η with z of the stage, or a fraction of its secant from η = 0.
+
+    The latter keeps Newton's method from overshooting.
     """
     v, a = x[2], x[5]
     z, zd, g, rate, slope = bristles(p, x)
@@ -57,8 +62,9 @@ def lugre_slopes(p, u, x, out):
 
 
 class LuGreFriction(JointForce, kind="lugre-friction"):
-    """Friction in one rotation or translation of a joint with rate η, modelled by elastic bristles
-    with deflection z:
+    """Friction in one rotation or translation of a joint, modelled by elastic bristles.
+
+    With the rate η and the deflection z of the bristles
 
     Q = −(σ₀ z + σ₁ ż + σ₂ η),  ż = η − σ₀ |η| z/g(η),  g(η) = F_c + (F_s − F_c) exp(−(η/v_s)²).
 

@@ -17,8 +17,9 @@ from flexmbs.model.forces.user_joint_forces import as_given
 
 
 class RobotControl(OnJoints, kind="robot-control"):
-    """Generalized forces τ = f(t, q, q̇) on the joint coordinates of a robot by a controller of all
-    coordinates.
+    """Generalized forces τ = f(t, q, q̇) on the joint coordinates of a robot.
+
+    They are given by a controller of all coordinates.
 
     `flexmbs.robots.controlled` adds them to a robot's model, with the inertia and friction of its
     motors. Source: docs/theory.md, section 40.

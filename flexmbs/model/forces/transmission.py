@@ -13,9 +13,9 @@ from flexmbs.model.laws import JointForceLaw
 
 
 class Transmission(OnCombination, kind="transmission"):
-    """Generalized forces aᵢ τ on joint coordinates qᵢ with τ from a law of x = Σ aᵢ qᵢ and its
-    rate: compliant gears, belts and shafts, backlash, tendons over several joints with their
-    actuators.
+    """Generalized forces aᵢ τ on joint coordinates qᵢ, τ from a law of x = Σ aᵢ qᵢ and ẋ.
+
+    Compliant gears, belts and shafts, backlash, tendons over several joints with their actuators.
 
     With a₁ = 1 and a₂ = −n it is a gear of ratio n with compliant teeth, whereas a `Gear` is rigid.
     Source: docs/theory.md, section 39.

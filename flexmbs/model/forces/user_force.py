@@ -17,8 +17,9 @@ READING = 6, "f(t, r, A, v, w, reactions) -> 6 numbers"
 
 
 class UserForce(OnFrame, kind="user-force"):
-    """Force and torque on a frame by a user function, optionally of the reactions of joints, solved
-    simultaneously.
+    """Force and torque on a frame by a user function.
+
+    Optionally of the reactions of joints, solved simultaneously.
 
     Its results must depend only on its arguments: integrators call it at trial states and in
     rejected steps. A run stops if no reactions agree with the force that they cause. Source:

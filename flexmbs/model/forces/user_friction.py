@@ -21,8 +21,9 @@ def as_given(p, u, x, out):
 
 
 class UserFriction(JointForce, kind="user-friction"):
-    """Generalized force Q = f(t, x, v, loads) on one degree of freedom of a joint by a user
-    function of the joint reaction, solved simultaneously; its work counts as dissipated.
+    """Generalized force Q = f(t, x, v, loads) on a joint coordinate by a user function.
+
+    The loads are those of the joint reaction, solved simultaneously; its work counts as dissipated.
 
     The function must depend only on its arguments. As with `PinFriction`, a run stops if no
     reactions agree with the force that they cause. Source: docs/theory.md, section 39.

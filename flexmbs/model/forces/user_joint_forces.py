@@ -18,8 +18,9 @@ def as_given(p, u, x, out):
 
 
 class UserJointForces(OnJoints, kind="user-joint-forces"):
-    """Generalized forces Q = f(t, x, v) on several joint coordinates by a user function of all of
-    them: controllers of a whole machine, cables and tendons over several joints, load maps.
+    """Generalized forces Q = f(t, x, v) on several joint coordinates by a user function of all.
+
+    Controllers of a whole machine, cables and tendons over several joints, load maps.
 
     Its results must depend only on its arguments: integrators call it at trial states and in
     rejected steps. Source: docs/theory.md, section 39.

@@ -78,8 +78,11 @@ def saturated(size, most):
 
 @LawPart
 def contact_of(p, th):
-    """Sine of the angle between axle and normal, contact point relative to the centre, directions
-    along and across the track"""
+    """Contact geometry of a wheel.
+
+    Sine of the angle between axle and normal, contact point relative to the centre, directions
+    along and across the track.
+    """
     n, axle = load3(p, 0), turned(th, load3(p, AXLE))
     m = sub(n, scale(dot(n, axle), axle))
     sine = max(math.sqrt(dot(m, m)), FLAT)
@@ -113,8 +116,10 @@ def creep(p, load, forward, slip):
 
 @LawPart
 def rolling(p, u, x):
-    """Contact of `contact_of`, load of `load_of`, speed of the centre along the track, creep of
-    `creep`"""
+    """Contact of `contact_of`, load of `load_of`, speed along the track, creep of `creep`.
+
+    The speed is that of the centre.
+    """
     n, th, v = load3(p, 0), load3(x, 4), load3(x, 7)
     contact = contact_of(p, th)
     _, c, t1, t2 = contact
@@ -130,8 +135,10 @@ def rolling(p, u, x):
 
 @nonlinear_law
 def wheel_creep(p, u, x, out):
-    """Force and moment on the wheel in axes of a: elastic parts of the tread, dissipative parts of
-    its damping and of creep"""
+    """Force and moment on the wheel in axes of a.
+
+    Elastic parts of the tread, dissipative parts of its damping and of creep.
+    """
     (sine, c, t1, t2), (load, elastic), forward, (f1, f2, speed, part, left) = rolling(p, u, x)
     n = load3(p, 0)
     force = scale(elastic, n)
@@ -148,8 +155,11 @@ def wheel_creep(p, u, x, out):
 
 @wheel_creep.slopes
 def wheel_creep_slopes(p, u, x, out):
-    """Symmetric parts: k g gᵀ of the tread, damping Σ d g gᵀ, with g = (t, c × t) for the velocity
-    of the contact point along t"""
+    """Symmetric parts of stiffness and damping.
+
+    k g gᵀ of the tread, damping Σ d g gᵀ, with g = (t, c × t) for the velocity of the contact point
+    along t.
+    """
     (_, c, t1, t2), (load, elastic), _, (_, _, speed, part, _) = rolling(p, u, x)
     n, pressed = load3(p, 0), 1.0 if elastic > 0.0 and load > 0.0 else 0.0
     along_direction(out, 0, pressed * p[STIFFNESS], n, c)
@@ -171,8 +181,9 @@ def along_direction(out, at, d, t, c):
 
 
 class WheelCreep(BetweenFrames, kind="wheel-creep"):
-    """Creep force of a wheel on the plane through the origin of frame_a, for a tyre or a wheel on a
-    rail:
+    """Creep force of a wheel on the plane through the origin of frame_a.
+
+    For a tyre or a wheel on a rail:
 
     F = μ·N·(1 − (1 − x)³), x = min(1, |C·ξ|/(3·μ·N)), against the creepage ξ; |C·ξ| at small
     creepages.

@@ -1,5 +1,7 @@
-"""Relations: constraints between two frames other than joints. Each kind has its own file and is
-registered by one line here."""
+"""Relations: constraints between two frames other than joints.
+
+Each kind has its own file and is registered by one line here.
+"""
 
 from flexmbs.model.relations.distance import Distance as Distance
 from flexmbs.model.relations.holonomic import Holonomic as Holonomic

@@ -30,8 +30,9 @@ def at_distance(p, u, x, out):
 
 
 class Distance(Relation, kind="distance"):
-    """Two points at a constant distance: a massless rod with spherical joints at its ends; one
-    equation g = |y| − length.
+    """Two points at a constant distance: a massless rod with spherical joints at its ends.
+
+    One equation g = |y| − length.
 
     It has neither coordinates nor singular positions. A body that no other joint holds starts at
     the end of the rod, along ``axis``, with the axes of the parent frame; a point mass moves by

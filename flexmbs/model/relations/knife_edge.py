@@ -14,8 +14,9 @@ def no_motion_along(p, u, x, out):
 
 
 class KnifeEdge(Relation, kind="knife-edge"):
-    """Blade or skate: the child frame cannot move along its own ``axis`` relative to the parent, d
-    · v = 0.
+    """Blade or skate: the child frame cannot move along its own ``axis``, d · v = 0.
+
+    The motion is relative to the parent.
 
     This is one nonholonomic equation; contact of the blade with its plane needs another joint.
     Source: docs/theory.md, section 37.

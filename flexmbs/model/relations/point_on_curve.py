@@ -44,8 +44,9 @@ FLAT = 1e-9  # relative to its size: distance of the points of a plane curve fro
 
 @law_kernel
 def on_curve(p, u, x, out):
-    """g_k = n_k · (y − c(u)), k = 1 in the plane of the curve, 2 out of it; p = (rows, index of the
-    normals e, the curve, e at its knots); its memory is u.
+    """g_k = n_k · (y − c(u)), k = 1 in the plane of the curve, 2 out of it.
+
+    p = (rows, index of the normals e, the curve, e at its knots); its memory is u.
 
     n₂ is e(u) without its component along the tangent, n₁ = n₂ × t. Beyond the ends the rows are
     NaN.
@@ -77,8 +78,9 @@ def on_curve(p, u, x, out):
 
 
 class PointOnCurve(Relation, kind="point-on-curve"):
-    """The origin of the child frame slides along a curve of the parent: two equations, g = n₁·(y −
-    c), n₂·(y − c).
+    """The origin of the child frame slides along a curve of the parent.
+
+    Two equations, g = n₁·(y − c), n₂·(y − c).
 
     The curve is a cubic spline through its points. A run that reaches an end of an open curve stops
     there. Source: docs/theory.md, section 37.
@@ -150,8 +152,11 @@ class PointOnCurve(Relation, kind="point-on-curve"):
         return 0.0 if is_beyond(numbers, 0, u) else float(min(max(10.0 * end, 0.0) + 1e-3, 1.0))
 
     def _across(self) -> np.ndarray:
-        """Normal of the plane of the curve; for a straight line any perpendicular direction, for a
-        spatial curve the normal of the best-fitting plane."""
+        """Normal of the plane of the curve.
+
+        For a straight line any perpendicular direction, for a spatial curve the normal of the
+        best-fitting plane.
+        """
         x = np.array(self.points) - np.mean(self.points, axis=0)
         return np.linalg.svd(x)[2][2]
 

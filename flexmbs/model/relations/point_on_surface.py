@@ -44,8 +44,9 @@ Grid = Annotated[Any, BeforeValidator(_grid)]
 
 @law_kernel
 def on_surface(p, u, x, out):
-    """z − f(x, y) for the child's origin in the parent's axes; p = the surface; NaN beyond its
-    edges
+    """g = z − f(x, y) for the child's origin in the parent's axes.
+
+    p = the surface; NaN beyond its edges.
     """
     A, v, w = load9(x, 4), load3(x, 13), load3(x, 16)
     y, rate = mul(A, load3(x, 1)), mul(A, v)
@@ -59,8 +60,9 @@ def on_surface(p, u, x, out):
 
 
 class PointOnSurface(Relation, kind="point-on-surface"):
-    """The origin of the child frame slides on the surface z = f(x, y) of the parent frame: one
-    equation g = z − f(x, y).
+    """The origin of the child frame slides on the surface z = f(x, y) of the parent frame.
+
+    One equation g = z − f(x, y).
 
     The surface is a bicubic spline through heights over a grid. A run that reaches its edge stops
     there. Source: docs/theory.md, section 37.

@@ -1,5 +1,6 @@
-"""Base class of relations: equations between the poses and twists of two frames that do not define
-a joint.
+"""Base class of relations: constraints between two frames that do not define a joint.
+
+They are equations between poses and twists.
 
 They have no coordinates; bodies keep those of their joints, or of a free joint. A kind of relation
 defines only the rows of its equations, by a kernel (`flexmbs.law_kernel.LawKernel`) in the file of
@@ -37,8 +38,9 @@ class FunctionRows(NamedTuple):
 
 
 class Relation(Joint):
-    """Equations between the poses and twists of two frames: the first ``position_rows`` on
-    positions, the others on velocities.
+    """Equations between the poses and twists of two frames.
+
+    The first ``position_rows`` are on positions, the others on velocities.
 
     Law: x = (t, x (3), R (9, by rows), v (3), ω (3)): time, position of the child relative to the
     parent, R child → parent, twist of the child relative to the parent, vectors in child axes; u =
@@ -82,15 +84,18 @@ class Relation(Joint):
         return math.inf
 
     def clearance(self, R: Any, x: Any) -> float:
-        """Sine of the angle between the rotation R (3, 3), child → parent, and the nearest rotation
-        at which its rows are undefined; an equivalent measure if the position x (3,) of the child
-        in the parent is decisive."""
+        """Sine of the angle between a rotation and the nearest one at which the rows are undefined.
+
+        R (3, 3): the rotation, child → parent. An equivalent measure if the position x (3,) of the
+        child in the parent is decisive.
+        """
         return 1.0
 
 
 class Rolling(Relation):
-    """Rolling without slip: one holonomic equation (contact), two nonholonomic ones (no slip in the
-    plane).
+    """Rolling without slip.
+
+    One holonomic equation (contact), two nonholonomic ones (no slip in the plane).
     """
 
     @property
@@ -109,8 +114,10 @@ def nonholonomic(joints: Iterable[Joint]) -> list[str]:
 
 @LawPart
 def point_row(out, r, g, d, dd, c, cd, v, w):
-    """Row r: g, and the velocity of the point c (rate ċ) of the child along d (rate ḋ), d · (v + ω
-    × c) = (d, c × d) · (v, ω); b = ḋ · (v + ω × c) + d · (ω × ċ)."""
+    """Row r: g, and the velocity of a point c of the child along a direction d.
+
+    d · (v + ω × c) = (d, c × d) · (v, ω); b = ḋ · (v + ω × c) + d · (ω × ċ) with the rates ċ and ḋ.
+    """
     at = KEPT + ROW * r
     out[at] = g
     out[at + 2] = dot(dd, add(v, cross(w, c))) + dot(d, cross(w, cd))

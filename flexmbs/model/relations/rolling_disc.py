@@ -29,8 +29,9 @@ FLAT = 1e-9
 
 @law_kernel
 def rolling_disc(p, u, x, out):
-    """Contact and no slip of a wheel, p = (n in parent axes, a in child axes, R, ρ); its memory is
-    t₁ in parent axes.
+    """Contact and no slip of a wheel.
+
+    p = (n in parent axes, a in child axes, R, ρ); its memory is t₁ in parent axes.
 
     If the wheel has fallen flat since the last accepted step, its contact point jumps to the other
     side of the rim; the result is then NaN, and the step is rejected.
@@ -120,8 +121,9 @@ class RollingDisc(Rolling, kind="rolling-disc"):
 
 
 class DiscOnPlane(RollingDisc, kind="disc-on-plane"):
-    """Wheel that touches the plane through the origin of the parent frame and slips without
-    friction.
+    """Wheel that touches a plane and slips without friction.
+
+    The plane passes through the origin of the parent frame.
 
     Only the contact of `RollingDisc`, one holonomic equation: for wheels with `WheelCreep`, or on
     rails or rollers. It also holds the wheel down: where it would lift off, the reaction is tensile

@@ -11,8 +11,11 @@ from flexmbs.model.relations.relation import Rolling, point_row
 
 @law_kernel
 def rolling_sphere(p, u, x, out):
-    """Contact and no slip at c = −r n; rows along the normal n and two directions in the plane,
-    fixed in the parent like n, p = (n, t₁, t₂, r)"""
+    """Contact and no slip of a sphere at c = −r n.
+
+    Rows along the normal n and two directions in the plane, fixed in the parent like n, p = (n, t₁,
+    t₂, r).
+    """
     y, A, v, w = load3(x, 1), load9(x, 4), load3(x, 13), load3(x, 16)
     n, t1, t2 = tmul(A, load3(p, 0)), tmul(A, load3(p, 3)), tmul(A, load3(p, 6))
     c, cd = scale(-p[9], n), scale(-p[9], cross(n, w))
@@ -22,8 +25,9 @@ def rolling_sphere(p, u, x, out):
 
 
 class RollingSphere(Rolling, kind="rolling-sphere"):
-    """Sphere about the origin of the child frame that rolls without slip on the plane through the
-    origin of the parent frame.
+    """Sphere about the origin of the child frame that rolls without slip on a plane.
+
+    The plane passes through the origin of the parent frame.
 
     One holonomic equation, two nonholonomic ones; the rotation about the normal is free.
     Source: docs/theory.md, section 37.
