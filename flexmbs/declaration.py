@@ -337,6 +337,13 @@ def _describe(cls: type[Declaration]) -> None:
         )
 
 
+def description(cls: type[Declaration]) -> list[str]:
+    """Paragraphs that describe a declaration, without parameters, examples and sources."""
+    text = (cls.__doc__ or "").partition(PARAMETERS)[0].partition(EXAMPLES)[0]
+    found = [" ".join(each.split()).partition("Source: ")[0].strip() for each in text.split("\n\n")]
+    return [each for each in found if each]
+
+
 def _path(
     cls: type[Declaration], args: tuple[Any, ...], given: Mapping[str, Any]
 ) -> tuple[str, ...]:

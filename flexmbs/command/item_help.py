@@ -5,7 +5,7 @@ import dataclasses
 import textwrap
 from typing import Any
 
-from flexmbs.declaration import Declaration
+from flexmbs.declaration import Declaration, description
 
 WIDTH, INDENT = 100, "      "
 LINK = (
@@ -72,12 +72,10 @@ MORE = {
 
 
 def keys(cls: type[Declaration]) -> str:
-    """Help text of a kind: keys, summary and an example."""
-    summary = " ".join((cls.__doc__ or "").partition("\n\n")[0].split())
+    """Help text of a kind: description, keys and an example."""
     return "\n".join(
         [
-            *textwrap.wrap(summary, WIDTH),
-            "",
+            *(f"{textwrap.fill(each, WIDTH)}\n" for each in description(cls)),
             *(_key(cls, field) for field in _fields(cls)),
             "",
             example(cls),

@@ -105,4 +105,5 @@ def _text(cls: type[Any]) -> str:
 
 def _line(cls: type[Any]) -> str:
     """First sentence of the docstring."""
-    return " ".join((cls.__doc__ or "").split()).split(". ")[0].rstrip(".")
+    summary = (cls.__doc__ or "").partition("\n\n")[0]
+    return " ".join(summary.split()).split(". ")[0].rstrip(".:")

@@ -11,7 +11,7 @@ import typing
 from collections.abc import Callable
 from typing import Any
 
-from flexmbs.declaration import Declaration
+from flexmbs.declaration import Declaration, description
 from flexmbs.model import fields
 from flexmbs.model.contact_laws import ContactLaw
 from flexmbs.model.control.controllers import PathController
@@ -181,11 +181,10 @@ def record(cls: type[Declaration]) -> Schema:
         if (value := property_of(cls, field)) is not None
     }
     required = [name for name in properties if _required(found[name])]
-    summary = " ".join((cls.__doc__ or "").partition("\n\n")[0].split())
     kind = {"kind": {"const": cls.kind}} if cls.kind else {}
     return {
         "type": "object",
-        "description": summary,
+        "description": " ".join(description(cls)),
         "properties": kind | properties,
         "required": required,
         "additionalProperties": False,

@@ -64,7 +64,7 @@ def lugre_slopes(p, u, x, out):
 class LuGreFriction(JointForce, kind="lugre-friction"):
     """Friction in one rotation or translation of a joint, modelled by elastic bristles.
 
-    With the rate η and the deflection z of the bristles
+    With the rate η and the deflection z of the bristles:
 
     Q = −(σ₀ z + σ₁ ż + σ₂ η),  ż = η − σ₀ |η| z/g(η),  g(η) = F_c + (F_s − F_c) exp(−(η/v_s)²).
 
