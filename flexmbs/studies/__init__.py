@@ -1,3 +1,4 @@
-"""Analyses of a model: motions, equilibria, linearizations, kinematics, inverse dynamics, matrices,
-comparisons.
+"""Analyses of a model.
+
+Motions, equilibria, linearizations, kinematics, inverse dynamics, matrices, comparisons.
 """

@@ -1,5 +1,6 @@
-"""A `Stepper` in one process, its controller in another: samples and answers pass through a mapped
-file, see `loop_memory`.
+"""A `Stepper` in one process with its controller in another.
+
+Samples and answers pass through a mapped file, see `loop_memory`.
 
 Theory: docs/theory.md, sections 39 and 44 (inputs held between samples).
 """
@@ -65,8 +66,7 @@ class LoopTiming:
 
 
 class ControlLoop:
-    """A model that runs in real time, or as fast as its controller, with the controller in another
-    process.
+    """A model that runs in real time, or as fast as its controller in another process.
 
     At sample k, at t_k = k·period, the outputs are shown to the controller. In real time its answer
     acts from t_{k+1} on, if it is there by then; a sample whose answer is not there counts as late,
@@ -130,8 +130,9 @@ class ControlLoop:
         self.path: Path | None = _new_file(file_path(path), stepper, period)
 
     def run(self, t: float, *, real_time: bool = True, timeout: float = 10.0) -> LoopTiming:
-        """Run to the time ``t`` (s) and end the loop. timeout (s): how long to wait for the
-        controller, which comes first.
+        """Run to the time ``t`` (s) and end the loop.
+
+        timeout (s): how long to wait for the controller, which comes first.
 
         ``t`` is a whole number of periods from the present time. Raises `SolverError` if no
         controller comes, or if one that is waited for does not answer; else as `Stepper.advance`.

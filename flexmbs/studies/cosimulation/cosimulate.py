@@ -1,5 +1,6 @@
-"""`cosimulate`: a `Stepper` and functional mock-up units of other programs, coupled at
-communication points.
+"""`cosimulate`: a `Stepper` coupled with functional mock-up units of other programs.
+
+They are coupled at communication points.
 
 At each point all outputs are read, then all inputs are set and held, then all go on to the next
 point, the model by as many steps as it needs: nobody is asked for a step that is then rejected, and
@@ -45,8 +46,9 @@ def cosimulate(
     t_end: float | None = None,
     parameters: Mapping[str, Any] | None = None,
 ) -> dict[str, np.ndarray]:
-    """Run a model together with functional mock-up units of FMI 2 and 3: forces and controllers of
-    other programs.
+    """Run a model together with functional mock-up units of FMI 2 and 3.
+
+    The units are forces and controllers of other programs.
 
     Between communication points inputs are held; all outputs are read at a point before any input
     is set there, so that the result does not depend on the order of the units, and is of first
@@ -128,8 +130,9 @@ def cosimulate(
 
 
 class Wire(NamedTuple):
-    """An output and the input that it is held in: value = factor · output + offset. A name of no
-    unit is the stepper's.
+    """An output and the input that it is held in: value = factor · output + offset.
+
+    A name of no unit is the stepper's.
     """
 
     source: tuple[str, str]
@@ -201,9 +204,7 @@ def _check_names(units: Units) -> None:
 
 
 def _check_step(unit: FmiUnit, h: float) -> None:
-    """Raise `InputError` for a communication step that is not a multiple of a fixed step of the
-    unit.
-    """
+    """Raise `InputError` unless a communication step is a multiple of the unit's fixed step."""
     own = unit.own_step
     if own > 0.0 and (round(h / own) < 1 or abs(h - round(h / own) * own) > ROUND_OFF * h):
         raise InputError(

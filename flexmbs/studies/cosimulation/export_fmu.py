@@ -69,8 +69,9 @@ def export_fmu(
     version: int = 3,
     derivatives: bool | None = None,
 ) -> Path:
-    """Write a model as a co-simulation unit of FMI 3 or 2, which runs where Python with flexmbs and
-    PythonFMU's binary do.
+    """Write a model as a co-simulation unit of FMI 3 or 2.
+
+    It runs wherever Python with flexmbs and PythonFMU's binary do.
 
     path: ends with ``.fmu``; its stem is the name of the unit.  inputs, outputs, step, formalism,
     coordinates, integrator, rtol, atol: as of `Stepper`; names of ports are those of the variables,
@@ -172,8 +173,9 @@ def export_fmu(
 
 
 def _check_code(model: Model) -> None:
-    """Raise `InputError` for all code of the user: the unit would end where it is run, and its
-    program with it.
+    """Raise `InputError` for all code of the user.
+
+    The code would not be available where the unit is run, and would end the program that runs it.
     """
     problems = [
         f"{place}: is your own code, which a unit does not hold; make it an input"
@@ -183,8 +185,10 @@ def _check_code(model: Model) -> None:
 
 
 def _states(stepper: Stepper, wanted: bool | None) -> dict[str, Any] | None:
-    """The states that a unit with derivatives shows, None without. Raises `InputError` and
-    `MachineError` where they are wanted and cannot be had."""
+    """The states that a unit with derivatives shows, None without.
+
+    Raises `InputError` and `MachineError` where they are wanted and cannot be had.
+    """
     if wanted is not None and not isinstance(wanted, bool):
         raise InputError(f"derivatives: must be True, False or None, not {shown(wanted)}")
     if wanted is False:

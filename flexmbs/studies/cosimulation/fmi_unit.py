@@ -35,8 +35,9 @@ ROUND_OFF = 1e-9  # of a communication step
 
 
 class Scale(NamedTuple):
-    """SI value = factor · value + offset of a variable; which exponents of kg, m, s, A, K, mol, cd
-    it may have, {} unknown.
+    """Conversion of a variable: SI value = factor · value + offset.
+
+    With the exponents of kg, m, s, A, K, mol, cd that it may have, {} if unknown.
     """
 
     factor: float = 1.0

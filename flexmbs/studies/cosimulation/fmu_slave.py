@@ -69,8 +69,9 @@ class LinearTerms:
 
 
 class SlaveUnit:
-    """Variables, steps and states of a unit; the class of PythonFMU next to it connects them with
-    C.
+    """Variables, steps and states of a unit.
+
+    The class of PythonFMU next to it connects them with C.
     """
 
     def __init__(self, **kwargs: Any) -> None:
@@ -187,8 +188,9 @@ class SlaveUnit:
         return root
 
     def _add_units(self, root: Element) -> None:
-        """Units of the variables, and their definition from those of SI, which comes behind the
-        kind of the unit.
+        """Units of the variables, and their definition by SI units.
+
+        The definition follows the kind of the unit.
         """
         units = {name: unit for name, unit in self._units.items() if unit in SI}
         for variable in root.findall("ModelVariables/*"):
@@ -231,9 +233,11 @@ class SlaveUnit:
     def _answer(
         self, references: list[int], known: Callable[[list[int]], list[float]]
     ) -> list[float]:
-        """Values of variables, NaN where there are none, for which the next step is refused; to a
-        question a status and what it asks for: an exception here would end the unit, and perhaps
-        the program."""
+        """Values of variables, NaN if there are none; then the next step is refused.
+
+        To a question a status and the answer: an exception here would end the unit, and perhaps the
+        program.
+        """
         try:
             if references[:1] != [MARK]:
                 return known(references)
@@ -265,8 +269,9 @@ class SlaveUnit:
         self._take(references, values)
 
     def _take(self, references: list[int], values: list[float]) -> None:
-        """Values of inputs; others are refused at the next step, since an exception here would end
-        the unit.
+        """Store values of inputs; invalid ones are refused at the next step.
+
+        An exception here would end the unit.
         """
         inputs = dict(zip(self._places()["inputs"], self._given))
         for reference, value in zip(references, values):
@@ -277,8 +282,9 @@ class SlaveUnit:
                 self.log(self._refused, self._failed)  # type: ignore[attr-defined]
 
     def _along(self, words: np.ndarray) -> np.ndarray:
-        """Derivatives of unknowns along seeds of knowns: numbers of both, value references, halves
-        of the seeds.
+        """Derivatives of unknowns along seeds of knowns.
+
+        Numbers of both, value references, halves of the seeds.
         """
         rows, columns = int(words[0]), int(words[1])
         unknown, known, halves = np.split(words[2:], [rows, rows + columns])
@@ -321,8 +327,9 @@ class SlaveUnit:
             )
 
     def do_step(self, current_time: float, step_size: float) -> bool:
-        """Steps to current_time + step_size; where that fails it says so in the log, since an
-        exception here ends the program.
+        """Advance to current_time + step_size.
+
+        A failure is reported in the log, since an exception here ends the program.
         """
         try:
             self._step(current_time, step_size)

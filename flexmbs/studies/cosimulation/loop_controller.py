@@ -1,5 +1,6 @@
-"""The controller's end of a `ControlLoop`. It needs neither the model nor the compiler, so that its
-process starts at once.
+"""The controller's end of a `ControlLoop`.
+
+It needs neither the model nor the compiler, so that its process starts at once.
 """
 
 import json
@@ -128,8 +129,9 @@ class LoopController:
         return self._memory
 
     def answer(self, inputs: Mapping[str, float]) -> None:
-        """Inputs [N, N m] by name for the present sample; those that are not named stay. Raises
-        `InputError`.
+        """Inputs [N, N m] by name for the present sample; those that are not named stay.
+
+        Raises `InputError`.
         """
         memory = self._present()
         old = memory.inputs[self._half]
@@ -168,6 +170,7 @@ def _is_whole(path: Path) -> bool:
 
 def _description(whole: bytes, path: Path) -> tuple[float, list[str], list[str]]:
     """Period (s), names of inputs and of outputs in a file.
+
     Raises `InputError` for a damaged one.
     """
     try:

@@ -1,5 +1,6 @@
-"""The file through which a `ControlLoop` and its controller pass samples and answers, mapped into
-the memory of both.
+"""File through which a `ControlLoop` and its controller exchange samples and answers.
+
+It is mapped into the memory of both processes.
 
 The file begins with `HEADER`; then come time and outputs in two halves, the inputs in two halves,
 all of 8 bytes, and the names of inputs and outputs as JSON text. Sample k = 0, 1, … is written into
@@ -66,8 +67,9 @@ def check_timeout(timeout: float) -> None:
 
 
 def waited(there: Callable[[], bool], timeout: float, pause: float = SPIN / 4.0) -> bool:
-    """True if the condition became true before the timeout (s); pauses between the tests leave the
-    processor to others.
+    """True if the condition became true before the timeout (s).
+
+    Pauses between the tests leave the processor to others.
     """
     until, looks = time.monotonic() + timeout, 0
     while not there():

@@ -1,5 +1,6 @@
-"""ẋ = f(x, u, t), y = g(x, u, t) of a `Stepper` at its present state, and their slopes, by the
-tangents of `linearize`.
+"""ẋ = f(x, u, t), y = g(x, u, t) of a `Stepper` at its present state, and their slopes.
+
+The slopes are the tangents of `linearize`.
 
 x = (q_c, s_c, z): positions and velocities that are independent under the constraints, and the
 states of forces. They are chosen once and keep their meaning along the motion: coordinates of
@@ -55,8 +56,9 @@ class Freedom(NamedTuple):
 
 
 class Coordinates(NamedTuple):
-    """The chosen states: freedoms, velocities and force states; inputs: places of the inputs among
-    the force states.
+    """The chosen states: degrees of freedom, velocities and force states.
+
+    inputs: indices of the inputs among the force states.
     """
 
     freedoms: list[Freedom]
@@ -118,8 +120,9 @@ def coordinates_of(stepper: Stepper) -> tuple[Coordinates, Compiled]:
 
 
 def present_state(stepper: Stepper, inputs: Mapping[str, float]) -> State:
-    """The present state of a stepper in joint coordinates with values of its inputs. Raises
-    `InputError`.
+    """The present state of a stepper in joint coordinates with values of its inputs.
+
+    Raises `InputError`.
     """
     row = stepper.present(inputs)
     return state_of(SolutionData(stepper.compiled, row, {}), float(row.t[0]))
@@ -128,9 +131,12 @@ def present_state(stepper: Stepper, inputs: Mapping[str, float]) -> State:
 def chosen_coordinates(
     here: State, inputs: Sequence[int], silent: Collection[int] = ()
 ) -> Coordinates:
-    """Independent coordinates at a state; ``inputs``: places of the inputs among the force states,
-    ``silent``: those that stay zero. Raises `InputError` where single freedoms, ball joints and
-    free motions that keep their meaning do not suffice."""
+    """Independent coordinates at a state.
+
+    inputs: indices of the inputs among the force states. silent: those that remain zero. Raises
+    `InputError` unless single degrees of freedom, ball joints and free motions that keep their
+    meaning suffice.
+    """
     compiled, known, sizes = here.compiled, dense(here), displacement_sizes(here.compiled)
     of_equations = equation_sizes(here)
     N_h, _ = free_directions(
@@ -190,8 +196,9 @@ def freedoms(compiled: Compiled) -> Iterator[Freedom]:
 
 
 def _independent(known: list[Freedom], N: np.ndarray) -> list[Freedom] | None:
-    """Freedoms whose rows of the free directions N (ns, f) are a basis: single ones if they
-    suffice, else whole joints first.
+    """Degrees of freedom whose rows of the free directions N (ns, f) are a basis.
+
+    Single ones if they suffice, otherwise whole joints first.
     """
     single, whole = (
         [each for each in known if len(each.s) == 1],
@@ -231,8 +238,10 @@ def _regular(rows: np.ndarray) -> bool:
 
 
 def slopes(here: State, chosen: Coordinates, outputs: Sequence[Port]) -> np.ndarray:
-    """(states + outputs, states + inputs + 1): of ẋ and the outputs along x, u and t. Raises
-    `InputError` at corners and jumps, and where the chosen coordinates are dependent."""
+    """(states + outputs, states + inputs + 1): of ẋ and the outputs along x, u and t.
+
+    Raises `InputError` at corners and jumps, and where the chosen coordinates are dependent.
+    """
     require_rest_of_loaded(here)
     known, by = dense(here), tangents(here)
     require_slopes(here, by)
@@ -285,8 +294,9 @@ def slopes(here: State, chosen: Coordinates, outputs: Sequence[Port]) -> np.ndar
 
 
 def _turning(here: State, chosen: Coordinates, H: np.ndarray) -> np.ndarray:
-    """(q, ns): δ(H s) = … δ at fixed s, of Euler parameters ṗ = ½ p ∘ (0, ω), and of a free motion
-    ẋ = A v.
+    """(q, ns): δ(H s) = … δ at fixed s.
+
+    For Euler parameters ṗ = ½ p ∘ (0, ω), and for a free motion ẋ = A v.
     """
     D = np.zeros((len(here.q), len(here.s)))
     for freedom in chosen.freedoms:

@@ -1,5 +1,6 @@
-"""`Equilibrium`: a state in equilibrium with its stability, by the eigenvalues of its
-linearization.
+"""`Equilibrium`: a state in equilibrium with its stability.
+
+The stability follows from the eigenvalues of its linearization.
 """
 
 from dataclasses import dataclass, field
@@ -39,14 +40,19 @@ class Equilibrium:
 
     @cached_property
     def modes(self) -> Modes:
-        """Complex modes of small motions about the state, those of `linearize` there: of the pencil
-        with mass, gyroscopic and damping terms, and a stiffness that need not be symmetric."""
+        """Complex modes of small motions about the state, those of `linearize` there.
+
+        Of the pencil with mass, gyroscopic and damping terms, and a stiffness that need not be
+        symmetric.
+        """
         return modes_about(self.state, self.slopes)
 
     @property
     def eigenvalues(self) -> np.ndarray:
-        """Eigenvalues λ (m,) [1/s] of the modes, one of each conjugate pair, slowest first; those
-        of unsupported coordinates are zero."""
+        """Eigenvalues λ (m,) [1/s] of the modes, one of each conjugate pair, slowest first.
+
+        Those of unsupported coordinates are zero.
+        """
         return np.where(self._neutral, 0.0, self.modes.eigenvalue)
 
     @property
@@ -63,8 +69,9 @@ class Equilibrium:
 
     @property
     def stable(self) -> bool:
-        """True if no mode grows, Re λ ≤ 0 within round-off (`Modes.growing`), beside unsupported
-        coordinates.
+        """True if no mode grows, Re λ ≤ 0 within round-off (`Modes.growing`).
+
+        Unsupported coordinates are disregarded.
         """
         return not self._growing.any()
 
@@ -75,8 +82,9 @@ class Equilibrium:
 
     @cached_property
     def _neutral(self) -> np.ndarray:
-        """Eigenvalues (m,) of unsupported coordinates, two of each at most: below the frequency
-        that counts as support.
+        """Eigenvalues (m,) of unsupported coordinates, two of each at most.
+
+        They are below the frequency that counts as support.
         """
         size = np.abs(self.modes.eigenvalue)
         return np.asarray((size <= self.slowest) & (np.arange(len(size)) < 2 * self.loose))
@@ -95,8 +103,9 @@ class Equilibrium:
 
     @property
     def audit(self) -> tuple[Check, ...]:
-        """Checks of the equilibrium, as of a run: modes of its bodies, linear range, second
-        opinion.
+        """Checks of the equilibrium, as of a run.
+
+        Modes of its bodies, linear range, second opinion.
         """
         return self.solution.audit
 

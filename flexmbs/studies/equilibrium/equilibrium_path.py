@@ -32,8 +32,9 @@ def growth(found: Equilibrium) -> float:
 def path_checks(
     states: Sequence[State], growths: Sequence[float], followed: Callable[[State, float], State]
 ) -> list[Check]:
-    """Stability at the outputs, by the `growth` of each, and jumps between them; ``followed``: to a
-    time.
+    """Checks of stability at the outputs, by the `growth` of each, and of jumps between them.
+
+    followed: to a time.
     """
     unstable = np.flatnonzero(growths)
     check = Check("Stability", PASS, f"stable: no mode grows at {len(states)} outputs")
@@ -51,9 +52,7 @@ def path_checks(
 
 
 def _jumps(states: Sequence[State], followed: Callable[[State, float], State]) -> list[Check]:
-    """The first of the largest displacements between outputs that no smaller interval of time makes
-    smaller.
-    """
+    """First of the largest displacements between outputs that smaller intervals do not reduce."""
     sizes = displacement_sizes(states[0].compiled)
 
     def span(a: State, b: State) -> float:

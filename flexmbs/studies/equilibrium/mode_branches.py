@@ -1,5 +1,6 @@
-"""`campbell` and `root_locus`: eigenvalues of linearised models over a speed or another parameter,
-followed mode by mode.
+"""`campbell` and `root_locus`: eigenvalues of linearised models over a parameter.
+
+They are followed mode by mode, over a speed or another parameter.
 """
 
 from __future__ import annotations
@@ -42,8 +43,9 @@ Maker: TypeAlias = Callable[[float], Made]
 
 
 class Critical(NamedTuple):
-    """A critical speed: speed [rad/s] and frequency [Hz] at which a branch meets a multiple of the
-    speed.
+    """Critical speed: a branch meets a multiple of the speed.
+
+    Speed [rad/s] and frequency [Hz].
 
     turning: the frequency is that which an observer on the rotor sees. A load at rest, such as
     weight or wind, has order 1 there; unbalance has order 0, and is critical where the frequency of
@@ -59,8 +61,10 @@ class Critical(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ModeBranches:
-    """Eigenvalues λ (n, m) [1/s] of m modes at n values of a parameter, one of each conjugate pair;
-    NaN where a branch does not exist, as after a pair of complex modes has become two real ones.
+    """Eigenvalues λ (n, m) [1/s] of m modes at n values of a parameter.
+
+    One of each conjugate pair; NaN where a branch does not exist, as after a pair of complex modes
+    has become two real ones.
 
     shape (n, ns, m): displacements of all velocity coordinates.  mac (n − 1, m): likeness of the
     shapes of neighbouring values. audit: checks of the states and of the frequencies, of each title
@@ -91,8 +95,9 @@ class ModeBranches:
 
     @property
     def doubtful(self) -> tuple[tuple[int, int], ...]:
-        """(k, branch) where the shape changes so much between the values k and k + 1 that the
-        branch may be another mode.
+        """Pairs (k, branch) for which the branch may change to another mode.
+
+        The shape changes much between the values k and k + 1.
         """
         return tuple((int(k), int(branch)) for k, branch in np.argwhere(self.mac < DOUBTFUL))
 
@@ -107,8 +112,9 @@ class RootLocus(ModeBranches):
         return np.logical_not((self.eigenvalue.real > 1e-9 * np.abs(self.eigenvalue)).any(axis=1))
 
     def plot(self) -> Figure:
-        """The eigenvalues in the complex plane, both of each pair: crosses at the first value, dots
-        at the last.
+        """Plot the eigenvalues in the complex plane, both of each pair.
+
+        Crosses at the first value, dots at the last.
         """
         from flexmbs.signals.mode_plots import root_locus_figure
 
@@ -117,8 +123,9 @@ class RootLocus(ModeBranches):
 
 @dataclass(frozen=True, eq=False)
 class Campbell(ModeBranches):
-    """Campbell diagram: natural frequencies over the speed, see `ModeBranches`; values are speeds Ω
-    [rad/s].
+    """Campbell diagram: natural frequencies over the speed, see `ModeBranches`.
+
+    The values are speeds Ω [rad/s].
 
     whirl (n, m): sense of the orbit of the chosen frame, 1 forward and circular, 0 straight, −1
     backward; NaN without a frame or where it does not move.  turning (m,): whether the branch is a
@@ -130,8 +137,10 @@ class Campbell(ModeBranches):
     turning: NDArray[np.bool_]
 
     def critical(self, order: float = 1.0) -> list[Critical]:
-        """Speeds at which an oscillating mode has the frequency order · |Ω|/2π, by monotone cubic
-        interpolation between the given speeds of one sense, ascending. Raises InputError."""
+        """Speeds at which an oscillating mode has the frequency order · |Ω|/2π, ascending.
+
+        By monotone cubic interpolation between the given speeds of one sense. Raises InputError.
+        """
         order = one_number(order, "order", least=0.0)
         pairs = [
             (branch, sense) for branch in range(self.eigenvalue.shape[1]) for sense in (-1.0, 1.0)
@@ -162,8 +171,9 @@ class Campbell(ModeBranches):
         ]
 
     def plot(self, orders: ArrayLike = (1.0,)) -> Figure:
-        """Frequencies and damping ratios over the speed; backward whirl dashed; lines of the orders
-        with the critical speeds.
+        """Plot frequencies and damping ratios over the speed.
+
+        Backward whirl is dashed; lines of the orders with the critical speeds.
         """
         from flexmbs.signals.mode_plots import campbell_figure
 
@@ -401,8 +411,9 @@ def _kept(eigenvalue: ComplexArray, modes: int | None) -> np.ndarray:
 
 
 def _turning(found: ModeBranches, states: list[Linearization]) -> NDArray[np.bool_]:
-    """True if most of the displacement of a branch (m,) is in rotating coordinates, at the highest
-    speed.
+    """True if a branch (m,) is mostly displacement in rotating coordinates.
+
+    At the highest speed.
     """
     fastest = int(np.argmax(np.abs(found.values)))
     turns = turning_coordinates(states[fastest].state)
@@ -413,8 +424,9 @@ def _turning(found: ModeBranches, states: list[Linearization]) -> NDArray[np.boo
 
 
 def _whirl(found: ModeBranches, states: list[Linearization], frame: str, axis: str) -> FloatArray:
-    """−2 Im(ū₁ u₂)/(|u₁|² + |u₂|²) of the displacements u across the axis: 1 counter-clockwise
-    about it, −1 clockwise.
+    """−2 Im(ū₁ u₂)/(|u₁|² + |u₂|²) of the displacements u across the axis.
+
+    1: counter-clockwise about it, −1: clockwise.
     """
     if axis not in AXES:
         raise InputError(f"axis: must be one of the world axes 'x', 'y', 'z', not {axis!r}")

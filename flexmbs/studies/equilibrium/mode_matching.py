@@ -24,8 +24,9 @@ NODES = 100  # of a body
 
 
 def compared_shapes(linear: Sequence[Linearization], sizes: FloatArray) -> list[ComplexArray]:
-    """Columns (n, mₖ) of the modes of each linearization; sizes (ns,): like displacements of the
-    velocity coordinates.
+    """Columns (n, mₖ) by which the modes of each linearization are compared.
+
+    sizes (ns,): comparable displacements of the velocity coordinates.
     """
     compiled = [each.state.compiled for each in linear]
     tree, length = compiled[0].system.tree, model_size(compiled[0])
@@ -53,8 +54,9 @@ def _differ(data: Sequence[FlexibleBodyData]) -> bool:
 
 
 def _same_places(surfaces: Sequence[Surface]) -> list[IntArray]:
-    """Rows of some nodes of the first surface, and of the nodes of each other one at the same place
-    of its bounding box.
+    """Rows of some nodes of the first surface, and of the corresponding nodes of each other one.
+
+    Corresponding nodes are at the same place of the bounding box.
     """
     boxes = [_in_box(each.nodes) for each in surfaces]
     some = np.unique(np.linspace(0, len(boxes[0]) - 1, min(len(boxes[0]), NODES)).astype(np.int64))

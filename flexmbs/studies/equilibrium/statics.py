@@ -1,5 +1,6 @@
-"""`statics`: equilibrium of a model under its loads; `quasi_static`: equilibria along drives and
-loads of time.
+"""`statics`: equilibrium of a model under its loads; `quasi_static`: a sequence of equilibria.
+
+The latter follow drives and loads of time.
 """
 
 import numbers
@@ -74,8 +75,9 @@ def statics(
     allow_indifferent: bool = False,
     audit: bool = True,
 ) -> Equilibrium:
-    """Equilibrium k(q, 0, z) + Gᵀλ = 0, g(q, t) = 0, ż = 0 of a model, from its declared position
-    or from ``start``.
+    """Equilibrium k(q, 0, z) + Gᵀλ = 0, g(q, t) = 0, ż = 0 of a model.
+
+    From its declared position or from ``start``.
 
     load_steps: number of increments of the load. Unbalanced loads of the start are applied in
     ``load_steps`` increments, or in smaller ones if Newton's method requires it. If the tangent
@@ -154,8 +156,9 @@ class _Search:
         self.start = replace(state, lam=state.lam + change)
 
     def run(self, load_steps: int) -> Equilibrium:
-        """The equilibrium by load increments, by relaxation if the start is not stable, or as a
-        zero of the residual.
+        """The equilibrium by load increments.
+
+        By relaxation if the start is not stable, or as a zero of the residual.
         """
         found = self._found(load_steps)
         _warn_of_corners(found)
@@ -253,8 +256,9 @@ class _Search:
         )
 
     def _zero(self) -> State | None:
-        """A zero of the residual R, wherever the stiffness is indefinite, by steps within a trust
-        region; None without one.
+        """A zero of the residual R by steps within a trust region; None if there is none.
+
+        The stiffness may be indefinite.
 
         The merit is |W R|, the residual as displacements (`Balance.weights`), with W of the state
         from which a step begins.
@@ -284,8 +288,9 @@ class _Search:
         return None
 
     def _motion(self, state: State) -> State:
-        """The state with the velocities and accelerations of the drives if a steady motion is
-        requested.
+        """The state, with the motion of the drives if a steady motion is requested.
+
+        The motion consists of velocities and accelerations.
         """
         if not self.steady:
             return state
@@ -358,8 +363,9 @@ def _resting(state: State) -> State:
 
 
 def _warn_of_corners(found: Equilibrium) -> None:
-    """`ModelWarning` where forces have no slope along the coordinates: the frequencies are those of
-    neither side.
+    """Issue a `ModelWarning` if forces have no slope along the coordinates.
+
+    The frequencies then belong to neither side.
     """
     texts = [str(corner) for corner in found.slopes.corners if not corner.moving]
     names = velocity_names(found.state.compiled)
@@ -402,8 +408,9 @@ def quasi_static(
     allow_indifferent: bool = False,
     audit: bool = True,
 ) -> Solution:
-    """Equilibria at the given times (s) along drives and loads of time, each starting from the
-    previous one.
+    """Equilibria at the given times (s) along drives and loads of time.
+
+    Each search starts from the previous equilibrium.
 
     times (nt,): increasing, s.  allow_indifferent: unsupported coordinates keep their positions.
     audit: judge the result; it warns of the first output at which the equilibrium is unstable, as

@@ -1,5 +1,6 @@
-"""Derivatives of outputs of channels by the discrete adjoint: one backward pass, whatever the
-number of parameters.
+"""Derivatives of outputs of channels by the discrete adjoint.
+
+One backward pass, whatever the number of parameters:
 
     y = Y(x₁, …, x_n),   x_i = x(state at tᵢ; p),   dy/dp = Σ_i ∂Y/∂x_i (∂x_i/∂p + ∂x_i/∂state · dstate_i/dp),
 
@@ -31,8 +32,11 @@ FIELDS = ("s", "sd", "lam", "z", "work")
 
 
 def adjoint_derivative(tangent: Tangent, solution: Solution, outputs: Sequence[Output]) -> Exact:
-    """The outputs of the run with this solution, and their derivatives. Raises `InputError` for
-    outputs that are functions of the whole solution, and for steps without an adjoint."""
+    """The outputs of the run with this solution, and their derivatives.
+
+    Raises `InputError` for outputs that are functions of the whole solution, and for steps without
+    an adjoint.
+    """
     steps = tangent.steps
     for output in outputs:
         if output.of is None:
@@ -80,8 +84,10 @@ def _weights(outputs: Sequence[Output], solution: Solution) -> FloatArray:
 
 
 def _flatness(x: FloatArray) -> float:
-    """The smallest difference of the largest or least value of a channel to its neighbours,
-    infinite if there is none: changes of single values must not make another one the largest."""
+    """Smallest difference between the largest or least value of a channel and its neighbours.
+
+    Infinite if there is none. Changes of single values must not make another one the largest.
+    """
     apart = np.abs(np.diff(x))
     near = [
         apart[max(k - 1, 0) : k + 1]
@@ -98,8 +104,9 @@ def _by_states(
     outputs: Sequence[Output],
     numbers: FloatArray,
 ) -> Iterator[tuple[int, FloatArray]]:
-    """(place in Y, slopes (outputs, n) of the channels) of every coordinate of the state on which
-    channels depend.
+    """(index in Y, slopes (outputs, n) of the channels) of the state coordinates that matter.
+
+    These are the coordinates of the state on which channels depend.
     """
     compiled, now = tangent.base.compiled, solution.trajectory
     H = basis(compiled, tangent.points.q[numbers])

@@ -1,5 +1,6 @@
-"""Derivatives of the outputs of runs, by differences whose steps are refined to the wanted accuracy
-or to the noise.
+"""Derivatives of the outputs of runs by differences.
+
+Their steps are refined to the wanted accuracy or to the noise.
 """
 
 import math
@@ -32,8 +33,9 @@ SIDES = (1.0, -1.0)
 
 @dataclass
 class DerivativeColumn:
-    """Derivatives by one parameter: steps and differences so far, results, and what was found on
-    the way.
+    """Derivatives by one parameter.
+
+    Steps and differences so far, results, and findings on the way.
     """
 
     name: str
@@ -54,8 +56,9 @@ class DerivativeColumn:
 
     @property
     def kinks(self) -> np.ndarray:
-        """Outputs (n,) whose slopes to both sides do not approach each other with the step: there
-        their difference halves.
+        """Outputs (n,) whose one-sided slopes do not approach each other with smaller steps.
+
+        Elsewhere their difference is halved.
         """
         if len(self.bends) < 2:
             return np.zeros(len(self.differences[0]), bool)
@@ -89,8 +92,9 @@ class DerivativeColumn:
 
 @dataclass(frozen=True)
 class Gradient:
-    """Values (n,) of the outputs, derivatives (n, m) and their errors (n, m), notes by parameter,
-    number of runs.
+    """Values (n,) of the outputs and their derivatives (n, m).
+
+    With the errors (n, m) of these, notes by parameter, number of runs.
     """
 
     values: FloatArray
@@ -108,8 +112,9 @@ def gradient(
     workers: int,
     at: Values | None = None,
 ) -> Gradient:
-    """Derivatives of the outputs at these values. Raises `InputError`, `SolverError` where the
-    model itself does not run.
+    """Derivatives of the outputs at these values.
+
+    Raises `InputError`, `SolverError` where the model itself does not run.
     """
     base, runs = {**runs.base, **(at or {})}, runs.solving()
     with RunThreads(workers) as pool:
@@ -144,8 +149,9 @@ def gradient(
 def noise_of(
     runs: Runs, base: Values, middle: Result, mapped: Callable[..., Iterable[Any]] = map
 ) -> FloatArray:
-    """Differences (n,) of outputs of runs that should be equal: round-off, or the tolerance of
-    controlled steps.
+    """Differences (n,) of outputs of runs that should be equal.
+
+    Round-off, or the tolerance of controlled steps.
     """
     disturbed: list[Callable[[], Result]] = []
     for k in range(SAMPLES):
@@ -218,8 +224,9 @@ def _advance(
 
 
 def _result(column: DerivativeColumn, noise: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Derivatives and errors of a parameter so far; none where its steps gave no runs of the same
-    course.
+    """Derivatives and errors of a parameter so far.
+
+    None if its steps gave no runs of the same course.
     """
     if not column.steps:
         return np.full(len(noise), math.nan), np.full(len(noise), math.inf)
@@ -248,8 +255,9 @@ def checked_scales(given: Any, names: Iterable[str]) -> dict[str, float]:
 
 
 def quick_level(noise: float) -> int:
-    """Halvings of the first step, for central differences with errors h² + ε/h by the relative
-    noise ε: least at h = ∛(ε/2).
+    """Number of halvings of the first step, for central differences.
+
+    With errors h² + ε/h by the relative noise ε: least at h = ∛(ε/2).
     """
     return int(np.clip(round(math.log2(FIRST / max(noise / 2.0, 1e-300) ** (1.0 / 3.0))), 0, QUICK))
 
@@ -257,8 +265,11 @@ def quick_level(noise: float) -> int:
 def jacobian(
     runs: Runs, base: Values, scales: Mapping[str, float], *, level: int = QUICK, workers: int
 ) -> FloatArray:  # fmt: skip
-    """∂y/∂p (n, m) for iterations, by central differences with one step after a number of halvings,
-    to one side at a bound. Raises `InputError`, `SolverError` where neither side runs."""
+    """∂y/∂p (n, m) for iterations, by central differences with one step.
+
+    The first step is halved a number of times; at a bound the differences are one-sided. Raises
+    `InputError`, and `SolverError` if neither side runs.
+    """
     columns = [DerivativeColumn(name, scales[name], level=level) for name in base]
     with RunThreads(workers) as pool:
         found = list(

@@ -23,8 +23,9 @@ from flexmbs.studies.fitting.trajectory_equations import TrajectoryPoints
 
 
 class ExplicitSteps:
-    """Steps of a run by an explicit method, differentiated one by one; the perturbed runs are
-    used up.
+    """Steps of a run by an explicit method, differentiated one by one.
+
+    The perturbed runs are consumed.
     """
 
     def __init__(

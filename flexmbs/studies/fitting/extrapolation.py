@@ -17,8 +17,9 @@ GAIN = 2.0  # of noise in extrapolated differences, by steps that are halved
 def extrapolated(
     steps: FloatArray, differences: FloatArray, noise: FloatArray, *, central: bool
 ) -> tuple[FloatArray, FloatArray]:
-    """Derivatives (n,) and their errors (n,) from differences (m, n) with decreasing steps (m,), m
-    ≥ 1.
+    """Derivatives (n,) and their errors (n,) from differences (m, n), m ≥ 1.
+
+    With decreasing steps (m,).
 
     noise (n,): of f.  Errors are infinite with one step only.
     """

@@ -1,5 +1,6 @@
-"""The derivatives of runs as `fm.sensitivities` gives them, by tangents or adjoints, compared with
-differences of runs.
+"""Derivatives of runs as `fm.sensitivities` gives them.
+
+By tangents or adjoints, compared with differences of runs.
 """
 
 from collections.abc import Sequence
@@ -21,9 +22,10 @@ NOTHING = 1e-7  # part of an output that is nothing
 
 
 class Slopes:
-    """Jacobians of runs for iterations: by tangents where the runs have them, else by differences
-    of runs. By these also where bodies are reduced anew: from one reduction to the next modes of
-    equal frequency turn and others change their sign, so that the same elastic coordinates are
+    """Jacobians of runs for iterations: by tangents if available, else by differences of runs.
+
+    Differences are also used where bodies are reduced anew: from one reduction to the next, modes
+    of equal frequency turn and others change their sign, so that the same elastic coordinates are
     another state.
 
     ``count``: number of runs so far, those beside a run of tangents included, which are begun only.
@@ -64,8 +66,11 @@ def exact_gradient(
     method: str,
     workers: int,
 ) -> Gradient:
-    """Derivatives of the outputs by "tangent" or "adjoint", NaN at kinks. Raises `InputError` where
-    there are none, `SolverError` where differences of runs contradict them."""
+    """Derivatives of the outputs by "tangent" or "adjoint", NaN at kinks.
+
+    Raises `InputError` where there are none, `SolverError` where differences of runs contradict
+    them.
+    """
     tangent = Tangent(runs, {}, scales, workers=workers)
     seen = channels(outputs, solution)
     adjoint = method == "adjoint"

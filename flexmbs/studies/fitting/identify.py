@@ -1,5 +1,6 @@
-"""`identify`: parameters of a model from measured signals, by least squares, with confidence
-intervals.
+"""`identify`: parameters of a model from measured signals.
+
+By least squares, with confidence intervals.
 """
 
 from __future__ import annotations
@@ -122,8 +123,9 @@ def identify(
     scales: Mapping[str, float] | None = None,
     workers: int = 1,
 ) -> Identification:  # fmt: skip
-    """The parameters with which a run fits measured signals best, with confidence intervals and
-    correlations.
+    """Parameters with which a run fits measured signals best.
+
+    With confidence intervals and correlations.
 
     Least squares of (measured − computed)/σ by `scipy.optimize.least_squares`. Noise σ that is not
     given is estimated for each channel from its own residuals. Derivatives are tangents
@@ -294,8 +296,9 @@ class Fit:
 
 
 class SearchDirections(NamedTuple):
-    """J = left · singular · right · size: parameters without effect ``lost``, combinations with
-    effect ``keep``.
+    """Singular value decomposition J = left · singular · right · size.
+
+    lost: parameters without effect. keep: combinations with effect.
     """
 
     left: FloatArray
@@ -307,17 +310,21 @@ class SearchDirections(NamedTuple):
 
     @property
     def effective(self) -> FloatArray:
-        """J (n + m, m) without what has no effect, and below it the derivatives of m residuals that
-        are always zero: a search leaves such combinations of parameters as they are. Without these
-        rows it would change them at will, as J has no full rank."""
+        """J (n + m, m) without the parts that have no effect, and m zero residuals below.
+
+        The derivatives of these residuals keep a search from changing combinations of parameters
+        without effect. Without these rows it would change them arbitrarily, as J does not have full
+        rank.
+        """
         J = (self.left[:, self.keep] * self.singular[self.keep]) @ self.right[self.keep]
         held = self.right[~self.keep].T @ self.right[~self.keep]
         return np.vstack([J, self.singular[0] * held]) * self.size
 
 
 def directions(J: FloatArray, least: float) -> SearchDirections:
-    """Singular values of J (n, m) with columns of length one; those below ``least`` of the largest
-    have no effect.
+    """Singular values of J (n, m) with columns of unit length.
+
+    Those below ``least`` of the largest have no effect.
     """
     size = np.linalg.norm(J, axis=0)
     lost = size <= NO_EFFECT * size.max(initial=0.0)
@@ -416,8 +423,9 @@ def _search(fit: Fit, start: FloatArray, noise: Mapping[str, float]) -> Estimate
 
 
 def _settled(fit: Fit, x: FloatArray, residuals: FloatArray, J: FloatArray) -> bool:
-    """True if the remaining Gauss–Newton step is small relative to the deviations or to the
-    parameters.
+    """True if the remaining Gauss–Newton step is small.
+
+    Relative to the deviations or to the parameters.
     """
     free = ~np.isin(fit.names, _at_bounds(fit, x))
     if not free.any() or not J[:, free].any():
@@ -442,8 +450,9 @@ def _first_noise(fit: Fit) -> dict[str, float]:
 
 
 def _noise(fit: Fit, found: Estimate) -> dict[str, float]:
-    """Standard deviation of each channel from its residuals; each has its share of the degrees of
-    freedom.
+    """Standard deviation of each channel from its residuals.
+
+    Each channel has its share of the degrees of freedom.
     """
     share = 1.0 - len(fit.names) / len(fit.data)
     least = 1e-12 * np.abs(fit.data).max(initial=1e-300)
@@ -456,8 +465,9 @@ def _noise(fit: Fit, found: Estimate) -> dict[str, float]:
 def _statistics(
     fit: Fit, found: Estimate, noise: Mapping[str, float]
 ) -> tuple[FloatArray, FloatArray, list[str]]:
-    """Standard deviations and correlations of the parameters; combinations that the signals do not
-    determine.
+    """Standard deviations and correlations of the parameters.
+
+    And combinations that the signals do not determine.
     """
     of = directions(found.slopes / fit.spread(noise)[:, None], DEPENDENT)
     lost = of.lost.copy()
@@ -491,9 +501,11 @@ def _statistics(
 
 
 def _doubts(fit: Fit, found: Estimate, known: Mapping[str, float]) -> list[str]:
-    """Channels whose residuals are not independent noise, or larger than the known one: their
-    neighbours are as good as not correlated, within 1/√n, and Σ r²/σ² is of χ² with n degrees of
-    freedom."""
+    """Channels whose residuals are not independent noise, or larger than the known noise.
+
+    For independent noise, neighbours are uncorrelated within 1/√n, and Σ r²/σ² is distributed as χ²
+    with n degrees of freedom.
+    """
     from scipy.stats import chi2
 
     notes = []
@@ -517,8 +529,9 @@ def _doubts(fit: Fit, found: Estimate, known: Mapping[str, float]) -> list[str]:
 
 
 def _quantile(confidence: float, freedoms: int | None) -> float:
-    """Half width of an interval in standard deviations: Student's t, or the normal distribution for
-    known noise.
+    """Half width of an interval in standard deviations.
+
+    Student's t, or the normal distribution for known noise.
     """
     from scipy.stats import norm, t
 

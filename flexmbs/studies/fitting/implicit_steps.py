@@ -111,8 +111,9 @@ class StepBlock(NamedTuple):
 
 
 class ImplicitSteps:
-    """The steps of a run by generalized-α, linear in the variations of their ends and of
-    parameters.
+    """Steps of a run by generalized-α.
+
+    They are linear in the variations of their ends and of parameters.
     """
 
     def __init__(self, base: Begun, points: TrajectoryPoints, beside: list[Variants]) -> None:
@@ -137,8 +138,11 @@ class ImplicitSteps:
     def _start(
         self, beside: list[Variants], by_parameters: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """dY₀/dp as the first output and as the first step have it, θ and δs on the differenced
-        constraints: what they are off by would show in accelerations divided by h² and h."""
+        """dY₀/dp for the first output and for the first step.
+
+        With θ and δs on the differenced constraints: their errors would appear in accelerations
+        divided by h² and h.
+        """
         q, s, began, a, sd, lam, x, xd = (
             np.stack([each.slope(lambda run, k=k: run.start[k]) for each in beside], axis=1)  # type: ignore[misc]
             for k in range(8)
@@ -193,8 +197,9 @@ class ImplicitSteps:
         return StepBlock(first, *self._scaled(h, E, F, R))
 
     def _by_rows(self, E: FloatArray) -> FloatArray:
-        """∂g/∂θ = G of holonomic rows, from −Gᵀ of the equations of motion, whose round-off is
-        smaller; the others stay.
+        """∂g/∂θ = G of holonomic rows, from −Gᵀ in the equations of motion.
+
+        Its round-off is smaller there; the other rows are kept.
         """
         return np.where(
             self.rows[:, None],
@@ -209,8 +214,9 @@ class ImplicitSteps:
         return [rows * each for each in matrices]
 
     def _displaced(self, points: TrajectoryPoints) -> tuple[FloatArray, FloatArray]:
-        """P and T (n, ns, ns) of the steps between points; unity where positions are sums of
-        displacements.
+        """P and T (n, ns, ns) of the steps between points.
+
+        Unity if positions are sums of displacements.
         """
         ns = points.s.shape[1]
         if points.q.shape[1] == ns:
@@ -227,8 +233,9 @@ class ImplicitSteps:
         return Varied(q, Y[:, at.s], Y[:, at.sd], Y[:, at.lam], z, work)
 
     def tangent(self, wanted: FloatArray) -> FloatArray:
-        """Y (n, k, m) at the points with numbers ``wanted``, that at the start among them, by each
-        parameter.
+        """Y (n, k, m) at the points ``wanted``, by each parameter.
+
+        The start is one of them.
         """
         kept = {0: self.output}
         asked, Y = set(wanted.tolist()), self.start

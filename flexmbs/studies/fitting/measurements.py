@@ -1,5 +1,6 @@
-"""Measured signals: channels of a solution at the measured times, with units, from arrays or CSV
-files.
+"""Measured signals: channels of a solution at the measured times.
+
+With units, from arrays or CSV files.
 """
 
 import csv
@@ -76,8 +77,9 @@ def factor(unit: str, wanted: str) -> float:
 
 
 def read_measured(given: Any) -> list[Signal]:
-    """Signals from a CSV file, a Signal or a list of them, or arrays (t, values) by channel. Raises
-    `InputError`.
+    """Signals from a CSV file, a Signal or a list of them, or arrays (t, values) by channel.
+
+    Raises `InputError`.
     """
     if isinstance(given, str | os.PathLike):
         return _from_csv(given)

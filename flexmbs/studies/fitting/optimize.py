@@ -1,5 +1,6 @@
-"""`optimize`: values of parameters with which an output of a run is smallest, within bounds and
-limits of other outputs.
+"""`optimize`: values of parameters for which an output of a run is smallest.
+
+Within bounds and limits of other outputs.
 """
 
 from __future__ import annotations
@@ -64,8 +65,9 @@ class Optimum:
     runs: int
 
     def to_dataframe(self) -> DataFrame:
-        """The history as a pandas data frame, a row for each run. Raises MachineError without
-        pandas.
+        """The history as a pandas data frame, a row for each run.
+
+        Raises MachineError without pandas.
         """
         pandas = optional("pandas", "to_dataframe")
         frame: DataFrame = pandas.DataFrame(self.history, columns=[*self.parameters, *self.outputs])
@@ -97,8 +99,9 @@ def optimize(
     most: int = 100,
     workers: int = 1,
 ) -> Optimum:  # fmt: skip
-    """The values of parameters with which an output of a run is smallest, other outputs within
-    limits.
+    """Values of parameters for which an output of a run is smallest.
+
+    Other outputs remain within limits.
 
     "gradient" is SLSQP of `scipy.optimize.minimize` with derivatives by tangents where the runs
     have them, else by differences, for smooth outputs: it finds a minimum near the start. "global"
@@ -195,8 +198,9 @@ def optimize(
 
 
 class ConstraintSide(NamedTuple):
-    """A one-sided constraint sign · (output − limit) ≥ 0 of a row of the outputs, relative to their
-    sizes.
+    """One-sided constraint sign · (output − limit) ≥ 0 of a row of the outputs.
+
+    Relative to their sizes.
     """
 
     row: int

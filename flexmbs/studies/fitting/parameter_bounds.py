@@ -59,8 +59,9 @@ def require_within(values: Mapping[str, float], bounds: Mapping[str, Limits]) ->
 def sizes(
     values: Mapping[str, float], scales: Mapping[str, float], bounds: Mapping[str, Limits]
 ) -> dict[str, float]:
-    """The size of each parameter: the one given, its absolute value, a zero's width of its bounds,
-    or 1.
+    """Size of each parameter.
+
+    The given one, its absolute value, for a zero the width of its bounds, or 1.
     """
     found = {}
     for name, value in values.items():

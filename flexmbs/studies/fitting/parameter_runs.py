@@ -1,5 +1,6 @@
-"""Runs of a model with other values of its parameters, not audited, and their discrete course,
-which must be the same in all of them.
+"""Runs of a model with other values of its parameters.
+
+They are not audited; their discrete course must be the same in all of them.
 """
 
 import dataclasses
@@ -57,6 +58,7 @@ NAMES = {
 
 class Course(NamedTuple):
     """Discrete properties of a run: derivatives exist only for runs in which these are the same.
+
     late: rigid contacts that change their state at the ends of steps, whenever that would be.
     """
 
@@ -68,8 +70,9 @@ class Course(NamedTuple):
     late: tuple[str, ...] = ()
 
     def require_smooth(self) -> None:
-        """Raise `InputError` for contacts that close at the ends of steps: their times change in
-        jumps.
+        """Raise `InputError` for contacts that close at the ends of steps.
+
+        Their times change in jumps.
         """
         if self.late:
             raise InputError(
@@ -113,8 +116,9 @@ class Runs:
         return made(self.build, {**self.base, **values})
 
     def __call__(self, values: Mapping[str, float], **options: Any) -> Result:
-        """Outputs and course of the run with these values, and other options. Raises `InputError`,
-        `SolverError`.
+        """Outputs and course of the run with these values, and other options.
+
+        Raises `InputError`, `SolverError`.
         """
         solution = self.solution(values, **options)
         return Result(self.evaluate(solution), course(solution))
@@ -160,8 +164,9 @@ class Runs:
 
 
 def course(solution: Solution) -> Course:
-    """The course of a run: how it ended, its events, impacts, states of rigid contacts, redundant
-    constraints.
+    """Discrete course of a run.
+
+    How it ended, its events, impacts, states of rigid contacts, redundant constraints.
     """
     run = solution.run
     impacts = tuple(impact.contact for impact in run.impacts)
@@ -193,8 +198,9 @@ def _text(value: Any) -> str:
 
 
 def base_values(build: Build, parameters: Any) -> Values:
-    """The parameters with their values, those of the model if only paths are given. Raises
-    `InputError`.
+    """The parameters with their values, those of the model if only paths are given.
+
+    Raises `InputError`.
     """
     if isinstance(parameters, str):
         parameters = [parameters]
@@ -234,8 +240,9 @@ def base_values(build: Build, parameters: Any) -> Values:
 
 
 def run_options(run: Run | None, t_end: float | None, step: float | None) -> dict[str, Any]:
-    """Options of `simulate` from those of a run, its end and its step; tight tolerances of
-    controlled steps.
+    """Options of `simulate` from those of a run, its end and its step.
+
+    With tight tolerances of controlled steps.
     """
     if run is not None and not isinstance(run, Run):
         raise InputError(f"run: {shown(run)} is not an fm.Run; give fm.Run(t_end=…, step=…)")
@@ -247,8 +254,9 @@ def run_options(run: Run | None, t_end: float | None, step: float | None) -> dic
 
 
 def tightened(options: dict[str, Any], model: Model) -> dict[str, Any]:
-    """The options, those of the model's [run] included, with tight tolerances where steps are
-    controlled and none are given.
+    """The options with tight tolerances if steps are controlled and none are given.
+
+    The options include those of the model's [run].
     """
     found = asked(model, options)
     options = {key: found.get(key) for key in OPTIONS}
@@ -271,6 +279,7 @@ def prepared_runs(
     end: float | None = None,
 ) -> Runs:
     """Runs of the parameters about their values, to ``end`` if neither options nor model say so.
+
     Raises `InputError`.
     """
     base = base_values(build, parameters)

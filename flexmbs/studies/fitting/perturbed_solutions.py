@@ -19,8 +19,9 @@ class Varied(NamedTuple):
 
 
 def beside(solution: Solution, compiled: Compiled, changes: dict[str, FloatArray]) -> Solution:
-    """The solution of another compiled model whose trajectory differs by ``changes`` (n, ·) of its
-    fields.
+    """Solution of another compiled model with a perturbed trajectory.
+
+    changes (n, ·): differences of its fields.
     """
     now = solution.trajectory
     moved = {name: getattr(now, name) + change for name, change in changes.items()}

@@ -1,5 +1,6 @@
-"""`sensitivities`: derivatives of the outputs of a run by parameters of its model, with error
-estimates.
+"""`sensitivities`: derivatives of the outputs of a run by parameters of its model.
+
+With error estimates.
 """
 
 from __future__ import annotations
@@ -35,8 +36,9 @@ HEADINGS = ("output", "parameter", "derivative", "error", "relative")
 
 @dataclass(frozen=True, eq=False)
 class Sensitivities:
-    """Derivatives ∂y/∂p of outputs y by parameters p; ``found["output", "parameter"]`` is one of
-    them.
+    """Derivatives ∂y/∂p of outputs y by parameters p.
+
+    ``found["output", "parameter"]`` is one of them.
 
     outputs, units (n,): names of the outputs.  values (n,): their values.  parameters (m,): names.
     at (m,): values of the parameters.  gradient (n, m): ∂y/∂p, NaN where there is none, see
@@ -78,8 +80,9 @@ class Sensitivities:
         ]
 
     def to_dataframe(self) -> DataFrame:
-        """A pandas data frame with a row for each output and parameter. Raises MachineError without
-        pandas.
+        """A pandas data frame with a row for each output and parameter.
+
+        Raises MachineError without pandas.
         """
         pandas = optional("pandas", "to_dataframe")
         frame: DataFrame = pandas.DataFrame(self.rows(), columns=list(HEADINGS))

@@ -55,8 +55,11 @@ class TrajectoryPoints(NamedTuple):
 def values_along(
     compiled: Compiled, work: Work, points: TrajectoryPoints, steps: FloatArray | None = None
 ) -> FloatArray:
-    """(n, m, ns + 2 nc + nz + 3): the equations at points changed by ``steps`` (m, …), by default
-    none; the path in ``work`` is overwritten. Raises the exceptions of user functions."""
+    """Equations at points of a trajectory, (n, m, ns + 2 nc + nz + 3).
+
+    steps (m, …): changes of the points, none by default. The path in ``work`` is overwritten.
+    Raises the exceptions of user functions.
+    """
     system = compiled.system
     _, nq, ns, nc, nz = (int(n) for n in system.layout)
     steps = np.zeros((1, 3 * ns + nc + nz)) if steps is None else steps
@@ -75,8 +78,9 @@ def values_along(
 
 
 def slopes_along(compiled: Compiled, work: Work, points: TrajectoryPoints) -> FloatArray:
-    """(n, ns + 2 nc + nz + 3, 3 ns + nc + nz): derivatives of the equations at points, along δ of q
-    ⊕ δ, s, ṡ, λ and z.
+    """Derivatives of the equations at points, (n, ns + 2 nc + nz + 3, 3 ns + nc + nz).
+
+    Along δ of q ⊕ δ, s, ṡ, λ and z.
 
     Raises `InputError` where they have none.
     """
@@ -106,8 +110,9 @@ def slopes_along(compiled: Compiled, work: Work, points: TrajectoryPoints) -> Fl
 
 
 def _sizes(compiled: Compiled, points: TrajectoryPoints) -> FloatArray:
-    """Steps along the directions of `slopes_along`; along ṡ and λ beyond the values, which leaves
-    their round-off small.
+    """Steps along the directions of `slopes_along`.
+
+    Along ṡ and λ they exceed the values, which reduces round-off.
     """
     largest = [np.full(each.shape[1], 1.0 + np.abs(each).max(initial=0.0)) for each in points[2:6]]
     s, sd, lam, z = largest
@@ -123,8 +128,9 @@ def _unsettled(
     size: FloatArray,
     counts: tuple[int, int],
 ) -> np.ndarray:
-    """Points at which differences with two steps differ by more than round-off, in r, in constraint
-    values, or in rates.
+    """Points at which differences with two steps differ by more than round-off.
+
+    In r, in constraint values, or in rates.
     """
     ns, nc = counts
     wrong = np.zeros(len(change), bool)
@@ -139,8 +145,9 @@ def _unsettled(
 
 
 def _exact(compiled: Compiled, point: TrajectoryPoints) -> FloatArray:
-    """(2 ns + nz, …): slopes along q, s and z at one point, by differences of the mechanics and
-    exact slopes of the laws.
+    """Slopes (2 ns + nz, …) along q, s and z at one point.
+
+    By differences of the mechanics and exact slopes of the laws.
     """
     t, beta = float(point.t[0]), point.beta[0]
     found = tangents(

@@ -1,5 +1,6 @@
-"""Kernels along trajectories: the equations of motion at points and at perturbed points, displaced
-positions.
+"""Kernels along trajectories.
+
+The equations of motion at points and at perturbed points, displaced positions.
 """
 
 from flexmbs._jit.address import packed
@@ -10,8 +11,9 @@ from flexmbs.system.records import Evaluation
 
 @packed()
 def equations_along(system, work, t, base, beta, steps, x, out):
-    """out[n, i] = r, g, G s + γ̄, rates of force states, powers at base[n] ⊕ steps[i]; steps[0] is
-    zero.
+    """Equations at base[n] ⊕ steps[i] into out[n, i]; steps[0] is zero.
+
+    r, g, G s + γ̄, rates of force states, powers.
 
     t (n,); base (n, 5, ·): q, s, ṡ, λ, z; beta (n, nβ): path of the cut joints; steps (m, 3 ns + nc
     + nz): changes of q, s, ṡ, λ, z; x (5, ·) is scratch.

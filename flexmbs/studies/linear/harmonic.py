@@ -70,8 +70,9 @@ def frequency_response(
 def random_vibration(
     linear: Linearization, inputs: Mapping[Any, Psd], outputs: Iterable[Any] | None = None
 ) -> RandomResponse:
-    """Power spectral densities and RMS values of outputs for stationary, uncorrelated random
-    inputs, G_y = Σ |H|² G.
+    """Power spectral densities and RMS values of outputs for random inputs, G_y = Σ |H|² G.
+
+    The inputs are stationary and uncorrelated.
 
     inputs: one-sided densities by the names of inputs, ``{"drive table acceleration": fm.Psd(f,
     values, unit="m/s²")}``. The frequencies are chosen: the band of the inputs, dense at
@@ -91,8 +92,9 @@ def random_vibration(
 
 
 def state_space(linear: Linearization) -> Any:
-    """The linearised model as a `control.StateSpace` with the names of its inputs, outputs and
-    states.
+    """The linearised model as a `control.StateSpace`.
+
+    With the names of its inputs, outputs and states.
 
     A drive stays three inputs, its coordinate, rate and acceleration, which its signal must match.
     Raises `MachineError` without python-control, and `InputError` for a motion that is not steady.
@@ -119,8 +121,9 @@ def state_space(linear: Linearization) -> Any:
 
 
 def linear_system(linear: Linearization) -> LinearSystem:
-    """The linearised model as what files of other programs hold. Raises `InputError` for a motion
-    that is not steady.
+    """The linearised model as what files of other programs hold.
+
+    Raises `InputError` for a motion that is not steady.
     """
     if not linear.steady:
         raise InputError(
@@ -153,8 +156,9 @@ def _state_names(linear: Linearization) -> list[str]:
 
 
 def _column(H: ComplexArray, f: FloatArray, efforts: int, drives: int, k: int) -> ComplexArray:
-    """The response to input k: of a drive with its rate and acceleration, per unit of the one that
-    is named.
+    """Response to input k, for a drive with its rate and acceleration.
+
+    Per unit of the one that is named.
     """
     if k < efforts:
         return H[:, :, k]

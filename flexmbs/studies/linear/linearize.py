@@ -70,8 +70,9 @@ AT_REST = 1e-6  # rad/s² or of the model's size per s²: no acceleration, and a
 
 
 class Full(NamedTuple):
-    """M δ̈ + D δ̇ + K δ = Gᵀ μ over all velocity coordinates, G δ = 0, G δ̇ + Gd δ = 0, G δ̈ + Gv
-    δ̇ + Gdd δ = 0.
+    """Linearized equations over all velocity coordinates.
+
+    M δ̈ + D δ̇ + K δ = Gᵀ μ, G δ = 0, G δ̇ + Gd δ = 0, G δ̈ + Gv δ̇ + Gdd δ = 0.
     """
 
     M: np.ndarray
@@ -85,8 +86,9 @@ class Full(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Linearization:
-    """M σ̇ + D σ + K y = B₂ u in independent coordinates y, and ẋ = A x + B u, outputs = C x +
-    feedthrough u, x = (y, σ, z).
+    """M σ̇ + D σ + K y = B₂ u in independent coordinates y, and its state-space form.
+
+    ẋ = A x + B u, outputs = C x + feedthrough u, x = (y, σ, z).
 
     σ = ẏ, f = n, where all constraints are holonomic; with nonholonomic rows there are fewer
     velocities σ, and ẏ = A x. M, D (f, f), K (f, n).  coordinates, velocities: names of y and σ.
@@ -177,8 +179,9 @@ class Linearization:
 
     @property
     def _band(self) -> list[Check]:
-        """Checks of the frequencies up to which the modes of bodies are accurate, of all modes or
-        of those ``asked`` for.
+        """Checks of the frequencies up to which the modes of bodies are accurate.
+
+        For all modes or those ``asked`` for.
         """
         modes, asked = self.modes, self.asked
         pick = np.arange(len(modes.frequency)) if asked is None else asked
@@ -209,28 +212,32 @@ class Linearization:
         inputs: Iterable[str | Port] | None = None,
         outputs: Iterable[str | Port] | None = None,
     ) -> FrequencyResponse:
-        """Response of the outputs to harmonic inputs at the frequencies f (Hz), see
-        `frequency_response`.
+        """Response of the outputs to harmonic inputs at the frequencies f (Hz).
+
+        See `frequency_response`.
         """
         return frequency_response(self, f, inputs, outputs)
 
     def random_response(
         self, inputs: Mapping[Any, Psd], outputs: Iterable[str | Port] | None = None
     ) -> RandomResponse:
-        """Power spectral densities and RMS values of the outputs for random inputs, see
-        `random_vibration`.
+        """Power spectral densities and RMS values of the outputs for random inputs.
+
+        See `random_vibration`.
         """
         return random_vibration(self, inputs, outputs)
 
     def to_control(self) -> Any:
-        """The system ẋ = A x + B u, y = C x + feedthrough u for python-control, with its names, see
-        `state_space`.
+        """The system ẋ = A x + B u, y = C x + feedthrough u for python-control.
+
+        With its names, see `state_space`.
         """
         return state_space(self)
 
     def export(self, path: str | Path, *, version: int = 3) -> Path:
-        """Write ẋ = A x + B u, y = C x + feedthrough u for other programs; the ending of the path
-        is the format.
+        """Write ẋ = A x + B u, y = C x + feedthrough u for other programs.
+
+        The ending of the path determines the format.
 
         ``.c``: functions in C, also for steps with held inputs.  ``.mo``: a Modelica model.
         ``.m``: a function of MATLAB and Octave.  ``.ssc``: a Simscape component.  ``.fmu``: a
@@ -316,9 +323,11 @@ def linearize(
 
 
 def _constant(found: Linearization, states: Sequence[State]) -> bool:
-    """True if A is the same in states further along a motion with constant velocities: not with
-    springs across a turning shaft, say, or, at rest, with a stiffness that a user's function
-    changes."""
+    """True if A is the same in states further along a motion with constant velocities.
+
+    It is not with springs across a rotating shaft, for example, or, at rest, with a stiffness that
+    a user function changes.
+    """
     sizes = _sizes(found)
     A = _comparable(found, sizes)
     scale = np.abs(A).max(axis=1, initial=0.0) + speed_of(found.state)
@@ -347,8 +356,11 @@ def _comparable(found: Linearization, sizes: np.ndarray) -> np.ndarray:
 
 
 def _further(here: State) -> list[State]:
-    """States in which a steady motion must be the same; at rest a later time, if there are user's
-    functions. Raises `InputError` where the motion ends before."""
+    """States in which a steady motion must be the same.
+
+    At rest a later time, if there are user functions. Raises `InputError` if the motion ends
+    before.
+    """
     speeds = np.abs(here.s / displacement_sizes(here.compiled))
     if speeds.any():
         fastest = speeds.max()
@@ -368,8 +380,10 @@ def _further(here: State) -> list[State]:
 
 
 def _alike(found: Linearization, states: Sequence[State], moved: np.ndarray) -> bool:
-    """True if A is the same at states displaced by ``moved`` (ns,) and against it, with velocities
-    that the largest of the accelerations which displace it so far give meanwhile.
+    """True if A is the same at states displaced by ``moved`` (ns,) and against it.
+
+    Their velocities are those reached meanwhile with the largest of the accelerations that cause
+    this displacement.
     """
     here, q = found.state, (found.state.q.copy(), found.state.q.copy())
     sizes = displacement_sizes(here.compiled)
@@ -388,10 +402,12 @@ def _alike(found: Linearization, states: Sequence[State], moved: np.ndarray) -> 
 
 
 def _leaving(found: Linearization, states: Sequence[State]) -> tuple[float, np.ndarray]:
-    """Displacement (ns,), and relative to the size of the model, by loads that are not in balance
-    at the state or in later ones, as unbalance of a rotor on bearings at rest: of each direction
-    the acceleration over the larger of |κ| and Ω², κ its stiffness over its mass and Ω the largest
-    velocity. Infinite where drives at rest accelerate.
+    """Displacement (ns,) by unbalanced loads at the state or in later ones, after its size.
+
+    The size is relative to that of the model. Such loads are, for example, the unbalance of a rotor
+    on bearings at rest. For each direction the displacement is the acceleration over the larger of
+    |κ| and Ω², with κ its stiffness over its mass and Ω the largest velocity. Infinite where drives
+    at rest accelerate.
     """
     here, names = found.state, velocity_names(found.state.compiled)
     speed, sizes = speed_of(here), displacement_sizes(here.compiled)[:, None]
@@ -487,8 +503,9 @@ def _with_slopes(
 
 
 def require_rest_of_loaded(here: State) -> None:
-    """Raise `InputError` where friction that depends on reactions slides: its change with λ is not
-    part of the matrices.
+    """Raise `InputError` if friction that depends on reactions slides.
+
+    Its change with λ is not part of the matrices.
     """
     if np.abs(here.s).max(initial=0.0) > 0.0:
         for name in loaded_by_reactions(here.compiled.model.forces.values()):

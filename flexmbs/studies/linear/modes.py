@@ -49,8 +49,9 @@ class Modes:
         return np.asarray(self.eigenvalue.real > self.round_off)
 
     def motion(self, mode: int, *, amplitude: float = 0.1, frames: int = 32) -> Solution:
-        """One period of a mode about its state: displacements amplitude · Re(shape e^{iφ}); 1 s for
-        non-oscillatory modes.
+        """One period of a mode about its state: displacements amplitude · Re(shape e^{iφ}).
+
+        1 s for non-oscillatory modes.
 
         amplitude: largest displacement, rad or relative to the size of the model. Raises
         `InputError`.

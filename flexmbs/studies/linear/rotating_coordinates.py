@@ -1,5 +1,6 @@
-"""Velocity coordinates whose axes rotate in a steady motion: frequencies over them are those that a
-turning observer sees.
+"""Velocity coordinates whose axes rotate in a steady motion.
+
+Frequencies over them are those seen by a rotating observer.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ TURNS = 1e-6  # of the fastest body
 
 
 def turning_coordinates(state: State) -> NDArray[np.bool_]:
-    """Velocity coordinates (ns,) whose axes rotate: elastic ones with their body, those
-    of a joint with its parent and with the rotations before them in its chain, those in the axes of
-    the child with it.
+    """Velocity coordinates (ns,) whose axes rotate.
+
+    Elastic ones rotate with their body, those of a joint with its parent and with the rotations
+    before them in its chain, those in the axes of the child with the child.
     """
     compiled, s = state.compiled, state.s
     tree = compiled.system.tree

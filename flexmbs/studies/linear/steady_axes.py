@@ -1,5 +1,6 @@
-"""Axes in which a steady motion is steady: V = E(β) η of the joints whose velocities η change along
-it.
+"""Axes in which a steady motion is steady.
+
+V = E(β) η of the joints whose velocities η change along it.
 
 A cart on a circle has varying ẋ and ẏ, but a constant velocity in its own axes, and constant
 equations there. For each joint of single motions the frame behind one of them is chosen in which
@@ -25,8 +26,9 @@ STEADY = 1e-7  # rates of velocities over their sizes, of 1 s⁻² + |s|²
 
 @dataclass(frozen=True)
 class Turned:
-    """A joint of the tree whose velocities are the components ``rows`` of its twist behind
-    ``after`` of its motions.
+    """A joint of the tree whose velocities are components of its twist.
+
+    The components ``rows`` of the twist behind ``after`` of its motions.
     """
 
     label: str
@@ -62,8 +64,9 @@ class SteadyAxes:
 
     @property
     def names(self) -> list[str]:
-        """Names of the velocities: ``joint.vx`` … ``joint.wz`` for components of the twist instead
-        of joint velocities.
+        """Names of the velocities.
+
+        ``joint.vx`` … ``joint.wz`` for components of the twist instead of joint velocities.
         """
         names = list(velocity_names(self.state.compiled))
         for joint in self.turned:
@@ -106,8 +109,9 @@ class SteadyAxes:
 
 
 def candidates(state: State) -> list[SteadyAxes]:
-    """The joint velocities and, if another choice is possible, constant twists: of the child frame
-    first.
+    """The joint velocities and, if another choice is possible, constant twists.
+
+    Twists of the child frame come first.
     """
     found, sizes = [], np.repeat([model_size(state.compiled), 1.0], 3)
     for row, primary in zip(rows_of(state.compiled.system.tree), state.compiled.topology.tree):

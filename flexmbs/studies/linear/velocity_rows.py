@@ -1,5 +1,6 @@
-"""Small motions with nonholonomic rows: ẋ = A x in (y, σ, z), with more displacements y than
-velocities σ.
+"""Small motions with nonholonomic rows: ẋ = A x in (y, σ, z).
+
+There are more displacements y than velocities σ.
 
 R(q, s, ṡ, λ) = 0 differentiated, M δṡ + D δs + K δ = Gᵀμ, with G_h δ = 0 of the holonomic rows and,
 of all rows, G δs + W δ = 0 and G δṡ + G_s δs + G_q δ = 0:  δ = N_h y,  δs = B σ + (…) y with G B =
@@ -36,8 +37,9 @@ CHANGED = 1e-4
 
 
 class FirstOrder(NamedTuple):
-    """ẋ = A x + B u, outputs = C x + feedthrough u, x = (y, σ, z); M σ̇ + D σ + K y = 0; δ = basis
-    y.
+    """ẋ = A x + B u, outputs = C x + feedthrough u, x = (y, σ, z).
+
+    M σ̇ + D σ + K y = 0; δ = basis y.
     """
 
     coordinates: tuple[str, ...]
@@ -62,8 +64,9 @@ class Chosen(NamedTuple):
 
 
 class Small(NamedTuple):
-    """Small motions (δ, δs) = X x + X_0 c + X_1 ċ of drives' c with d/dt (δ, δs) = rates (δ, δs) +
-    …; (y, σ) = take (δ, δs).
+    """Small motions (δ, δs) = X x + X_0 c + X_1 ċ, with the coordinates c of drives.
+
+    d/dt (δ, δs) = rates (δ, δs) + …; (y, σ) = take (δ, δs).
     """
 
     X: np.ndarray
@@ -83,8 +86,9 @@ def first_order(
     outputs: LinearOutputs,
     independent: Sequence[str],
 ) -> FirstOrder:
-    """The first-order form at a state. Raises `InputError` for coordinates that are not
-    independent.
+    """The first-order form at a state.
+
+    Raises `InputError` for coordinates that are not independent.
     """
     ns, nz = len(here.s), len(here.z)
     chosen, steady = _steadiest(here, known, slopes, independent)
@@ -162,8 +166,9 @@ def later(here: State, h: float) -> State:
 
 
 def _chosen(here: State, known: Terms, axes: SteadyAxes, independent: Sequence[str]) -> Chosen:
-    """Independent displacements in the tangent of the holonomic rows and velocities in the kernel
-    of all rows.
+    """Independent displacements and velocities.
+
+    In the tangent of the holonomic rows, and in the kernel of all rows.
     """
     names, sizes, E = (
         axes.names,
@@ -224,8 +229,9 @@ def _rates(here: State, slopes: Tangents, N: np.ndarray, P: np.ndarray) -> np.nd
 
 
 def _without_noise(A: np.ndarray, n: int) -> np.ndarray:
-    """A with exact zeros in the columns of ignorable coordinates, so that their eigenvalues are
-    zero too.
+    """A with exact zeros in the columns of ignorable coordinates.
+
+    Their eigenvalues are then zero too.
     """
     size = np.abs(A)
     noise = ROUND_OFF * (100.0 * size.max(axis=1, initial=0.0) + size.max(initial=0.0))

@@ -1,5 +1,6 @@
-"""The record of what a folder's numbers follow from: they are continued only from the same model,
-options and versions.
+"""Record of everything from which the numbers in a folder follow.
+
+They are continued only from the same model, options and versions.
 """
 
 import functools
@@ -49,8 +50,9 @@ class FingerprintDifference(NamedTuple):
 
 
 def require_same(path: pathlib.Path, mine: dict[str, Any], form: str, what: str) -> None:
-    """Raise `InputError` naming everything that is not as in the record of the ``what``, of this
-    format.
+    """Raise `InputError` naming everything that differs from the record of the ``what``.
+
+    The record has this format.
     """
     problems = [f"{path}: {each}" for each in differences(path, mine, form, what)]
     if problems:
@@ -64,8 +66,9 @@ def require_same(path: pathlib.Path, mine: dict[str, Any], form: str, what: str)
 def differences(
     path: pathlib.Path, mine: dict[str, Any], form: str, what: str
 ) -> list[FingerprintDifference]:
-    """All that is not as in the record of the ``what``. Raises `InputError` where there is none of
-    this format.
+    """All that is not as in the record of the ``what``.
+
+    Raises `InputError` where there is none of this format.
     """
     try:
         record = json.loads(read_bytes(path, MOST))

@@ -1,5 +1,6 @@
-"""`ModelWithParts`: a model whose flexible bodies are reduced again for other values of parameters
-of their parts.
+"""`ModelWithParts`: a model whose flexible bodies are reduced again.
+
+For other values of parameters of their parts.
 
 A part is what `preprocess.read_part` reads, or a function that returns a flexible body. A body is
 known by the digest of all that it follows from, and reduced once: by one of the threads or
@@ -66,8 +67,9 @@ class BodySource(Protocol):
 
 @dataclasses.dataclass(frozen=True)
 class FunctionPart:
-    """A function that returns a flexible body, with values of its arguments; the content of files
-    that it names counts too.
+    """Function that returns a flexible body, with values of its arguments.
+
+    The content of files that it names counts too.
     """
 
     build: Callable[..., Body]
@@ -112,8 +114,9 @@ class ReducedBodies(abc.ABC):
 
     @abc.abstractmethod
     def place(self, part: BodySource) -> Place:
-        """File or data of the body of a part. Raises
-        `InputError`, `SolverError`, `MachineError`.
+        """File or data of the body of a part.
+
+        Raises `InputError`, `SolverError`, `MachineError`.
         """
 
 
@@ -164,8 +167,9 @@ class BodiesInMemory(ReducedBodies):
 
 
 class ModelWithParts(ModelSource):
-    """A model with the parts of its flexible bodies: numbers of the parts are parameters,
-    ``parts.link.material.E``.
+    """A model with the parts of its flexible bodies.
+
+    Numbers of the parts are parameters, ``parts.link.material.E``.
 
     It takes the place of a model in `sweep`, `sensitivities`, `identify`, `optimize` and
     `parameters`. Other values of a part make another body, which is reduced once.
@@ -255,8 +259,9 @@ class ModelWithParts(ModelSource):
         }
 
     def made(self, values: Mapping[str, Any]) -> Model:
-        """The model with these values of parameters, its bodies reduced. Raises `InputError`,
-        `SolverError`, `MachineError`.
+        """The model with these values of parameters, its bodies reduced.
+
+        Raises `InputError`, `SolverError`, `MachineError`.
         """
         parts = self.changed_parts(values)
         model = made(self.model, self._of_model(values))
@@ -303,8 +308,10 @@ class ModelWithParts(ModelSource):
 
 
 def bodies_of(model: Model, part: str) -> list[str]:
-    """The flexible bodies of a part: those whose file or data have its name, or else the body of
-    this name. Raises `InputError`."""
+    """Flexible bodies of a part.
+
+    Those whose file or data have its name, or else the body of this name. Raises `InputError`.
+    """
     flexible = {name: body for name, body in model.bodies.items() if isinstance(body, FlexibleBody)}
     found = [
         name

@@ -33,8 +33,9 @@ AT_BREAK = 1e-12
 
 
 class Output(NamedTuple):
-    """One output: its name and statistic, and for a channel its name with the function of its
-    smooth parts.
+    """One output: its name and statistic.
+
+    For a channel its name with the function of its smooth parts.
     """
 
     name: str
@@ -44,8 +45,9 @@ class Output(NamedTuple):
 
 
 def breaks(solution: Solution) -> FloatArray:
-    """Times (n,) at which velocities or forces jump: impacts of rigid contacts, and jumps of
-    drives.
+    """Times (n,) at which velocities or forces jump.
+
+    Impacts of rigid contacts, and jumps of drives.
     """
     times = {impact.t for impact in solution.run.impacts} | set(
         restarts(solution.compiled, float(solution.t[-1]))
@@ -54,8 +56,9 @@ def breaks(solution: Solution) -> FloatArray:
 
 
 def pieces(t: FloatArray, x: FloatArray, at: FloatArray) -> list[Piece]:
-    """The smooth parts of a channel between breaks, each extrapolated to its ends; without outputs
-    between two breaks a line.
+    """Smooth parts of a channel between breaks, each extrapolated to its ends.
+
+    Without outputs between two breaks a line.
     """
     near = AT_BREAK * (1.0 + t[-1] - t[0])
     at = at[(at > t[0] + near) & (at < t[-1] - near)]
@@ -101,8 +104,9 @@ def _bridged(parts: list[Piece]) -> list[Piece]:
 
 
 def maximum(parts: list[Piece]) -> float:
-    """The largest value, of the parabola through the largest output and its neighbours: to Δt³
-    where x is smooth.
+    """Largest value, of the parabola through the largest output and its neighbours.
+
+    Accurate to Δt³ where x is smooth.
     """
     return max(_maximum(t, x) for t, x in parts)
 
@@ -152,8 +156,10 @@ WORDS: dict[str, Callable[[list[Piece]], float]] = {
 
 
 def values_at(parts: list[Piece], times: FloatArray) -> FloatArray:
-    """Values at times (s) within the run, by cubic splines through the outputs of smooth parts, at
-    a jump the value behind it. Raises `InputError` for other times."""
+    """Values at times (s) within the run, by cubic splines through the outputs of smooth parts.
+
+    At a jump the value after it. Raises `InputError` for other times.
+    """
     from scipy.interpolate import CubicSpline
 
     begin, end = float(parts[0][0][0]), float(parts[-1][0][-1])
@@ -173,8 +179,9 @@ def values_at(parts: list[Piece], times: FloatArray) -> FloatArray:
 
 
 def read_outputs(given: Any, key: str = "outputs") -> list[Output]:
-    """Outputs from one text or function, a list of them, or a
-    dict with names. Raises `InputError`.
+    """Outputs from one text or function, a list of them, or a dict with names.
+
+    Raises `InputError`.
     """
     if isinstance(given, str) or callable(given):
         given = [given]
@@ -240,15 +247,18 @@ def read_output(key: str, name: str, wanted: Any) -> Output:
 
 
 def evaluated(outputs: Sequence[Output], solution: Solution) -> FloatArray:
-    """Values (n,) of the outputs. Raises `InputError` for channels that are not there, and for what
-    is not a finite number.
+    """Values (n,) of the outputs.
+
+    Raises `InputError` for channels that are not there, and for what is not a finite number.
     """
     return np.array([value_of(output, solution) for output in outputs])
 
 
 def observed(outputs: Sequence[Output], solution: Solution) -> list[FloatArray]:
-    """Observed quantities of outputs: the values of their channels at the output times, (1,) for
-    the values of functions. Raises as `evaluated`.
+    """Observed quantities of outputs.
+
+    The values of their channels at the output times, (1,) for the values of functions. Raises as
+    `evaluated`.
     """
     return [
         np.array([value_of(output, solution)])
@@ -279,8 +289,9 @@ def channel_of(output: Output, solution: Solution) -> Signal:
 
 
 def coarse(outputs: Sequence[Output], solution: Solution) -> list[str]:
-    """Remarks on outputs that differ where only every second output time is taken: those between
-    them are too far apart.
+    """Remarks on outputs that change if only every second output time is used.
+
+    The output times are too far apart for them.
     """
     found, at = [], breaks(solution)
     for output in outputs:
@@ -319,8 +330,10 @@ def unit_of(output: Output, channel: Signal) -> str:
 
 
 def value_of(output: Output, solution: Solution, channel: Signal | None = None) -> float:
-    """Value of an output. channel: its channel, if that is known already. Raises as `evaluated`,
-    and exceptions of functions.
+    """Value of an output.
+
+    channel: its channel, if that is known already. Raises as `evaluated`, and exceptions of
+    functions.
     """
     try:
         if output.of is not None:

@@ -1,5 +1,6 @@
-"""Parameters of a model by their paths: ``joints.elbow.q0``, ``bodies.tool.mass``,
-``forces.drive.law.kp``, ``gravity.z``.
+"""Parameters of a model by their paths.
+
+For example ``joints.elbow.q0``, ``bodies.tool.mass``, ``forces.drive.law.kp``, ``gravity.z``.
 
 A path names section, item, argument and, within it, further arguments, names or numbers: of three
 numbers ``x``, ``y``, ``z`` or ``0``, ``1``, ``2``, of an inertia ``xx`` … ``yz``. Item names may
@@ -48,7 +49,8 @@ COORDINATES = ("q0", "v0")  # three of these are not a vector in space
 
 
 def parameters(model: Model | ModelSource) -> dict[str, float]:
-    """All numbers of a model that can vary, by their paths in the order of the model:
+    """All numbers of a model that can vary, by their paths in the order of the model.
+
     ``{"bodies.tool.mass": 0.4, …}``.
 
     model: the model, or a `ModelWithParts`. Vectors by ``x``, ``y``, ``z``, inertias by ``xx`` …
@@ -93,8 +95,9 @@ def number_of(build: Build, model: Model, path: str) -> float:
 
 
 def number_at(model: Model, path: str) -> float:
-    """The value of a parameter. Raises `InputError` for a path that is not in the model or is not
-    that of one number.
+    """The value of a parameter.
+
+    Raises `InputError` for a path that is not in the model or is not that of one number.
     """
     container, key = _located(model, path)[-1]
     value = _single(_parts(container)[key])
@@ -109,8 +112,9 @@ def number_at(model: Model, path: str) -> float:
 
 
 def changed(model: Model, values: Mapping[str, Any]) -> Model:
-    """A copy of the model with other values at the given paths, checked as if declared; the model
-    stays as it is.
+    """A copy of the model with other values at the given paths, checked as if declared.
+
+    The model itself is unchanged.
 
     Values may be anything the argument takes: numbers, vectors, laws, names of files. Raises
     `InputError`.
@@ -193,8 +197,9 @@ def _single(value: Any) -> Any:
 
 
 def _located(model: Model, path: str) -> Steps:
-    """The containers along a path with the key taken in each. Raises `InputError` naming the first
-    unknown part.
+    """The containers along a path with the key taken in each.
+
+    Raises `InputError` naming the first unknown part.
     """
     require_model(model)
     if not isinstance(path, str) or not path:
@@ -221,8 +226,9 @@ def _ways(value: Any, rest: str, key: str = "") -> Iterator[Steps]:
 
 
 def _not_located(model: Model, path: str) -> NoReturn:
-    """Raise `InputError` for a path without a reading, naming the first part that is unknown behind
-    the longest names.
+    """Raise `InputError` for a path without a reading.
+
+    It names the first part that is unknown behind the longest names.
     """
     steps: Steps = []
     value: Any = model
@@ -265,8 +271,9 @@ def _same(container: Any, key: str) -> str:
 
 
 def _with(container: Any, changes: Changes, place: tuple[str, ...]) -> Any:
-    """The container with other values at the keys, all changed at once. Raises `InputError` with
-    the whole path.
+    """The container with other values at the keys, all changed at once.
+
+    Raises `InputError` with the whole path.
     """
     parts: dict[str, Any] = {}
     known = _parts(container, place[-1] if place else "")
@@ -322,8 +329,9 @@ def _with_elements(container: Any, parts: Mapping[str, Any]) -> Any:
 
 
 def _require_argument(path: str, steps: Steps, value: Any) -> None:
-    """Raise `InputError` for a section, and for an item replaced by what is not such an item of
-    that name.
+    """Raise `InputError` for a section, or for an item replaced by something else.
+
+    An item may only be replaced by an item of its section with the same name.
     """
     section = SECTIONS.get(steps[0][1])
     if section is None or len(steps) > 2:

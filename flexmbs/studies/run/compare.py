@@ -1,5 +1,6 @@
-"""`compare`: one model under every formalism, with agreement, energy error, drift and time side by
-side.
+"""`compare`: one model under every formalism.
+
+With agreement, energy error, drift and time side by side.
 """
 
 import dataclasses
@@ -117,8 +118,9 @@ _NAMES: tuple[Sequence[str], ...] = tuple(FORMALISMS), COORDINATES, tuple(INTEGR
 
 
 def _line(texts: Sequence[str]) -> str:
-    """One line of the table; its columns are as wide in every table, so that rows may be shown as
-    they come.
+    """One line of the table.
+
+    Its columns are as wide in every table, so that rows may be shown as they come.
     """
     widest = [max(map(len, names)) for names in _NAMES] + [NUMBER] * (len(HEADINGS) - len(_NAMES))
     return "  ".join(
@@ -128,8 +130,9 @@ def _line(texts: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Runs of one model under formalisms × coordinates × integrators; the first row is the
-    reference.
+    """Runs of one model under formalisms × coordinates × integrators.
+
+    The first row is the reference.
     """
 
     model: str
@@ -142,8 +145,9 @@ class Comparison:
 
     @property
     def agreement(self) -> float:
-        """Largest difference of accelerations between formalisms at the same states; 0 if no run
-        has states.
+        """Largest difference of accelerations between formalisms at the same states.
+
+        0 if no run has states.
         """
         return max(
             (row.accelerations for row in self.rows if np.isfinite(row.accelerations)), default=0.0
@@ -199,8 +203,9 @@ def compare(
     progress: Progress | None = None,
     tell: Callable[[str], object] | None = None,
 ) -> Comparison:
-    """Run a model under all formalisms (or the given ones) in all their coordinates with suitable
-    integrators.
+    """Run a model under all formalisms (or the given ones) in all their coordinates.
+
+    With suitable integrators.
 
     formalisms: names or objects; all by default.  integrators: names; each with the formalisms that
     it fits. By default "dormand-prince" with all formalisms, and "generalized-alpha" with the first
@@ -268,8 +273,9 @@ def _rows(
     times: tuple[float, float | None],
     telling: tuple[Progress | None, Callable[[str], object] | None],
 ) -> list[ComparisonRow]:
-    """One run after the other; ``times``: the end and the interval of outputs, ``telling``: to what
-    progress and lines go.
+    """Rows of the table, one run after the other.
+
+    times: end and interval of outputs. telling: receiver of progress and lines.
     """
     progress, tell = telling
     rows: list[ComparisonRow] = []
@@ -320,8 +326,9 @@ def _rows(
 
 
 def _reached(model: Model, options: dict[str, Any], t_end: float) -> float:
-    """The end of the time, or the time that an explicit method with controlled steps reaches in
-    about `MOST_STEPS` steps.
+    """End of the time of comparison.
+
+    Or the time that an explicit method with controlled steps reaches in about `MOST_STEPS` steps.
     """
     if (
         INTEGRATORS[options["integrator"]].needs != "accelerations"
@@ -337,8 +344,9 @@ def _reached(model: Model, options: dict[str, Any], t_end: float) -> float:
 def _combinations(
     formalisms: Sequence[str | Formalism], integrators: Sequence[str], kinds: Sequence[str]
 ) -> Iterator[tuple[Formalism, str, str]]:  # fmt: skip
-    """All compatible combinations; explicit integrators with projection if the formalism has
-    stabilizations.
+    """All compatible combinations.
+
+    Explicit integrators with projection if the formalism has stabilizations.
     """
     for given in formalisms:
         plain = given if isinstance(given, Formalism) else by_name("formalism", given, FORMALISMS)()
@@ -352,8 +360,9 @@ def _combinations(
 
 
 def _independent(chosen: Sequence[tuple[Formalism, str, str]]) -> list[tuple[Formalism, str, str]]:
-    """Choices without implicit integrators of further formalisms: these solve the residual, which
-    all formalisms share.
+    """Choices without implicit integrators of further formalisms.
+
+    These solve the residual, which all formalisms share.
     """
     implicit = [
         form.name for form, _, integrator in chosen if INTEGRATORS[integrator].needs == "residual"
@@ -366,8 +375,9 @@ def _independent(chosen: Sequence[tuple[Formalism, str, str]]) -> list[tuple[For
 
 
 def _explicit(model: Model) -> bool:
-    """True if a drive prescribes a coordinate of the tree without a row; else rheonomic coordinates
-    are joint coordinates.
+    """True if a drive prescribes a coordinate of the tree without a row.
+
+    Otherwise rheonomic coordinates are joint coordinates.
     """
     declaration_report(model).raise_errors()
     return len(topology(model, "rheonomic").rows) < len(model.drives)
@@ -446,8 +456,9 @@ def _row(
 
 
 def _motion_difference(a: Solution, b: Solution) -> float:
-    """Largest distance between the places of bodies in two runs, relative to the largest distance
-    moved or 1 m at most.
+    """Largest distance between the positions of bodies in two runs.
+
+    Relative to the largest distance moved, or to 1 m at most.
     """
     apart = moved = 0.0
     size = model_size(a.compiled)
@@ -459,8 +470,9 @@ def _motion_difference(a: Solution, b: Solution) -> float:
 
 
 def _places(body: BodyView, size: float) -> np.ndarray:
-    """(nt, 4, 3) origin of a body's frame and points of its axes at the distance ``size``, which
-    turn with it.
+    """(nt, 4, 3): origin of a body's frame, and points on its axes at the distance ``size``.
+
+    The points move with the body.
     """
     axes = np.swapaxes(body.rotation, 1, 2)
     return body.position[:, None] + size * np.concatenate(
@@ -469,8 +481,9 @@ def _places(body: BodyView, size: float) -> np.ndarray:
 
 
 class _States:
-    """States of a run at which formalisms are compared: accelerations of all bodies, wrenches of
-    all joints.
+    """States of a run at which formalisms are compared.
+
+    Accelerations of all bodies, wrenches of all joints.
     """
 
     def __init__(self, model: Model, run: Solution) -> None:
@@ -495,8 +508,9 @@ class _States:
         )
 
     def differences(self, form: Formalism, coordinates: str) -> tuple[float, float]:
-        """Relative differences of accelerations and of reactions from those of the first requested
-        formalism.
+        """Relative differences of accelerations and of reactions.
+
+        From those of the first requested formalism.
         """
         found = self._evaluated(form, coordinates)
         if self.reference is None:
@@ -514,8 +528,9 @@ class _States:
     def _evaluated(
         self, form: Formalism, coordinates: str
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Accelerations and angular accelerations of all bodies, wrenches of the joints that are
-        unique.
+        """Accelerations and angular accelerations of all bodies, wrenches of the joints.
+
+        Of the joints whose wrench is unique.
         """
         states = [in_coordinates(self.joint, start, coordinates) for start in self.starts]
         compiled = states[0][0]

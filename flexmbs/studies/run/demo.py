@@ -1,5 +1,6 @@
-"""The model of ``flexmbs demo``: two flexible links in series with a tool, driven by controllers
-under gravity.
+"""Model of ``flexmbs demo``.
+
+Two flexible links in series with a tool, driven by controllers under gravity.
 
 Its reference numbers come from ``reports/demo/reference.py``: the same arm on the mesh refined
 twice (69 441 unknowns), with twice the modes and steps 25 times shorter, in absolute coordinates.
@@ -65,9 +66,12 @@ def demo_model(link: Path) -> Model:
 
 
 def demo_numbers(solution: Solution) -> tuple[np.ndarray, float, float, float]:
-    """Tool positions at the times of comparison (m), largest shoulder torque (N m), largest
-    deflection of the upper link's tip in its body frame (m), first frequency of the link fixed at
-    its hub (Hz)."""
+    """Key numbers of the demo.
+
+    Tool positions at the times of comparison (m), largest shoulder torque (N m), largest deflection
+    of the upper link's tip in its body frame (m), first frequency of the link fixed at its hub
+    (Hz).
+    """
     at = [int(np.argmin(np.abs(solution.t - t))) for t in COMPARED_AT]
     position = solution.frame(TOOL).position[at]
     torque = float(np.abs(solution.joint("shoulder").effort[:, 0]).max())

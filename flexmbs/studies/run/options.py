@@ -1,5 +1,6 @@
-"""Options of a run: the requested integrator, formalism and output times, checked for
-compatibility.
+"""Options of a run, checked for compatibility.
+
+The requested integrator, formalism and output times.
 """
 
 import contextlib
@@ -39,8 +40,9 @@ DEFAULTS = {
 
 
 def asked(model: Model, given: dict[str, Any]) -> dict[str, Any]:
-    """The given options; without ``t_end`` supplemented by those of the model's [run]; then the
-    defaults.
+    """The given options, supplemented by those of the model's [run] and by the defaults.
+
+    The former only without ``t_end``.
 
     Options of an integrator or a formalism come from [run] only if the integrator or formalism
     does. Raises `InputError` without a model or an end time.
@@ -75,8 +77,9 @@ def asked(model: Model, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def default_formalism(model: Model, coordinates: str) -> str:
-    """The fastest suitable one: the recursion for trees in joint coordinates without couplings,
-    else Lagrange multipliers.
+    """The fastest suitable formalism.
+
+    The recursion for trees in joint coordinates without couplings, else Lagrange multipliers.
     """
     try:
         loops = bool(topology(model).cuts or model.couplings)
@@ -86,9 +89,12 @@ def default_formalism(model: Model, coordinates: str) -> str:
 
 
 def default_integrator(options: Mapping[str, Any]) -> tuple[str, str]:
-    """The default integrator and, for a note, the reason: generalized-α for fixed steps; for
-    controlled steps the ESDIRK method, suitable for smooth and stiff models, or Dormand–Prince with
-    formalisms that provide accelerations only (`reports/integrators`)."""
+    """The default integrator and, for a note, the reason.
+
+    Generalized-α for fixed steps; for controlled steps the ESDIRK method, suitable for smooth and
+    stiff models, or Dormand–Prince with formalisms that provide accelerations only
+    (`reports/integrators`).
+    """
     form = options["formalism"]
     provides = getattr(FORMALISMS.get(form) if isinstance(form, str) else form, "provides", ())
     if options.get("step") is not None:
@@ -173,6 +179,7 @@ def chosen_formalism(
     given: Any, stabilization: str, coordinates: str, method: Integrator
 ) -> Formalism:
     """The formalism by name or the given object, if compatible with coordinates and integrator.
+
     Raises `InputError`.
     """
     if isinstance(given, Formalism):
@@ -220,9 +227,7 @@ def chosen_formalism(
 
 
 def check_velocity_rows(model: Model, method: Integrator) -> None:
-    """Raise `InputError` if the model has nonholonomic constraints and the integrator enforces g =
-    0 only.
-    """
+    """Raise `InputError` for nonholonomic rows with an integrator that enforces only g = 0."""
     for what, found in (
         ("joint", nonholonomic(model.joints.values())),
         ("coupling", nonholonomic_couplings(model.couplings)),
@@ -237,8 +242,9 @@ def check_velocity_rows(model: Model, method: Integrator) -> None:
 
 
 def check_reactions(model: Model, method: Integrator) -> None:
-    """Raise `InputError` if forces depend on reactions, which the integrator does not have within
-    its steps.
+    """Raise `InputError` if forces depend on reactions that the integrator does not have.
+
+    Some methods do not know the reactions within their steps.
     """
     for name in loaded_by_reactions(model.forces.values()):
         if not method.has_reactions:
@@ -278,8 +284,9 @@ def _with_stabilization(form: type[Formalism], stabilization: str) -> Formalism:
 
 
 def output_times(t_end: float, step: float | None, output_step: float | None) -> np.ndarray:
-    """0, Δ, 2Δ, …, t_end. Raises `InputError` for times that are not positive, not finite or too
-    many.
+    """0, Δ, 2Δ, …, t_end.
+
+    Raises `InputError` for times that are not positive, not finite or too many.
     """
     for key, value in (("t_end", t_end), ("step", step), ("output_step", output_step)):
         if value is not None and not (is_number(value) and 0.0 < value < math.inf):

@@ -1,5 +1,6 @@
-"""Runs that survive: a folder with model, outputs so far and the last checkpoint, from which a run
-continues bitwise equal.
+"""Runs that survive interruptions: a folder from which a run continues bitwise equal.
+
+It has the model, the outputs so far and the last checkpoint.
 
     model.toml  run.json  outputs.log  checkpoint.npz  solution.h5
 
@@ -123,8 +124,9 @@ class RunFolder:
 
     @contextlib.contextmanager
     def opened(self) -> Iterator["OpenFolder"]:
-        """The folder, made if it is not there, and locked. Raises InputError where it holds
-        something else or is in use.
+        """The folder, made if it is not there, and locked.
+
+        Raises InputError where it holds something else or is in use.
         """
         folder = pathlib.Path(self.path)
         if folder.exists() and not folder.is_dir():
@@ -154,7 +156,9 @@ class OpenFolder:
 
     def integrate(self, ready: Prepared, progress: Progress | None) -> tuple[int, int]:
         """`Run.integrate` from the checkpoint, if there is one, with outputs and checkpoints kept.
-        Raises InputError, and MachineError where the folder cannot be written."""
+
+        Raises InputError, and MachineError where the folder cannot be written.
+        """
         run, mine = ready.run, identity(ready)
         begins = not (self.folder / RECORD).exists()
         if not begins:
@@ -187,8 +191,9 @@ class OpenFolder:
         return status, written
 
     def _require(self, mine: dict[str, Any], ready: Prepared) -> None:
-        """The run in the folder is this one, or forced to be, but for the options: its state and
-        its outputs are of these.
+        """Require that the run in the folder is this one, or forced to be.
+
+        Except for the options: its state and its outputs belong to these.
         """
         path = self.folder / RECORD
         if not self.options.force:
@@ -221,8 +226,9 @@ class OpenFolder:
         write_text(self.folder / RECORD, json.dumps(record, indent=1) + "\n")
 
     def _restored(self, ready: Prepared, there: LoggedRows | None) -> int:
-        """The state of the checkpoint and the rows before it into the run. Returns the number of
-        these.
+        """The state of the checkpoint and the rows before it into the run.
+
+        Returns the number of these.
         """
         run, path = ready.run, self.folder / CHECKPOINT
         state = read_checkpoint(path)
@@ -264,8 +270,9 @@ class OpenFolder:
 
 
 class Keeper:
-    """Outputs into the log and checkpoints, while a run is computed; rows that the log held are
-    compared.
+    """Outputs into the log, and checkpoints, while a run is computed.
+
+    Rows that the log already has are compared.
     """
 
     def __init__(
@@ -276,8 +283,9 @@ class Keeper:
         self.begun = self.flushed = self.stored = time.monotonic()
 
     def keep(self, reached: int) -> None:
-        """Called between batches. Raises MachineError, and SolverError for rows that differ from
-        those in the log.
+        """Called between batches.
+
+        Raises MachineError, and SolverError for rows that differ from those in the log.
         """
         self._compare(reached)
         self.log.write(reached)
@@ -289,8 +297,9 @@ class Keeper:
             self.flushed = now
 
     def finish(self, written: int, *, whole: bool) -> None:
-        """The last rows, as far as they are finite; a checkpoint where the state is that after a
-        ``whole`` step.
+        """Write the last rows, as far as they are finite.
+
+        And a checkpoint if the state is that after a ``whole`` step.
         """
         good = np.isfinite(rows(self.run.out, 0, written)).all(axis=1)
         reached = written if good.all() else int(np.argmin(good))
@@ -337,8 +346,9 @@ class Keeper:
 
 
 class Signals:
-    """Signals during a run: the first one ends it after the present step, a second one acts as
-    before.
+    """Signals during a run.
+
+    The first one ends it after the present step, a second one acts as before.
     """
 
     def __init__(self, run: Run, given: dict[int, Callable[..., Any]]) -> None:
@@ -360,8 +370,9 @@ class Signals:
 
 @contextlib.contextmanager
 def stopped_by_signals(run: Run) -> Iterator[Signals]:
-    """While the block runs, Ctrl-C and SIGTERM end the run after the present step; those that
-    nobody handles do as ever.
+    """Let Ctrl-C and SIGTERM end the run after the present step, while the block runs.
+
+    Signals without a handler keep their default action.
     """
     numbers = (
         (signal.SIGINT, signal.SIGTERM)
@@ -380,8 +391,9 @@ def stopped_by_signals(run: Run) -> Iterator[Signals]:
 
 
 def identity(ready: Prepared) -> dict[str, Any]:
-    """Identity of a run: digests of the model, its parts, its start and the program, options,
-    versions.
+    """Identity of a run.
+
+    Digests of the model, its parts, its start and the program, options, versions.
     """
     run, model = ready.run, copy.copy(ready.model)
     model.run = None  # its options are below

@@ -1,5 +1,6 @@
-"""A model and the options of a run → the run at its start, with what its solution will say about
-it.
+"""Setup of a run from a model and options.
+
+The run at its start, with the information that its solution will hold.
 """
 
 import dataclasses
@@ -55,8 +56,9 @@ from flexmbs.time_stepping.second_process import all_compiled, compile_in_second
 
 
 class RunStart(NamedTuple):
-    """Start of a run: a state or an equilibrium, or the declared values with options of the
-    assembly.
+    """Start of a run.
+
+    A state or an equilibrium, or the declared values with options of the assembly.
     """
 
     given: HasState | None = None
@@ -88,8 +90,9 @@ def prepared(
     events: tuple[Event, ...],
     progress: Progress | None,
 ) -> Prepared:
-    """The run of a model with all options set, at its consistent initial state, its kernels
-    compiled. Raises `InputError`.
+    """The run of a model with all options set, at its consistent initial state.
+
+    Its kernels are compiled. Raises `InputError`.
     """
     method = chosen_integrator(chosen["integrator"], {key: chosen[key] for key in OF_INTEGRATOR})
     form = chosen_formalism(
@@ -170,8 +173,9 @@ def _notes_of_run(run: Run, form: Formalism) -> list[str]:
 
 
 def _checked(model: Model, method: Integrator, t_end: float) -> list[str]:
-    """Warnings on the declaration; raises `InputError` where the model, or the model with this
-    method, has errors.
+    """Warnings on the declaration.
+
+    Raises `InputError` if the model, or the model with this method, has errors.
     """
     report = declaration_report(model)
     report.raise_errors()

@@ -50,8 +50,9 @@ def simulate(
     progress: Progress | None = None,
     folder: RunFolder | None = None,
 ) -> Solution:
-    """Motion of a model from its initial values at t = 0 to ``t_end``, or according to its ``run``
-    if no ``t_end`` is given.
+    """Motion of a model from its initial values at t = 0 to ``t_end``.
+
+    According to its ``run`` if no ``t_end`` is given.
 
     Ctrl-C ends the run at the last output; see the solution's ``run.outcome``.
 
@@ -177,8 +178,9 @@ def simulate(
 def concluded(
     ready: Prepared, status: int, written: int, seconds: float, progress: Progress | None = None
 ) -> Solution:
-    """The solution of a run that ended with this status and number of outputs, with its audit
-    unless that is "none". Raises as `unaudited`.
+    """Solution of a run that ended with this status and number of outputs.
+
+    With its audit unless that is "none". Raises as `unaudited`.
     """
     solution = unaudited(ready, status, written, seconds)
     if ready.chosen["audit"] == NONE:
@@ -187,8 +189,10 @@ def concluded(
 
 
 def unaudited(ready: Prepared, status: int, written: int, seconds: float) -> Solution:
-    """The solution of a run that ended with this status and number of outputs. Raises
-    `SolverError`, and exceptions of user functions, with what was computed."""
+    """The solution of a run that ended with this status and number of outputs.
+
+    Raises `SolverError`, and exceptions of user functions, with what was computed.
+    """
     run, compiled = ready.run, ready.run.compiled
     status, reached = _finite(status, written, Trajectory(*run.out))
     good = Trajectory(*(array[:reached] for array in run.out))

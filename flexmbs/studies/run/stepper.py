@@ -1,5 +1,6 @@
-"""`Stepper`: a run that is led step by step, with inputs and outputs by name, whose state can be
-taken out and put back.
+"""`Stepper`: a run that the caller advances step by step.
+
+Inputs and outputs are accessed by name; the state can be saved and restored.
 
 A step is the one of the compiled loop; between two calls the state lies in the arrays of the run,
 see `flexmbs.time_stepping.run_state`. Inputs are force states that are constant within steps; where
@@ -208,8 +209,9 @@ class Stepper:
             return self._lead(self._clock.end, True)
 
     def advance(self, t: float) -> float:
-        """Steps to the time ``t`` (s), at which the last one ends. Returns the time reached. Raises
-        as `step`.
+        """Steps to the time ``t`` (s), at which the last one ends.
+
+        Returns the time reached. Raises as `step`.
         """
         with self._alone:
             return self._advance(t)
@@ -241,8 +243,9 @@ class Stepper:
         return self._run.compiled
 
     def present(self, inputs: Mapping[str, float] | None = None) -> Trajectory:
-        """The present state as the one output of a trajectory, with other values of inputs. Raises
-        `InputError`.
+        """The present state as the one output of a trajectory, with other values of inputs.
+
+        Raises `InputError`.
         """
         run = self._run
         with self._alone:
@@ -257,15 +260,18 @@ class Stepper:
 
     @property
     def notes(self) -> list[str]:
-        """Notes as of `Solution.run.notes`: choices, warnings, contacts that a step has missed so
-        far.
+        """Notes as of `Solution.run.notes`.
+
+        Choices, warnings, contacts that a step has missed so far.
         """
         return notes_of(self._ready, self._none)
 
     @property
     def audit(self) -> tuple[Check, ...]:
-        """Checks of the steps so far: accelerations and reactions at the ends of some of them by
-        the equations in other coordinates, user functions, modes of bodies; evaluated again.
+        """Checks of the steps so far, evaluated again at each call.
+
+        Accelerations and reactions at the ends of some of them by the equations in other
+        coordinates, user functions, modes of bodies.
 
         Errors of the steps are NOT JUDGED, and with ``audit="none"`` nothing is.
         """
@@ -289,8 +295,9 @@ class Stepper:
 
     @property
     def state(self) -> State:
-        """Everything that the future depends on: copies of arrays by name, which `numpy.savez`
-        stores.
+        """Everything on which the future depends.
+
+        Copies of arrays by name, which `numpy.savez` stores.
         """
         with self._alone:
             return self._whole.saved() | {
@@ -320,8 +327,9 @@ class Stepper:
         )
 
     def _require_own(self, given: np.ndarray) -> None:
-        """Raise `InputError` for the digests of another model; values of its parameters may be
-        others.
+        """Raise `InputError` for the digests of another model.
+
+        Values of its parameters may differ.
         """
         if np.array_equal(given, self._model):
             return

@@ -1,5 +1,6 @@
-"""Inputs and outputs of a `Stepper` by name: forces that are held in force states, and state
-functions.
+"""Inputs and outputs of a `Stepper` by name.
+
+Forces that are held in force states, and state functions.
 """
 
 import copy
@@ -39,8 +40,9 @@ class Held(NamedTuple):
 
 
 class StepperInputs(MutableMapping[str, float]):
-    """Inputs by name: ``inputs["motor"] = 3.0`` acts from the present time on. units: of each, N or
-    N m.
+    """Inputs by name: ``inputs["motor"] = 3.0`` acts from the present time on.
+
+    units: of each, N or N m.
     """
 
     def __init__(
@@ -77,8 +79,9 @@ class StepperInputs(MutableMapping[str, float]):
         return len(self._places)
 
     def place(self, name: str, value: float) -> int:
-        """Index of a value among the force states. Raises `InputError` for one that is not a finite
-        number.
+        """Index of a value among the force states.
+
+        Raises `InputError` for one that is not a finite number.
         """
         place = self._place(name)
         if not (is_number(value) and math.isfinite(value)):
@@ -104,6 +107,7 @@ class StepperInputs(MutableMapping[str, float]):
 
 class StepperOutputs(Mapping[str, float]):
     """Outputs by name at the present state; all are evaluated when the first of them is read.
+
     units: m, rad, m/s or rad/s.
     """
 
@@ -216,6 +220,7 @@ def _unit(model: Model, item: str, port: Port) -> str:
 
 def with_inputs(model: Model, ports: Mapping[str, Port]) -> tuple[Model, dict[str, Held]]:
     """A copy of the model with a force for each input, and where each is among the force states.
+
     Raises `InputError`.
     """
     if not ports:

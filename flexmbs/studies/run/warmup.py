@@ -65,8 +65,9 @@ Progress = Callable[[float, str], None]
 
 
 def pendulum(*, contacts: bool = False, spring: bool = False, push: bool = False) -> Model:
-    """A rod on a hinge; with a spring to the ground or a force it is not eligible for the
-    rigid-tree recursion.
+    """A rod on a hinge.
+
+    With a spring to the ground or a force it is not eligible for the rigid-tree recursion.
     """
     model = Model("warm-up")
     rod = model.add(
@@ -134,8 +135,10 @@ def pairs() -> Iterator[tuple[str, str]]:
 
 
 def kernels(formalism: str, integrator: str, *more: Entry) -> list[tuple[Any, Any]]:
-    """Kernels of a pair, and ``more`` of the shared ones, in the order in which a run needs them,
-    each with representative records."""
+    """Kernels of a pair, and ``more`` of the shared ones, in the order in which a run needs them.
+
+    Each with representative records.
+    """
     method = INTEGRATORS[integrator]()
     compiled = compile_model(pendulum(push=True))
     work = unconnected(compiled.system, declared_state(compiled).beta)
@@ -197,8 +200,9 @@ def _of_start_and_results(
 
 
 def compile_backwards(formalism: str, integrator: str, *more: Entry) -> None:
-    """Compile the kernels of a pair from the last one on, except those being compiled by another
-    process.
+    """Compile the kernels of a pair, starting from the last one.
+
+    Except those being compiled by another process.
     """
     with layouts_only():  # it does not wait for a kernel that the other process compiles
         wanted = kernels(formalism, integrator, *more)

@@ -1,5 +1,6 @@
-"""Equilibrium R(q, λ, z) = F, g(q, t) = 0, ż = 0 as equations: one linearisation, its free
-directions, and a step from it.
+"""Equilibrium R(q, λ, z) = F, g(q, t) = 0, ż = 0 as equations.
+
+One linearisation, its free directions, and a step from it.
 
 δ = δ_p + N y with G N = 0: the particular part closes the constraints, Nᵀ K N y = −Nᵀ (R + K δ_p)
 balances the free ones, and λ, z follow from the residual (least norm if constraints are redundant).
@@ -39,8 +40,9 @@ BISECTIONS = 30  # of the damping of a Levenberg–Marquardt step, from 1e-30 on
 
 
 class OwnStates(NamedTuple):
-    """Force states that their own rates bring to rest: places in z, response −(∂ż/∂z)⁻¹, their
-    change response · ż, and its slope along δ.
+    """Force states that their own rates bring to rest.
+
+    Indices in z, response −(∂ż/∂z)⁻¹, their change response · ż, and its slope along δ.
 
     Where a row of ∂ż/∂z is zero, a slow motion alone changes the state, by ∂ż/∂s δ, as pressures of
     oil that is shut in follow from its volume. kept: δz by these changes.
@@ -87,32 +89,38 @@ class Balance:
         return NOT_HELD + NOISE * float(np.abs(self.stiffness).max(initial=0.0))
 
     def free(self) -> tuple[np.ndarray, np.ndarray]:
-        """Squared frequencies (f,), ascending, and directions (ns, f) of the symmetric part of the
-        reduced stiffness.
+        """Squared frequencies (f,), ascending, and directions (ns, f).
+
+        Of the symmetric part of the reduced stiffness.
         """
         value, vector = np.linalg.eigh(0.5 * (self.stiffness + self.stiffness.T))
         return value, self.N @ vector
 
     @property
     def conservative(self) -> bool:
-        """True if the reduced stiffness is symmetric: an equilibrium at rest is a stationary point
-        of an energy.
+        """True if the reduced stiffness is symmetric.
+
+        An equilibrium at rest is then a stationary point of an energy.
         """
         A = self.stiffness
         return bool(np.abs(A - A.T).max(initial=0.0) <= ASYMMETRIC * np.abs(A).max(initial=0.0))
 
     def loose(self) -> tuple[np.ndarray, np.ndarray]:
-        """Left and right null vectors (f, k) of the reduced stiffness, U and V: unsupported
-        directions N V, in which the force is Uᵀ Nᵀ r. U is turned to be as near to V as possible;
-        both are equal for a symmetric stiffness."""
+        """Left and right null vectors (f, k) of the reduced stiffness, U and V.
+
+        Unsupported directions N V, in which the force is Uᵀ Nᵀ r. U is rotated to be as near to V
+        as possible; both are equal for a symmetric stiffness.
+        """
         left, value, right = np.linalg.svd(self.stiffness)
         few = value <= self.held
         U, V = left[:, few], right[few].T
         return (U @ orthogonal_procrustes(U, V)[0] if few.any() else U), V
 
     def step(self, load: np.ndarray, shift: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
-        """(δ, change of (λ, z)) towards R = ``load``, with ``shift`` added to the reduced
-        stiffness, and 1 (rad/s)² in unsupported directions."""
+        """(δ, change of (λ, z)) towards R = ``load``.
+
+        ``shift`` is added to the reduced stiffness, and 1 (rad/s)² in unsupported directions.
+        """
         closing, out, (U, V) = -self.P @ self.g, self.r - load, self.loose()
         A = self.stiffness + shift * np.eye(self.N.shape[1]) + U @ V.T
         delta = (
@@ -130,15 +138,17 @@ class Balance:
         return np.asarray(change)
 
     def weights(self) -> np.ndarray:
-        """W (f, ns): W r is the unbalanced force as displacements, each direction's over its own
-        stiffness [√kg m].
+        """W (f, ns): W r is the unbalanced force as displacements [√kg m].
+
+        That of each direction over its own stiffness.
         """
         value, vector = np.linalg.eigh(0.5 * (self.stiffness + self.stiffness.T))
         return np.asarray((vector / np.maximum(np.abs(value), self.held)).T @ self.N.T)
 
     def trusted(self, reach: float) -> tuple[np.ndarray, np.ndarray]:
-        """(δ, change of (λ, z)) of a Levenberg–Marquardt step for the residual W R, not longer than
-        ``reach``:
+        """(δ, change of (λ, z)) of a Levenberg–Marquardt step for the residual W R.
+
+        Not longer than ``reach``:
 
             y = argmin |W (r + K δ_p) + W K N y|² + μ |y|²,  δ = δ_p + N y,
 
@@ -162,8 +172,9 @@ class Balance:
         return delta, self._change(self.r, delta)
 
     def _carried(self, delta: np.ndarray) -> np.ndarray:
-        """Change along δ of the states kept at rest, beyond the part that is linear in it, by a
-        Runge–Kutta rule.
+        """Change along δ of the states kept at rest, beyond its linear part.
+
+        By a Runge–Kutta rule.
         """
         places = self.own.places
 
@@ -187,8 +198,9 @@ class Balance:
         return np.asarray(z - linear)
 
     def fall(self) -> float:
-        """Largest acceleration along unsupported directions, rad/s² or relative to the size of the
-        model.
+        """Largest acceleration along unsupported directions.
+
+        In rad/s², or relative to the size of the model.
         """
         U, V = self.loose()
         return self.span(self.N @ (V @ (U.T @ (self.N.T @ self.r))))
@@ -198,8 +210,9 @@ class Balance:
         return float(np.abs(delta / self.sizes).max(initial=0.0))
 
     def unbalanced(self) -> float:
-        """Largest imbalance over the largest force, without those that are negligible displacements
-        of the stiffness.
+        """Largest imbalance over the largest force.
+
+        Without those that correspond to negligible displacements by the stiffness.
 
         Laws beyond their limits do not give what their slopes promise.
         """
@@ -251,8 +264,10 @@ def balance(state: State) -> Balance:
 def balancing(
     columns: np.ndarray, load: np.ndarray, sizes: np.ndarray, rows: np.ndarray
 ) -> np.ndarray:
-    """x with columns x = load, of least norm relative to the sizes of the ``rows`` that the first
-    columns are, in moments and forces times the size of the model."""
+    """x with columns x = load, of least norm relative to the sizes of the rows.
+
+    rows: the first columns, in moments and forces times the size of the model.
+    """
     scale = np.linalg.norm(columns * sizes[:, None], axis=0)
     scale[: len(rows)] = rows
     scale = 1.0 / np.where(scale > 0.0, scale, 1.0)
@@ -262,8 +277,9 @@ def balancing(
 
 
 def settled_states(state: State) -> tuple[State, Values, Tangents, OwnStates]:
-    """The state with the own states of its forces at ż = 0 by damped Newton steps, as far as these
-    go.
+    """The state with the own states of its forces at ż = 0.
+
+    By damped Newton steps, as far as these go.
     """
     values, slopes = evaluate(state), tangents(state)
     own = own_states(state, values, slopes)
@@ -320,8 +336,10 @@ def own_states(state: State, values: Values, slopes: Tangents) -> OwnStates:
 
 
 class EquationSizes(NamedTuple):
-    """Sizes of the equations of a state, which make ranks independent of units: comparable
-    displacements (ns,) and own sizes (nc,) of rows between frames, 0 of others."""
+    """Sizes of the equations of a state, which make ranks independent of units.
+
+    Comparable displacements (ns,) and own sizes (nc,) of rows between frames, 0 for others.
+    """
 
     displacements: np.ndarray
     rows: np.ndarray
@@ -341,8 +359,9 @@ def equation_sizes(here: State) -> EquationSizes:
 def free_directions(
     M: np.ndarray, G: np.ndarray, sizes: EquationSizes
 ) -> tuple[np.ndarray, np.ndarray]:
-    """N (ns, f) with G N = 0, NᵀMN = 1, and P (ns, nc) with G P = 1 and least mass-weighted
-    columns.
+    """N (ns, f) with G N = 0, NᵀMN = 1, and P (ns, nc) with G P = 1.
+
+    The columns of P have least mass-weighted norm.
 
     The rank is that of rows divided by their own lengths, as rows of users may have any factors.
     """

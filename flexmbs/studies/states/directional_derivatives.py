@@ -1,5 +1,6 @@
-"""Numbers v + ε d with an infinitesimal ε > 0, and their evaluation in kernels of laws: slopes
-without differences.
+"""Numbers v + ε d with an infinitesimal ε > 0, and their evaluation in kernels of laws.
+
+They give slopes without differences.
 
 f(x + ε d) = f(x) + ε f'(x; d) is exact for each operation. Equal values are ordered by their d, so
 that a law that bends at x takes the branch beyond it, and f'(x; d) is its one-sided derivative.

@@ -31,8 +31,9 @@ def evaluate(
     z: np.ndarray | None = None,
     beta: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(ṡ, λ) of a consistent state (t, q, s, force states z); ``beta``: coordinates of the cut
-    joints to start from.
+    """(ṡ, λ) of a consistent state (t, q, s, force states z).
+
+    beta: coordinates of the cut joints from which to start.
 
     Raises `SolverError` if the mass matrix is not definite.
     """
@@ -81,8 +82,9 @@ class Evaluator:
         *,
         prepared: bool = True,
     ) -> Evaluated:
-        """Evaluate the formalism at a state; ``prepared``: corrected and with its stored data, as
-        after a step.
+        """Evaluate the formalism at a state.
+
+        prepared: corrected and with its stored data, as after a step.
         """
         point = self.point
         point.q[:], point.s[:], point.z[:] = q, s, 0.0 if z is None else z

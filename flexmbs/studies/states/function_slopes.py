@@ -1,5 +1,6 @@
-"""Slopes of user functions, whose inside is not known: differences with steps that shrink as far as
-the values allow.
+"""Slopes of user functions, whose inside is not known.
+
+Differences with steps that shrink as far as the values permit.
 
 Central differences of fourth order with steps h, h/8, …: that step is taken whose difference
 changes least to the next one, round-off included, unless smaller steps agree on another slope: then
@@ -33,8 +34,9 @@ class Slope(NamedTuple):
 
 
 def slopes_along(values: Callable[[np.ndarray], np.ndarray], first: float) -> Slope:
-    """Slopes at 0 of functions of a step: ``values(steps)`` gives (k, m) for k steps; ``first``:
-    the largest step.
+    """Slopes at 0 of functions of a step.
+
+    ``values(steps)`` gives (k, m) for k steps; first: the largest step.
     """
     sizes = first * SHRINK ** -np.arange(LEVELS)
     found = values(np.concatenate([[0.0], (sizes[:, None] * PLACES).ravel()]))

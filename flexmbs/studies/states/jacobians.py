@@ -37,16 +37,18 @@ def kinematic_matrix(state: State) -> np.ndarray:
 
 
 def frame_jacobian(state: State, frame: str | FrameRef) -> tuple[np.ndarray, np.ndarray]:
-    """Rotation (3, 3) of a frame and J (6, ns): its velocity and angular velocity in world axes are
-    J s. Raises `InputError`.
+    """Rotation (3, 3) of a frame and its Jacobian J (6, ns).
+
+    Its velocity and angular velocity in world axes are J s. Raises `InputError`.
     """
     out = _frame_rates(state, frame, np.eye(len(state.s)))
     return out[0, :9].reshape(3, 3), (out[1:, 12:18] - out[0, 12:18]).T
 
 
 def frame_drift(state: State, frame: str | FrameRef) -> np.ndarray:
-    """(6,): velocity and angular velocity of a frame in world axes at s = 0, by drives within
-    joints. Raises `InputError`.
+    """Velocity and angular velocity (6,) of a frame in world axes at s = 0.
+
+    Due to drives within joints. Raises `InputError`.
     """
     return np.asarray(_frame_rates(state, frame, np.zeros((0, len(state.s))))[0, 12:18])
 
@@ -75,6 +77,7 @@ def body_jacobian(state: State, body: str) -> np.ndarray:
 
 def joint_directions_of(state: State, joint: str) -> np.ndarray:
     """(n, ns): the joint velocities, in the order of the compiled chain, are this matrix times s.
+
     Raises `InputError`.
     """
     compiled = state.compiled
@@ -117,8 +120,9 @@ def partition(
     *,
     key: str = "independent",
 ) -> list[int]:
-    """Independent velocities of the free directions N (ns, f): the chosen ones, or the best by
-    pivoted QR.
+    """Independent velocities of the free directions N (ns, f).
+
+    The chosen ones, or the best by pivoted QR.
 
     key: name of the argument ``chosen`` in messages. Raises `InputError`.
     """

@@ -49,8 +49,9 @@ def tangent_law(p, u, x, out):
 
 @packed()
 def given_at(laws, f, system, work, n, points, out):
-    """u (k, …) of the law of a force at ``points`` (k, …) of its arguments, of which user functions
-    take the first n.
+    """u (k, …) of the law of a force at ``points`` (k, …) of its arguments.
+
+    User functions take the first n of these.
     """
     for i in range(points.shape[0]):
         for a in range(points.shape[1]):
@@ -61,8 +62,9 @@ def given_at(laws, f, system, work, n, points, out):
 
 
 class Sizes(NamedTuple):
-    """Sizes of a law: arguments with time, first of the velocities among them, arguments of user
-    functions, results.
+    """Sizes of a law.
+
+    Arguments with time, first of the velocities among them, arguments of user functions, results.
     """
 
     arguments: int
@@ -90,8 +92,9 @@ def _sizes(place: str, rows: Any, f: int) -> Sizes:
 
 
 class Corner(NamedTuple):
-    """A force whose law has no slope at the state along a velocity (``moving``) or another
-    argument; those to both sides.
+    """A force whose law has no slope at the state, and its one-sided slopes.
+
+    moving: along a velocity; otherwise along another argument.
     """
 
     force: str
@@ -120,8 +123,9 @@ class LinearLaw(NamedTuple):
 
 
 class _Law(NamedTuple):
-    """The law of one force: its row among those of its place, numbers of arguments and results with
-    those of force states.
+    """The law of one force.
+
+    Its row among those of its place, numbers of arguments and results with those of force states.
     """
 
     name: str
@@ -136,8 +140,9 @@ class _Law(NamedTuple):
 
 
 def linear_laws(state: State, own: Work, record: Callable[[System, Work], object]) -> LinearLaw:
-    """Tangents of all laws at a state; ``own``: its workspace. ``record`` evaluates the equations
-    there.
+    """Tangents of all laws at a state; ``own``: its workspace.
+
+    ``record`` evaluates the equations there.
     """
     system = state.compiled.system
     found = list(_laws(state))
@@ -194,8 +199,9 @@ def _laws(state: State) -> Iterator[_Law]:
 
 
 def _table(laws: list[_Law]) -> np.ndarray:
-    """Parameters of tangents without slopes, with the last parameter of the laws, the length of a
-    line.
+    """Parameters of tangents without slopes.
+
+    With the last parameter of the laws, the length of a line.
     """
     width = max((BEGIN + law.inputs + law.results * (1 + law.inputs) for law in laws), default=0)
     table = np.zeros((len(laws), width + 1))
@@ -242,8 +248,9 @@ def _fill(row: np.ndarray, law: _Law, state: State, work: Work) -> list[Corner]:
 
 
 def _directions(law: _Law, x: np.ndarray) -> Iterator[tuple[np.ndarray, bool]]:
-    """Changes of the arguments x that are independent, and whether they are of velocities;
-    rotations turn A (9).
+    """Independent changes of the arguments x, and whether they are changes of velocities.
+
+    Rotations turn A (9).
     """
     own, velocities, _, _ = law.sizes
     turned = range(TURNED, TURNED + 9) if law.place == "frame" else range(0)
@@ -308,8 +315,9 @@ def _given_slopes(
 def _evaluated(
     law: _Law, x: np.ndarray, u: np.ndarray, direction: np.ndarray, change: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-    """Results (m,) at x and their one-sided derivatives as x and u change; NaN where these are not
-    defined.
+    """Results (m,) at x and their one-sided derivatives as x and u change.
+
+    NaN where these are not defined.
     """
     kernel = LAW_KERNELS[int(law.laws.kernel[law.f])].value
     out: list[Any] = [0.0] * (WIDTH + law.results)

@@ -23,8 +23,9 @@ Port = tuple[str | int, ...]
 
 
 class LinearInputs(NamedTuple):
-    """Generalized forces per effort (ns, n) with their names, constraint rows and names of driven
-    inputs; units of both.
+    """Generalized forces per effort (ns, n) with their names, and constraint rows of driven inputs.
+
+    With the names of driven inputs; units of both.
     """
 
     names: list[str]
@@ -121,8 +122,9 @@ def _unit(state: State, port: Port) -> str:
 
 
 def coordinate_unit(model: ModelData, joint: str, coordinate: int) -> str:
-    """``rad`` or ``m``: unit of a coordinate of a joint; of a free motion the first three are
-    lengths. Raises `InputError`.
+    """``rad`` or ``m``: unit of a coordinate of a joint.
+
+    For a free motion the first three are lengths. Raises `InputError`.
     """
     require_known(joint, model.joints, f"joint '{joint}' is not in the model")
     units: list[str] = []
@@ -139,8 +141,9 @@ def coordinate_unit(model: ModelData, joint: str, coordinate: int) -> str:
 
 
 def displacement_rates(state: State, values: np.ndarray) -> np.ndarray:
-    """A (ns, ns) of δs = δ̇ + A δ for the velocities (or accelerations) given: ω × for rotations,
-    ad(V) for free motions.
+    """A (ns, ns) of δs = δ̇ + A δ for the given velocities (or accelerations).
+
+    ω × for rotations, ad(V) for free motions.
     """
     A = np.zeros((len(values), len(values)))
     for i, primary in enumerate(state.compiled.topology.tree):

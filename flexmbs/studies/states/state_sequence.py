@@ -28,8 +28,9 @@ def solution_of(
     outcome: str = "finished",
     at_rest: bool = False,
 ) -> Solution:
-    """A solution whose outputs are the given states; works by the trapezoidal rule from ``power``
-    (nt, 3) if given.
+    """A solution whose outputs are the given states.
+
+    Works by the trapezoidal rule from ``power`` (nt, 3) if given.
 
     at_rest: the states have no velocities, whatever those of drives are; works are those between
     them.
@@ -57,8 +58,9 @@ def solution_of(
 
 
 def works_along(states: Sequence[State]) -> np.ndarray:
-    """(nt, 3) works of forces, of dissipation (none) and of drives along states at rest, by the
-    trapezoidal rule.
+    """Works (nt, 3) of forces, of dissipation (none) and of drives along states at rest.
+
+    By the trapezoidal rule.
 
     W = Σ ½ (F₀ · δ₀ + F₁ · δ₁) of the displacements δ between two states, in the axes of either,
     and Σ ½ (λ₀ · Δb₀ + λ₁ · Δb₁) with the changes Δb = −Δg of the constraints with time at either:
@@ -96,8 +98,9 @@ def judged(
     solution: Solution, *, audit: bool, balanced: bool, deformed: bool = True, shape: bool = False,
     more: Sequence[Check] = (),
 ) -> Solution:  # fmt: skip
-    """The solution with the checks of its states by `audited_states`, or the note that there are
-    none.
+    """The solution with the checks of its states by `audited_states`.
+
+    Or the note that there are none.
 
     more: checks of the analysis.
     """

@@ -1,5 +1,6 @@
-"""Tangents of the equations of motion by differences of fourth order, dense: for statics and
-linearisation.
+"""Tangents of the equations of motion by differences of fourth order, dense.
+
+For statics and linearisation.
 
 The residual R(q, s, ṡ, λ, z, t) = M ṡ − k − Gᵀλ and the constraint values g, ġ = G s + γ̄, g̈ = G ṡ
 − γ are evaluated at states q ⊕ δ, s + δs, …; the tangents include all terms: gravity, constraint
@@ -46,8 +47,9 @@ MARGIN = 30.0  # of the largest round-off over that of these
 
 @packed()
 def perturbed(system, work, t, base, steps, x, out):
-    """Rows of ``out``: R, g, ġ, g̈, rates of force states, powers, velocities of cut joints at base
-    ⊕ the rows of ``steps``.
+    """Rows of ``out`` at base ⊕ the rows of ``steps``.
+
+    R, g, ġ, g̈, rates of force states, powers, velocities of cut joints.
 
     base (5, n): q, s, ṡ, z, λ; steps (m, 3 ns + nz + 1): changes of q, s, ṡ, z, t; x (4, n) is
     scratch.
@@ -164,8 +166,9 @@ class _Evaluated(NamedTuple):
 def _differences(
     of: _Evaluated, which: np.ndarray, size: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(m, …): derivatives along directions ``which`` among q, s, z and t, and the distances of
-    one-sided ones.
+    """Derivatives (m, …) along directions ``which`` among q, s, z and t.
+
+    And the distances of one-sided ones.
     """
     ns, nz = len(of.state.s), len(of.state.z)
     place = np.concatenate([np.arange(2 * ns), 3 * ns + np.arange(nz + 1)])[which]
@@ -186,9 +189,12 @@ def _differences(
 def _refined(
     of: _Evaluated, which: np.ndarray, size: np.ndarray, others: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Derivatives along directions ``which``, with smaller steps where these differ by more than
-    round-off, and where there are none: what does not settle, or differs to both sides. ``others``:
-    changes by steps along other directions."""
+    """Derivatives along directions ``which``, refined where necessary.
+
+    Smaller steps are used where these derivatives differ by more than round-off. Also where there
+    are no derivatives: values that do not converge, or differ on both sides. others: changes by
+    steps along other directions.
+    """
     size = size.copy()
     found, apart = _differences(of, which, size)
     finer, closer = _differences(of, which, size * FINER)
@@ -217,8 +223,11 @@ def _refined(
 
 
 class _Group(NamedTuple):
-    """Columns of results of one unit, but for angles and lengths, their largest change by the
-    steps, and their round-off, that of sums of larger terms included."""
+    """Columns of results of one unit, except for angles and lengths.
+
+    With their largest change by the steps, and their round-off, including that of sums of larger
+    terms.
+    """
 
     at: slice
     effect: float
@@ -261,8 +270,9 @@ def _groups(of: _Evaluated, changes: np.ndarray) -> list[_Group]:
 
 
 def dense(state: State, loads: Loads | None = None) -> Terms:
-    """M, k, G, γ, g, ġ at a state; forces that depend on reactions are those of its ṡ and λ, or of
-    given ``loads``.
+    """M, k, G, γ, g, ġ at a state.
+
+    Forces that depend on reactions are those of its ṡ and λ, or of given ``loads``.
     """
     loads = loads_at(state) if loads is None else loads
     return terms(state.compiled.system, state.work(), state.t, state.q, state.s, state.z, loads)

@@ -11,8 +11,9 @@ from flexmbs.system.trajectory import Trajectory
 
 
 def require_determined_loads(compiled: Compiled, start: InitialState) -> None:
-    """Raise `InputError` for a force that depends on a reaction which is not unique. Theory,
-    section 31.
+    """Raise `InputError` for a force that depends on a reaction which is not unique.
+
+    Theory, section 31.
     """
     forces = compiled.model.forces
     if not (names := loaded_by_reactions(forces.values())):

@@ -1,5 +1,6 @@
-"""Verification of rates returned by user functions of time, f(t) → (value, rate, acceleration), by
-differences.
+"""Verification of rates returned by user functions of time.
+
+f(t) → (value, rate, acceleration) is compared with differences.
 """
 
 import numbers
@@ -24,8 +25,9 @@ NAMES = ("value", "rate", "acceleration")
 
 
 def require_stated_rates(model: Model, t_begin: float, t_end: float) -> None:
-    """Raises `InputError` for each function of time whose rates are not the derivatives of its
-    values in most of the interval.
+    """Raise `InputError` for each function of time whose rates are not its derivatives.
+
+    In most of the interval.
     """
     problems = list(_problems(model, t_begin, t_end))
     if problems:

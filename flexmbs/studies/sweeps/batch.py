@@ -1,5 +1,6 @@
-"""A batch: some cases, run one after the other, each result appended to the log of the batch before
-the next case begins.
+"""A batch: some cases, run one after the other.
+
+Each result is appended to the log of the batch before the next case begins.
 
 A frame of the log is a JSON text: ``{"begun": digest}`` before a case, its `Record` after it. When
 `run_batch` returns the log is on the disk, unless the folder ends with the sweep.
@@ -61,8 +62,9 @@ class Record(NamedTuple):
 
 
 def run_batch(study: Study, cases: Sequence[Case], logs: str, solutions: str) -> None:
-    """Run the cases into a log whose name begins with ``logs``. Raises `MachineError`; other errors
-    are results.
+    """Run the cases into a log whose name begins with ``logs``.
+
+    Raises `MachineError`; other errors are results.
 
     Raises `UnknownChannel` at the end if it was the result of every case. The log is new: a cluster
     that takes a worker for dead runs its batch again, perhaps beside it.
@@ -80,8 +82,10 @@ def run_batch(study: Study, cases: Sequence[Case], logs: str, solutions: str) ->
 
 
 def recorded(study: Study, case: Case, solutions: str, unknown: list[UnknownChannel]) -> Record:
-    """The result of one case, or why there is none. ``unknown``: gathers outputs that are not in
-    its solution. Raises `MachineError`."""
+    """The result of one case, or why there is none.
+
+    ``unknown``: gathers outputs that are not in its solution. Raises `MachineError`.
+    """
     begun = time.perf_counter()
     try:
         solution = solved(study, case)
@@ -138,8 +142,9 @@ def packed_record(record: Record) -> bytes:
 
 
 def read_log(log: Path) -> Iterator[Record | str]:
-    """The results in a log, and the digest of each case that was begun. Raises `InputError`,
-    OSError.
+    """The results in a log, and the digest of each case that was begun.
+
+    Raises `InputError`, OSError.
     """
     for content, _ in frames(log):
         table = json.loads(content)

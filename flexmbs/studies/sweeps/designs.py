@@ -108,8 +108,9 @@ class Cube(Design, abc.ABC):
 
 
 class LatinHypercube(Cube, kind="latin-hypercube"):
-    """Points of which each of n equal parts of every range has exactly one; further ones, as for
-    another ``count``, are others.
+    """Latin hypercube: each of n equal parts of every range has exactly one point.
+
+    Another ``count`` gives other points.
 
     Parameters
     ----------
@@ -136,8 +137,9 @@ class LatinHypercube(Cube, kind="latin-hypercube"):
 
 
 class Sobol(Cube, kind="sobol"):
-    """Scrambled Sobol points, which fill the ranges evenly; a larger ``count`` begins with the same
-    points.
+    """Scrambled Sobol points, which fill the ranges evenly.
+
+    A larger ``count`` begins with the same points.
 
     Parameters
     ----------
@@ -191,8 +193,9 @@ class MonteCarlo(Cube, kind="monte-carlo"):
 
 
 class Saltelli(Cube, kind="saltelli"):
-    """Points for `sobol_indices`: two sets A and B of ``count`` Sobol points, and A with one column
-    of B for each parameter.
+    """Points for `sobol_indices`: two sets A and B of ``count`` Sobol points, and mixed sets.
+
+    A mixed set is A with one column of B, for each parameter.
 
     Of m parameters there are (m + 2) ``count`` cases. Source: Saltelli et al., Computer Physics
     Communications 181 (2010) 259. Needs SALib, the extra ``flexmbs[sensitivity]``.

@@ -43,8 +43,9 @@ class SweepFolder:
     @staticmethod
     @contextlib.contextmanager
     def opened(folder: pathlib.Path, *, resume: bool) -> Iterator["SweepFolder"]:
-        """The folder, made if it is not there, and locked. Raises InputError where it holds
-        something else or is in use.
+        """The folder, made if it is not there, and locked.
+
+        Raises InputError where it holds something else or is in use.
         """
         if folder.exists() and not folder.is_dir():
             raise InputError(f"{folder}: is a file; give the name of a folder")
@@ -62,8 +63,9 @@ class SweepFolder:
             yield SweepFolder(folder)
 
     def begin(self, mine: dict[str, Any], *, force: bool) -> None:
-        """The record of what all cases have in common. Raises InputError where the folder has
-        another one, MachineError.
+        """The record of what all cases have in common.
+
+        Raises InputError where the folder has another one, MachineError.
 
         ``force``: results are kept though they are of another one, which is among their findings,
         but those of other outputs of the same name.
@@ -79,8 +81,9 @@ class SweepFolder:
             ensure_folder(self.folder / name)
 
     def _mark(self, changes: Iterable[FingerprintDifference]) -> None:
-        """Results so far, converted to the parameters and outputs of this call. Raises InputError,
-        OSError, MachineError.
+        """Results so far, converted to the parameters and outputs of this call.
+
+        Raises InputError, OSError, MachineError.
         """
         changes = [each for each in changes if each.name not in OF_CASES]
         outputs = {
@@ -117,8 +120,9 @@ class SweepFolder:
         return records_in(self.folder)
 
     def gather(self, records: Iterable[Record]) -> None:
-        """Merge all results into one file, which replaces those of the batches. Raises
-        MachineError.
+        """Merge all results into one file, which replaces those of the batches.
+
+        Raises MachineError.
         """
         read = logs_in(self.folder)
         with atomic_file(self.folder / ALL) as draft, open(draft, "wb") as file:
@@ -138,8 +142,9 @@ def logs_in(folder: pathlib.Path, begin: str = "") -> list[pathlib.Path]:
 
 
 def records_in(folder: pathlib.Path) -> dict[str, Record]:
-    """All results in a folder by case, the last one of each; one that failed never replaces
-    another.
+    """All results in a folder by case, the last one of each.
+
+    One that failed never replaces another.
     """
     found: dict[str, Record] = {}
     whole = folder / ALL

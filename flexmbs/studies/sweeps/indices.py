@@ -87,8 +87,9 @@ class SobolIndices:
         ]
 
     def to_dataframe(self) -> DataFrame:
-        """A pandas data frame with a row for each output and parameter. Raises MachineError without
-        pandas.
+        """A pandas data frame with a row for each output and parameter.
+
+        Raises MachineError without pandas.
         """
         pandas = optional("pandas", "to_dataframe")
         names = ["output", "parameter", "first", "first error", "total", "total error"]
@@ -107,8 +108,9 @@ class SobolIndices:
 
 
 def sobol_indices(result: SweepResult, *, confidence: float = 0.95) -> SobolIndices:
-    """Sobol indices of the outputs of a sweep with the design `Saltelli`, with confidence intervals
-    by bootstrap.
+    """Sobol indices of the outputs of a sweep with the design `Saltelli`.
+
+    With confidence intervals by bootstrap.
 
     Parameters are taken for independent, over the whole of their ranges or distributions. The
     estimates are those of SALib; they hold for the outputs computed, whatever the verdict of a
@@ -189,8 +191,9 @@ def sobol_indices(result: SweepResult, *, confidence: float = 0.95) -> SobolIndi
 
 
 def _check_design(result: SweepResult) -> None:
-    """Raise `InputError` for cases that are not points of A, of A with one column of B, and of B,
-    by turns.
+    """Raise `InputError` unless the cases are in the order of the design.
+
+    Points of A, of A with one column of B, and of B, by turns.
     """
     m = len(result.parameters)
     groups = [
@@ -208,8 +211,9 @@ def _check_design(result: SweepResult) -> None:
 
 
 def _check_cases(result: SweepResult) -> None:
-    """Raise `InputError` for outputs that are missing or do not vary, and warn of those that are
-    not to be trusted.
+    """Raise `InputError` for outputs that are missing or do not vary.
+
+    Warns of those that are not reliable.
     """
     failed = [k for k, text in enumerate(result.failure) if text]
     if failed:

@@ -13,8 +13,9 @@ from flexmbs.studies.parameters.outputs import Output, Wanted, read_output, unit
 
 
 class UnknownChannel(InputError):
-    """The name of an output that no solution of the model has: a mistake of the study, not of a
-    case.
+    """Name of an output that no solution of the model has.
+
+    It is a mistake of the study, not of a case.
     """
 
 
@@ -38,8 +39,10 @@ def checked_outputs(given: object) -> dict[str, Wanted]:
 
 
 def evaluated(outputs: Mapping[str, Wanted], solution: Solution) -> dict[str, tuple[float, str]]:
-    """Values and units of the outputs of a solution; values of functions have no unit. Raises
-    `UnknownChannel`, `InputError` for what is not a finite number, exceptions of functions."""
+    """Values and units of the outputs of a solution; values of functions have no unit.
+
+    Raises `UnknownChannel`, `InputError` for what is not a finite number, exceptions of functions.
+    """
     return {
         name: _value(read_output(f"outputs.{name}", name, wanted), solution)
         for name, wanted in outputs.items()

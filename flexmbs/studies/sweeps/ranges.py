@@ -164,8 +164,9 @@ Axis = Spread | Values
 
 
 def _within_floats(spread: Any) -> Any:
-    """The distribution. Raises `NestedError` if its values leave the floats, or positive ones are
-    rounded to zero.
+    """The distribution.
+
+    Raises `NestedError` if its values leave the floats, or positive ones are rounded to zero.
     """
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         ends = [spread.at(0.0), spread.at(1.0)]
@@ -191,8 +192,9 @@ def read_spread(table: Mapping[str, Any]) -> Spread:
 
 
 def axis_of(name: str, given: Any) -> Axis:
-    """The values of a parameter: a range, or a list of numbers, texts or switches. Raises
-    `InputError`.
+    """The values of a parameter: a range, or a list of numbers, texts or switches.
+
+    Raises `InputError`.
     """
     where = f"parameters.{name}"
     if isinstance(given, Spread):

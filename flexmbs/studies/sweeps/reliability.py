@@ -38,8 +38,9 @@ GROWTH = 8  # largest ratio of the cases of two rounds
 
 
 class ReliabilityEstimate(NamedTuple):
-    """Probability with its confidence interval, from n cases of which k failed; flag whether k
-    reaches the requested number.
+    """Probability with its confidence interval, from n cases of which k failed.
+
+    And whether k reaches the requested number.
     """
 
     probability: float
@@ -125,8 +126,9 @@ def reliability(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> Reliability:
-    """The probability that an output of a run leaves its limits, by Monte Carlo with as many cases
-    as the wanted error needs.
+    """Probability that an output of a run leaves its limits, by Monte Carlo simulation.
+
+    With as many cases as the wanted error needs.
 
     Independent random cases are run, by `sweep`, until k = 2 + 1/error² of them fail; of the n
     cases up to the last of these (k − 1)/(n − 1) is an unbiased estimate with a relative standard
@@ -269,8 +271,9 @@ def failures(result: SweepResult, limits: Mapping[str, Limits]) -> np.ndarray:
 
 
 def estimate(failed: np.ndarray, wanted: int, confidence: float) -> ReliabilityEstimate:
-    """The probability from independent cases (n,), up to the failure of which there are as many as
-    wanted.
+    """Probability from independent cases (n,).
+
+    They end with the failure that reaches the wanted number.
 
     With fewer failures: their share among all cases, with the interval of Clopper and Pearson,
     Biometrika 26 (1934) 404.
@@ -293,8 +296,9 @@ def estimate(failed: np.ndarray, wanted: int, confidence: float) -> ReliabilityE
 def _reliability(
     result: SweepResult, failed: Mapping[str, np.ndarray], found: ReliabilityEstimate
 ) -> Reliability:
-    """The estimate with its notes. Warns of an error that is not reached and of
-    cases not to be trusted.
+    """The estimate with its notes.
+
+    Warns of an error that is not reached and of cases not to be trusted.
     """
     p, n, k = found.probability, found.n, found.k
     error = math.sqrt((1.0 - p) / (k - 2 if found.reached else k)) if k else math.inf

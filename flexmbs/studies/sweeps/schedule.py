@@ -89,8 +89,9 @@ class Schedule:
         self.workers.close()
 
     def _look(self) -> None:
-        """Nothing was done for a while: whether anybody is
-        there who does. Raises `MachineError`.
+        """Nothing was done for a while: whether anybody is there who does.
+
+        Raises `MachineError`.
         """
         if self.workers.ended():
             raise MachineError(LOST)
@@ -157,8 +158,9 @@ class Schedule:
     def _ended(
         self, future: "Future[None]", tell: Callable[[Record], None]
     ) -> BaseException | None:
-        """Take the results of a batch; the error by which its worker was lost, if it was. Raises as
-        `run`.
+        """Take the results of a batch; the error by which its worker was lost, if it was.
+
+        Raises as `run`.
         """
         batch = self.running.pop(future)
         try:
@@ -192,8 +194,9 @@ class Schedule:
         return error
 
     def _recover(self, error: BaseException, tell: Callable[[Record], None]) -> None:
-        """After the death of workers: all batches end, other processes begin. Raises `MachineError`
-        where they end at once.
+        """After the death of workers: all batches end, other processes begin.
+
+        Raises `MachineError` where they end at once.
         """
         wait(self.running, PATIENCE)
         for future in [future for future in self.running if future.done()]:

@@ -32,9 +32,11 @@ class Case(NamedTuple):
 
 @dataclass(frozen=True)
 class Study:
-    """A model, or a function that builds it; its outputs; the options of the runs, those of the
-    model by default; whether the solutions are kept; whether its folder is, or ends with the sweep;
-    the level of the audits, that of the runs by default.
+    """A parameter study.
+
+    A model, or a function that builds it; its outputs; the options of the runs, those of the model
+    by default; whether the solutions are kept; whether its folder is, or ends with the sweep; the
+    level of the audits, that of the runs by default.
     """
 
     base: Build
@@ -56,8 +58,9 @@ class Study:
         return changed(model, of_run)
 
     def content(self, texts: Texts) -> dict[str, str]:
-        """Digests of files, functions and parts that texts among the values of a case name: others
-        make another case.
+        """Digests of files, functions and parts named by texts among the values of a case.
+
+        Others make another case.
         """
         found: dict[str, str] = {}
         for _, text in texts:

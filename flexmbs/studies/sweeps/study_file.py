@@ -40,8 +40,9 @@ RANGE = {*Range.field_names(), "mean", "median"}
 
 
 class StudyFile(NamedTuple):
-    """Content of a study file; ``run`` None: that of the model; ``parts``: paths of part files, and
-    functions.
+    """Content of a study file.
+
+    run: None for that of the model. parts: paths of part files, and functions.
     """
 
     model: Model
@@ -102,8 +103,9 @@ def read_study(path: Path, *, allow_outside: bool = False, allow_code: bool = Fa
 def flattened(
     table: Mapping[str, Any], path: tuple[str, ...] = ()
 ) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Parameters by the keys of their paths: keys with dots are tables in tables, the innermost one
-    may be a range.
+    """Parameters by the keys of their paths.
+
+    Keys with dots are tables in tables, the innermost one may be a range.
     """
     for key, value in table.items():
         if isinstance(value, Mapping) and not set(value) & RANGE:

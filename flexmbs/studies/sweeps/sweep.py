@@ -63,8 +63,9 @@ def sweep(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> SweepResult:
-    """Runs of a model with other values of its parameters, in parallel: outputs of each as one
-    table.
+    """Runs of a model with other values of its parameters, in parallel.
+
+    The outputs of all runs form one table.
 
     Each case is the run that `simulate` makes of it, bitwise, with its audit. Cases that fail are
     rows of the table with their messages. In a ``folder`` what is done is never done again: after a
@@ -257,8 +258,10 @@ def _design(given: object) -> Design:
 
 
 def _check_values(study: Study, axes: Mapping[str, Axis], first: Sequence[Case]) -> None:
-    """Raise `InputError` for parameters that do not exist and values that do not fit, all of them;
-    of random values, of which some may not fit, where none of the first cases does."""
+    """Raise `InputError` for parameters that do not exist and values that do not fit, all at once.
+
+    For random values, of which some may not fit, only if none of the first cases fits.
+    """
     build, of_parts = study.base, dict[str, Any]()
     if isinstance(build, ModelWithParts):
         # a function may need them
@@ -286,6 +289,7 @@ def _check_values(study: Study, axes: Mapping[str, Axis], first: Sequence[Case])
 
 def _stored(base: Build, folder: Path) -> Build:
     """The model with flexible bodies in files that it had in memory: not every batch carries them.
+
     Raises MachineError.
     """
     if isinstance(base, ModelWithParts):
@@ -305,8 +309,11 @@ def _stored(base: Build, folder: Path) -> Build:
 
 
 def _prepared(study: Study, cases: Sequence[Case]) -> Case:
-    """The first case whose run can begin, which is laid out: its kernels are compiled once, for
-    all. Raises `InputError` if none of the first cases can."""
+    """The first case whose run can begin, ready to run.
+
+    Its kernels are compiled once, for all cases. Raises `InputError` if none of the first cases can
+    begin.
+    """
     errors = []
     for case in cases[:MOST_TRIED]:
         try:
@@ -319,8 +326,9 @@ def _prepared(study: Study, cases: Sequence[Case]) -> Case:
 
 
 def _identity(place: SweepFolder, study: Study, first: Case) -> dict[str, Any]:
-    """Identity of the results besides the parameters: a digest of the model at one point, of its
-    parts, functions, versions.
+    """Identity of the results besides the parameters.
+
+    A digest of the model at one point, of its parts, functions, versions.
 
     The point is that of the record in the folder, if there is one.
     """

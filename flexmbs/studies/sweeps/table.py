@@ -138,8 +138,11 @@ class SweepResult:
         write_text(path, text.getvalue())
 
     def to_dataframe(self) -> DataFrame:
-        """A row for each case; ``attrs["units"]`` maps outputs to units; of it
-        ``.to_parquet(path)``. Raises `MachineError` without pandas."""
+        """Data frame with a row for each case.
+
+        ``attrs["units"]`` maps outputs to units; ``.to_parquet(path)`` saves it. Raises
+        `MachineError` without pandas.
+        """
         pandas = optional("pandas", "to_dataframe")
         columns: dict[str, Any] = {**self.parameters, **self.outputs}
         columns |= {
@@ -153,8 +156,9 @@ class SweepResult:
         return frame
 
     def to_xarray(self) -> Dataset:
-        """Outputs over the dimension ``case``, the parameters as its coordinates. Raises
-        `MachineError` without xarray.
+        """Outputs over the dimension ``case``, the parameters as its coordinates.
+
+        Raises `MachineError` without xarray.
         """
         xarray = optional("xarray", "to_xarray")
         coordinates = {name: ("case", values) for name, values in self.parameters.items()}
@@ -173,8 +177,9 @@ class SweepResult:
         return result
 
     def report(self, path: str | os.PathLike[str], *, name: str = "") -> None:
-        """A page with parallel coordinates, scatter plots, response surfaces, messages and the
-        table, at ``path``.
+        """Write a page with parallel coordinates, scatter plots, response surfaces and the table.
+
+        With messages, at ``path``.
 
         name: its heading, by default that of the folder. Raises `InputError`, `MachineError`.
         """

@@ -1,5 +1,6 @@
-"""Workers for batches: processes of this machine, threads, or any executor with the interface of
-`concurrent.futures`.
+"""Workers for batches.
+
+Processes of this machine, threads, or any executor with the interface of `concurrent.futures`.
 """
 
 import contextlib
@@ -25,8 +26,9 @@ ASKED = 2.0  # s between two questions for its threads
 
 
 class Workers:
-    """An executor with the number of batches that it takes at a time; its own is made anew where
-    its processes die.
+    """An executor with the number of batches that it takes at a time.
+
+    Its own executor is created anew if its processes die.
     """
 
     def __init__(self, make: Callable[[], Any], size: int, *, own: bool) -> None:
@@ -53,8 +55,11 @@ class Workers:
         return self.executor.submit(function, *given)  # type: ignore[no-any-return]
 
     def close(self, *, now: bool = False) -> list[int | None]:
-        """Shut the executor down until the next call restarts it; running calls are ended
-        ``now``, or waited for. Returns the exit codes of its processes that have ended before."""
+        """Shut the executor down until the next call restarts it.
+
+        Running calls are ended ``now``, or waited for. Returns the exit codes of its processes that
+        have ended before.
+        """
         executor, self.executor = self.executor, None
         if executor is None or not self.own:
             return []
@@ -69,8 +74,9 @@ class Workers:
 
 
 class Cluster(Workers):
-    """The threads of a client of dask.distributed, or a ``count`` of them: workers may come and go
-    while a sweep runs.
+    """The threads of a client of dask.distributed, or a ``count`` of them.
+
+    Workers may come and go while a sweep runs.
     """
 
     def __init__(self, client: Any, count: int | None) -> None:
@@ -138,8 +144,10 @@ def check_sent(study: object) -> None:
 
 
 def _begin() -> None:
-    """A process begins: it leaves interrupts to its parent, ends with it, and does not repeat the
-    warnings that results hold.
+    """Initialize a worker process.
+
+    It leaves interrupts to its parent, ends with it, and does not repeat the warnings that results
+    hold.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for kind in (AssemblyWarning, ModelWarning):

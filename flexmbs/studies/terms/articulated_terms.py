@@ -1,5 +1,6 @@
-"""Articulated terms of the recursive formalism at a state: M*_i, f*_i and N_i of the tree, as its
-sweeps leave them.
+"""Articulated terms of the recursive formalism at a state.
+
+M*_i, f*_i and N_i of the tree, as its sweeps leave them:
 
     N_i = C_iᵀ M*_i C_i + n² I,   f^p_i = M*_i V̇_i − f*_i:
 
@@ -36,8 +37,9 @@ from flexmbs.system.records import Evaluation
 
 @dataclass(frozen=True, eq=False)
 class ArticulatedTerms:
-    """M_star (6, 6), f_star (6,), N (nv, nv) of a body at its origin, in its axes, and the columns
-    C (6, nv) of its joint.
+    """Articulated terms of a body at its origin, in its axes.
+
+    M_star (6, 6), f_star (6,), N (nv, nv), and the columns C (6, nv) of its joint.
 
     f_star is the load that goes with the linear part V̇ − ā of the accelerations, f*_i − M*_i ā_i
     in the notation of section 20. ``driven`` velocities are known: N has no rows for them.
@@ -52,8 +54,9 @@ class ArticulatedTerms:
 
 @packed(int)
 def eliminated(system, work, workspace, t, here):
-    """The factor of the open tree and its loads swept inward, as in
-    `recursive.general_accelerations`.
+    """Factor of the open tree, with its loads swept inward.
+
+    As in `recursive.general_accelerations`.
     """
     art = workspace.factors.art
     body_forces(system, work, t, here.q, here.s, here.z)
@@ -98,8 +101,9 @@ def articulated(state: State) -> tuple[Articulated, tuple[ArticulatedTerms, ...]
 
 
 def _terms(art: Articulated, i: int) -> ArticulatedTerms:
-    """M*_i and f*_i before the joint was eliminated: its contribution is added back, Σ U Uᵀ and Σ U
-    h.
+    """M*_i and f*_i before the joint was eliminated.
+
+    Its contribution is added back, Σ U Uᵀ and Σ U h.
     """
     nv, to = int(art.link[i, L_NV]), int(art.link[i, L_S])
     C = art.body[i, COLUMNS : COLUMNS + 6 * nv].reshape(nv, 6).T

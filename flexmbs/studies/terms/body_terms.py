@@ -1,5 +1,6 @@
-"""Terms of one body: its mass matrix by blocks T, R, f, its quadratic velocity vector, its modal
-matrices.
+"""Terms of one body.
+
+Its mass matrix by blocks T, R, f, its quadratic velocity vector, its modal matrices.
 
     𝓜 = [[m_TT, m_TR, m_Tf], [m_TRᵀ, m_RR, m_Rf], [m_Tfᵀ, m_Rfᵀ, m_ff]]   in y = (v, ω, q̇_f), body axes.
 

@@ -44,8 +44,9 @@ class ForcesByCause:
 
 
 def forces_by_cause(state: State, loads: Loads | None = None) -> ForcesByCause:
-    """The parts of k at a state; forces that depend on reactions are those of its ṡ and λ, or of
-    given ``loads``.
+    """The parts of k at a state.
+
+    Forces that depend on reactions are those of its ṡ and λ, or of given ``loads``.
     """
     system, loads = state.compiled.system, loads_at(state) if loads is None else loads
     bare = system._replace(
@@ -92,8 +93,10 @@ def _modal_forces(state: State) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _single(compiled: Compiled, bare: System) -> Iterator[tuple[str, System, slice]]:
-    """(name, the system with this force alone, its rows among the joint forces); the stops of a
-    bounded coordinate count as one force."""
+    """(name, the system with this force alone, its rows among the joint forces).
+
+    The stops of a bounded coordinate count as one force.
+    """
     forces, contacts = compiled.system.forces, compiled.system.contacts
     none: Forces = bare.forces
     for name, place, rows in _rows(compiled):
@@ -108,8 +111,9 @@ def _single(compiled: Compiled, bare: System) -> Iterator[tuple[str, System, sli
 
 
 def _rows(compiled: Compiled) -> Iterator[tuple[str, str, slice]]:
-    """(name, place, rows in the record of that place) of each force and of each bounded coordinate
-    with a law.
+    """(name, place, rows in the record of that place) of each force.
+
+    And of each bounded coordinate with a law.
     """
     model, count = compiled.model, dict.fromkeys(Forces._fields, 0)
     acting = [(name, force.place, 1) for name, force in model.forces.items()]

@@ -1,5 +1,6 @@
-"""A state over free bodies: y_i = (V_i, q̇_f,i) of each body are its velocities, and every joint is
-a set of rows.
+"""A state over free bodies.
+
+y_i = (V_i, q̇_f,i) of each body are its velocities, and every joint is a set of rows.
 """
 
 from functools import cached_property
@@ -20,8 +21,9 @@ from flexmbs.system.compile import compile_model
 
 
 class FreeBodies:
-    """The terms of the equations in absolute coordinates at a state in joint coordinates, bodies in
-    the order of the latter.
+    """Terms of the equations in absolute coordinates at a state in joint coordinates.
+
+    The bodies are in the order of the joint coordinates.
 
     A point mass is a rigid body without moments of inertia here, so that it has a twist as the
     others have. ``rotors``: with those of the model, which couple the bodies.
@@ -47,8 +49,9 @@ class FreeBodies:
 
     @cached_property
     def terms(self) -> Terms:
-        """M (ny, ny), k, G of the rows of cut joints, drives and couplings in joint coordinates, γ,
-        g, ġ.
+        """M (ny, ny), k, G, γ, g, ġ.
+
+        The rows are those of cut joints, drives and couplings in joint coordinates.
         """
         found, rows, y = (
             dense(self.state, loads_at(self.joint)),

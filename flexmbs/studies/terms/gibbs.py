@@ -1,5 +1,6 @@
-"""`gibbs`: the function of accelerations of Appell and Gibbs and the quasi-forces of a model at a
-state.
+"""`gibbs`: Gibbs–Appell function and quasi-forces of a model at a state.
+
+The function of accelerations of Appell and Gibbs is
 
 S(q, s, ṡ) = ½ ∫ a·a dm over all bodies; a rotor adds ½ n² I q̈² + (q̈ b + ω × q̇ b)·ω̇, b = n I a,
 and terms without accelerations, which are left out. With quasi-velocities σ, ṡ = C σ̇ + d on the
@@ -182,8 +183,9 @@ def _rigid(compiled: Compiled, i: int, a: np.ndarray, W: np.ndarray) -> float:
 def _elastic(
     integrals: tuple[np.ndarray, ...], a: np.ndarray, W: np.ndarray, Y: np.ndarray
 ) -> float:
-    """∫ 2 (a + W x)·Y φ + |Y φ|² dm with (Y φ)_i = Σ Y_ibk φ_bk, from ∫φ dm, ∫x_a φ dm, ∫φ_a φ_b
-    dm.
+    """∫ 2 (a + W x)·Y φ + |Y φ|² dm with (Y φ)_i = Σ Y_ibk φ_bk.
+
+    From ∫φ dm, ∫x_a φ dm, ∫φ_a φ_b dm.
     """
     S_bar, xS, SS = integrals
     mixed = 2.0 * np.einsum("i,ibk,bk->", a, Y, S_bar) + 2.0 * np.einsum("ia,ibk,abk->", W, Y, xS)

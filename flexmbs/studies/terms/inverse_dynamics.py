@@ -60,8 +60,9 @@ class Efforts:
 def inverse_dynamics(
     motion: Solution | HasState, *, actuators: str | Sequence[str] = (), audit: bool = True
 ) -> Efforts:
-    """Actuator forces for the positions, velocities and accelerations of a state or of all outputs
-    of a solution.
+    """Actuator forces for given positions, velocities and accelerations.
+
+    Of a state or of all outputs of a solution.
 
     By the residual of the equations, for trees the recursive Newton–Euler algorithm (Featherstone
     2008, ch. 5), in addition to the forces of the model.
@@ -123,8 +124,9 @@ def inverse_dynamics(
 
 
 def _held(solution: Solution, remainder: np.ndarray) -> list[Check]:
-    """The displacement K_ff⁻¹ f of flexible bodies by the loads f that their given deformation does
-    not balance.
+    """Displacement K_ff⁻¹ f of flexible bodies by unbalanced loads f.
+
+    These are the loads that their given deformation does not balance.
     """
     found: dict[str, Check] = {}
     tree = solution.compiled.system.tree
@@ -169,8 +171,11 @@ def _states(motion: Solution | HasState) -> list[State]:
 def _efforts(
     state: State, names: Sequence[str], *, keep_drives: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool, float, float]:  # fmt: skip
-    """λ (nc,), τ of the named joints, the remainder (ns,), whether τ and the drives' λ are unique,
-    power of τ, and the largest moment, or force times the size of the model."""
+    """λ (nc,), τ of the named joints, and the remainder (ns,).
+
+    Also whether τ and the drives' λ are unique, the power of τ, and the largest moment, or force
+    times the size of the model.
+    """
     compiled = state.compiled
     work, sizes = state.work(), displacement_sizes(compiled)
     known = terms(compiled.system, work, state.t, state.q, state.s, state.z)

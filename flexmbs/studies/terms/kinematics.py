@@ -153,8 +153,9 @@ class _Path:
         return G / length[:, None], length
 
     def reach(self, state: State, t: float) -> State:
-        """The state at time t on the branch of the given one. Raises `SolverError` at a singular
-        position.
+        """The state at time t on the branch of the given one.
+
+        Raises `SolverError` at a singular position.
         """
         halvings = 0
         here = state
@@ -177,8 +178,9 @@ class _Path:
         return here
 
     def _closed(self, state: State) -> State | None:
-        """The state on the constraints with its velocities and accelerations; None if Newton's
-        method fails.
+        """The state projected on the constraints, with its velocities and accelerations.
+
+        None if Newton's method fails.
         """
         zero = np.zeros(len(state.s))
         state = replace(state, s=zero, sd=zero)

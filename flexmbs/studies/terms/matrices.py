@@ -1,5 +1,6 @@
-"""`matrices`: the terms of the equations of a model at a state, by name: for teaching, verification
-and user-defined methods.
+"""`matrices`: the terms of the equations of a model at a state, by name.
+
+For teaching, verification and user-defined methods.
 """
 
 from collections.abc import Sequence
@@ -34,7 +35,8 @@ from flexmbs.system.step_scales import displacement_sizes
 
 @dataclass(frozen=True, eq=False)
 class Matrices:
-    """M ṡ = k + Gᵀλ, G ṡ = γ, ġ = G s + γ̄ and all that follows from them at a state;
+    """M ṡ = k + Gᵀλ, G ṡ = γ, ġ = G s + γ̄ and all that follows from them at a state.
+
     docs/theory.md, sections 16 to 29.
 
     velocities: names of the columns.  constraints: joint or drive of each row.  bodies: their
@@ -80,8 +82,9 @@ class Matrices:
 
     @cached_property
     def columns(self) -> dict[str, np.ndarray]:
-        """Indices in s by body or joint: a name is what stands before the last dot of a velocity's
-        name.
+        """Indices in s by body or joint.
+
+        The name is the part of a velocity's name before the last dot.
         """
         owner = [name.rpartition(".")[0] for name in self.velocities]
         return {
@@ -161,15 +164,17 @@ class Matrices:
 
     @property
     def J_free(self) -> np.ndarray:
-        """(6 nb, f) J J_loop: V = J_free σ + v_free, the columns are the free directions of the
-        bodies.
+        """J J_loop (6 nb, f): V = J_free σ + v_free.
+
+        The columns are the free directions of the bodies.
         """
         return np.asarray(self.J @ self.J_loop)
 
     @property
     def v_free(self) -> np.ndarray:
-        """(6 nb,) v̄ = J s̄ of explicit constraints: what drives and other rheonomic constraints
-        prescribe.
+        """v̄ = J s̄ (6 nb,) of explicit constraints.
+
+        It is prescribed by drives and other rheonomic constraints.
         """
         return np.asarray(self.J @ self.s_bar)
 
@@ -198,8 +203,9 @@ class Matrices:
 
     @cached_property
     def M_ql(self) -> np.ndarray:
-        """(ns, nc) block of [[M, Gᵀ], [G, 0]]⁻¹; of dependent rows the generalized inverse of least
-        mass-weighted columns.
+        """Block (ns, nc) of [[M, Gᵀ], [G, 0]]⁻¹.
+
+        For dependent rows the generalized inverse of least mass-weighted columns.
         """
         return free_directions(self.M, self.G, equation_sizes(self.state))[1]
 
@@ -215,8 +221,9 @@ class Matrices:
 
     @cached_property
     def open_chain(self) -> OpenChain:
-        """The tree and its closing over the velocities of the bodies: M, f^c, f^t, B, C, ā_rel,
-        G^s, γ̄^s, γ^s, their system.
+        """The tree and its closing over the velocities of the bodies.
+
+        M, f^c, f^t, B, C, ā_rel, G^s, γ̄^s, γ^s, their system.
         """
         return open_chain(self.joint_state, articulated(self.joint_state)[0])
 
@@ -226,8 +233,9 @@ class Matrices:
         return dict(zip(self.joint_state.compiled.bodies, articulated(self.joint_state)[1]))
 
     def body(self, name: str) -> BodyTerms:
-        """Mass matrix by blocks m_TT … m_ff, Q_v by T, R, f, K_ff and D_ff of a body. Raises
-        `InputError`.
+        """Mass matrix by blocks m_TT … m_ff, Q_v by T, R, f, K_ff and D_ff of a body.
+
+        Raises `InputError`.
         """
         found = {each.name: each for each in self.open_chain.bodies}
         if name not in found:
@@ -248,8 +256,9 @@ class Matrices:
         return bordered(Terms(self.M, self.k, self.G, self.gamma, self.g, rate), self.elastic)
 
     def plot(self, axes: object = None) -> object:
-        """Pattern of the equations that the formalism solves, with names of the blocks; returns the
-        axes.
+        """Plot the pattern of the equations that the formalism solves; returns the axes.
+
+        With names of the blocks.
         """
         return self.system.plot(axes)  # type: ignore[arg-type]
 
@@ -268,8 +277,7 @@ def matrices(
     coordinates: str = "joint",
     independent: Sequence[str] = (),
 ) -> Matrices:
-    """The terms at the declared state of a model or at a given one, in ``coordinates`` "joint" or
-    "absolute".
+    """The terms at the declared state of a model or at a given one.
 
     coordinates: "joint" or "absolute". formalism: whose equations `Matrices.system` holds.
     independent: names of the independent velocities σ, chosen by pivoting by default. Raises

@@ -1,5 +1,6 @@
-"""The open chain of the tree and the closing of its loops as matrices over the velocities of all
-bodies.
+"""The open chain of the tree and the closing of its loops as matrices.
+
+Over the velocities of all bodies:
 
     M ẏ = f^c + f^t + Bᵀ f^p + G^sᵀ λ,   B ẏ = C η̇ + ā_rel,   Cᵀ f^p = 0,   G^s ẏ = γ^s,   y_i = (V_i, q̇_f,i),
 
@@ -44,9 +45,10 @@ class Driven(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class OpenChain:
-    """M (ny, ny), block-diagonal but for rotors, f_c and f_t (ny,), B (6 nb, ny), C (6 nb, nη),
-    a_rel (6 nb,), J (ny, ns), a_bar (ny,), G_s (nc, ny), gamma_bar_s and gamma_s (nc,) of the
-    velocities y = (V_i, q̇_f,i) of all bodies.
+    """Matrices of the open chain for the velocities y = (V_i, q̇_f,i) of all bodies.
+
+    M (ny, ny), block-diagonal except for rotors, f_c and f_t (ny,), B (6 nb, ny), C (6 nb, nη),
+    a_rel (6 nb,), J (ny, ns), a_bar (ny,), G_s (nc, ny), gamma_bar_s and gamma_s (nc,).
 
     f_c: quadratic velocity forces of the bodies; f_t: weight, elastic and applied forces.  J: y = J
     s; a_bar: ẏ = J ṡ + ā. G_s: rows of cut joints, drives and user rows, in the order of the
@@ -73,9 +75,11 @@ class OpenChain:
 
     @property
     def rheonomic(self) -> "OpenChain":
-        """The chain with the drives on joints of the tree as explicit functions of time, β = f(t):
-        their columns of C and J are the parts C ḟ of v̄_rel and C f̈ of ā_rel, their rows of G_s
-        are none. Theory, section 18."""
+        """The chain with the drives on joints of the tree as explicit functions of time, β = f(t).
+
+        Their columns of C and J become the parts C ḟ of v̄_rel and C f̈ of ā_rel, and they have no
+        rows of G_s. Theory, section 18.
+        """
         rows, columns = (np.array([d[k] for d in self.driven], np.int64) for k in (0, 1))
         velocities = np.array([d.velocity for d in self.driven], np.int64)
         rate, second = (
@@ -99,8 +103,10 @@ class OpenChain:
 
     @property
     def system(self) -> BlockSystem:
-        """[[M, −Bᵀ, 0, −G^sᵀ], [−B, 0, C, 0], [0, Cᵀ, 0, 0], [−G^s, 0, 0, 0]] (ẏ, f^p, η̇, λ) =
-        (f^c + f^t, −ā_rel, 0, −γ^s).
+        """System of block equations of the open chain.
+
+        [[M, −Bᵀ, 0, −G^sᵀ], [−B, 0, C, 0], [0, Cᵀ, 0, 0], [−G^s, 0, 0, 0]] (ẏ, f^p, η̇, λ) = (f^c +
+        f^t, −ā_rel, 0, −γ^s).
         """
         (nw, ny), nv, nc = self.B.shape, self.C.shape[1], len(self.G_s)
         z = np.zeros
@@ -187,8 +193,9 @@ def _driven(state: State) -> tuple[Driven, ...]:
 
 
 def _joints(state: State, art: Articulated) -> tuple[np.ndarray, np.ndarray]:
-    """B (6 nb, ny) and C (6 nb, nη): V_i − Ad(X_pi⁻¹) (V_p + Ψ_i q̇_f,p) + Φ̄_i q̇_f,i = C_i η_i,
-    as the recursion has them.
+    """B (6 nb, ny) and C (6 nb, nη), as in the recursion.
+
+    V_i − Ad(X_pi⁻¹) (V_p + Ψ_i q̇_f,p) + Φ̄_i q̇_f,i = C_i η_i.
     """
     tree, ns = state.compiled.system.tree, len(state.s)
     at = 6 * np.arange(len(tree.nf)) + np.concatenate([[0], np.cumsum(tree.nf)[:-1]]).astype(int)
