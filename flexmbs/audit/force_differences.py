@@ -22,9 +22,9 @@ from flexmbs.time_stepping.run import Run
 
 # Of the largest reaction, and of the largest acceleration, in which vibrations have a larger part.
 # Arms of one or two flexible links, ζ = 0 … 2 %, generalized-α with steps of 1e-3 … 2.5e-5 s
-# against a tolerance of 1e-7: estimates are 0.6 … 2.2 times the largest errors of reactions above 3e-3 in
-# nine of ten of 145 runs, 0.32 … 3.4 in all, and 0.55 … 1.7 times lasting ones of accelerations
-# above 0.02. Each run with PASS is within 1.7 % and, of accelerations, 2.7 %
+# against a tolerance of 1e-7: estimates are 0.6 … 2.2 times the largest errors of reactions above
+# 3e-3 in nine of ten of 145 runs, 0.32 … 3.4 in all, and 0.55 … 1.7 times lasting errors of
+# accelerations above 0.02. Each run with PASS is within 1.7 % and, for accelerations, 2.7 %
 REACTIONS = (0.02, 0.2)
 ACCELERATIONS = (0.04, 0.4)
 # of all masses times the largest acceleration, and of their moments of inertia times the largest

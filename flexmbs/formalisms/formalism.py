@@ -48,15 +48,16 @@ class Formalism(abc.ABC):
     """Combination of M, k, G, γ to accelerations and multipliers: M ṡ = k + Gᵀ λ, G ṡ = γ (theory,
     sections 23 and 33).
 
-    accelerations(system, work, workspace, t, here) → number of dependent rows, or −1 − body where M is not definite.
-        ``here`` has q, s, the force states z, ṡ and λ (at least the fields q, s, sd, lam, z of
-        `Evaluation`). Fills here.sd (ns,) and here.lam (nc,), the rates of the force states and the
-        powers; may move here.q and here.s onto the constraints it keeps. Leaves g and G s + γ̄ of
-        the state in ``work.gs``.
-    accepted(system, work, workspace, t, q, s) → largest |g| left (m or rad): corrects an accepted state.
-    keep(system, work, workspace, t, q, s): writes the path variables of the formalism to ``work.path``, at the start and after
-        accepted steps; the other kernels only read them. Workspace is not used by later calls,
-        except that of `iteration_matrix` by `correction`.
+    accelerations(system, work, workspace, t, here) → number of dependent rows, or −1 − body.
+        The latter if M is not positive definite. ``here`` has q, s, the force states z, ṡ and λ (at
+        least the fields q, s, sd, lam, z of `Evaluation`). Fills here.sd (ns,) and here.lam (nc,),
+        the rates of the force states and the powers; may move here.q and here.s onto the
+        constraints that it satisfies. Leaves g and G s + γ̄ of the state in ``work.gs``.
+    accepted(system, work, workspace, t, q, s) → largest remaining |g| (m or rad).
+        Corrects an accepted state.
+    keep(system, work, workspace, t, q, s): writes the path variables of the formalism.
+        To ``work.path``, at the start and after accepted steps; the other kernels only read them.
+        Workspace is not used by later calls, except that of `iteration_matrix` by `correction`.
     iteration_matrix(system, work, workspace, q, c_mass, c_damping) → as above: factors
         K_b = [[c_mass M + K + c_damping D, Gᵀ], [G, 0]] (theory, section 26).
     correction(system, work, workspace, x): x (ns + nc,) ← K_b⁻¹ x with that factor.

@@ -8,7 +8,7 @@ state, in one of the classical numerical schemes:
 
     (1)    integrate everything (``stabilization=None``, the drift is visible)
     (1b)   Baumgarte's stabilization (`Baumgarte`, rate α)
-    (3)    predictor–corrector: projection of positions and velocities after each step (`Projection`)
+    (3)    predictor–corrector: projection after each step (`Projection`)
 
 Scheme (2), partitioning of the coordinates, is the formalism `Partitioning`. With nonholonomic rows
 these are the equations of Routh and Voss.

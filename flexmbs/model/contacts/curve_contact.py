@@ -42,8 +42,8 @@ SIDE_1, SIDE_2, AT_2, AT_SAMPLES_1, N_1, AT_SAMPLES_2, N_2, CURVE_1 = range(8)
 # relative to the length of the parent's curve: a second point this close also counts as touching
 TWO = 1e-6
 SAME = 1e-9  # relative to the length: closer points are identical
-# sine of the angle between the normals of both curves at a minimum of s: far above round-off; larger
-# where s has a corner
+# sine of the angle between the normals of both curves at a minimum of s: far above round-off;
+# larger where s has a corner
 COMMON = 1e-6
 ROOT, EXACT = 200, 1e-14  # largest number of iterations; last bracket relative to the length
 

@@ -57,7 +57,9 @@ class Equilibrium:
 
     @property
     def frequencies(self) -> np.ndarray:
-        """|λ| (rad/s), ascending, of modes that oscillate or grow, negative if they grow, and 0 for each unsupported coordinate.
+        """|λ| (rad/s), ascending, of modes that oscillate or grow.
+
+        It is negative for a mode that grows, and 0 for each unsupported coordinate.
 
         Without damping and non-conservative forces these are ±√|κ| of the eigenvalues κ of the
         stiffness over the mass matrix. Motions that decay without oscillation have none.
