@@ -1,9 +1,9 @@
 """Multiprocessing context whose processes import nothing from the current folder.
 
-They end without a traceback if they are interrupted. A spawned interpreter runs ``python -c``, whose first import path is the current folder: a file
-``signal.py`` there would be executed. PYTHONSAFEPATH omits that path; the import paths of the
-parent are restored afterwards. Interrupts are blocked until its own program runs: Python would
-print the traceback of its start.
+They end without a traceback if they are interrupted. A spawned interpreter runs ``python -c``, whose
+first import path is the current folder: a file ``signal.py`` there would be executed.
+PYTHONSAFEPATH omits that path; the import paths of the parent are restored afterwards. Interrupts
+are blocked until its own program runs: Python would print the traceback of its start.
 """
 
 import contextlib

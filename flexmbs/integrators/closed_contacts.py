@@ -1,7 +1,7 @@
-"""Forces of closed contacts and impulses of impacts, from the formalism's accelerations under given
-contact forces.
+"""Forces of closed contacts and impulses of impacts.
 
-ṡ is affine in them, with the rows W of the contacts' velocities,
+They follow from the formalism's accelerations under given contact forces. ṡ is affine in these,
+with the rows W of the contacts' velocities,
 
     Y_j = ṡ(e_j) − ṡ(0),   D = W Y,   A = D F + a,
     0 ≤ A_N + 2κ γ_N + κ² g ⊥ N ≥ 0,   A_T + κ γ_T = −α T where a contact sticks or begins to slip,   κ = 20 1/s.
@@ -42,15 +42,15 @@ from flexmbs.integrators.run_context import (
 )  # fmt: skip
 from flexmbs.integrators.step_impulses import held_apart
 
-# s, over the largest velocity above 1: of the differences of order 4 that give accelerations of
-# contacts
+# s, divided by the largest velocity if that is above 1: step of the differences of order 4 for
+# accelerations of contacts
 ACROSS = 1e-4
-HOLD = 20.0  # 1/s, at which closed contacts forget errors of their gaps and velocities
-EXACT = 1e-13  # of the forces
+HOLD = 20.0  # 1/s: rate at which errors of gaps and velocities of closed contacts decay
+EXACT = 1e-13  # of the forces: tolerance
 SWEEPS = 10_000
 HALVINGS = 40
-GAINED = 1e-12  # of the energy that is round-off
-PRESSED = 1e-9  # of the velocities: approach of a contact without force, at the limit of none
+GAINED = 1e-12  # of the energy: smaller gains are round-off
+PRESSED = 1e-9  # of the velocities: infinitesimal approach of a contact for which no force exists
 
 
 class Closed(NamedTuple):
@@ -70,7 +70,7 @@ class Closed(NamedTuple):
 
 
 def make_closed(n: int, ns: int, nc: int, ny: int, multiple: str | None = None) -> Closed:
-    """Zeroed workspace; ``multiple``: the law for several impacts at once."""
+    """Zeroed workspace; ``multiple``: law for simultaneous impacts."""
     z, problem = np.zeros, make_problem(n, multiple)
     return Closed(
         z((3 * n, ns)),
@@ -89,7 +89,7 @@ def make_closed(n: int, ns: int, nc: int, ny: int, multiple: str | None = None) 
 
 @part
 def no_forces(contact):
-    """No contact has a force."""
+    """Zero the forces of all contacts."""
     for k in range(contact.force.shape[0]):
         for c in range(3):
             contact.force[k, c] = 0.0
@@ -97,13 +97,15 @@ def no_forces(contact):
 
 @part
 def operator(context, closed, t, m):
-    """ẏ of ``state`` without contact forces into ``closed.free``, Y and D of the m contacts in
-    contact.row; rows of tangents without friction are zero. Returns a status (theory, section 43).
+    """ẏ of ``state`` without contact forces into ``closed.free``, and Y and D of the m contacts.
+
+    The contacts are those in contact.row; rows of tangents without friction are zero. Returns a
+    status (theory, section 43).
     """
     state, contact = context.state, context.contact
     ns = state.s.shape[0]
-    # evaluations may move the state onto the constraints: the given one is kept and returns at the
-    # end
+    # evaluations may project the state on the constraints: the given one is saved and restored at
+    # the end
     no_forces(contact)
     for i in range(state.y.shape[0]):
         closed.y[i] = state.y[i]
@@ -152,12 +154,12 @@ def operator(context, closed, t, m):
 
 @part
 def accelerations_of_contacts(context, closed, t, m):
-    """``closed.problem.c``: a_N + 2κ γ_N + κ² g and a_T + κ γ_T of the contacts along the free
-    motion from ``state`` (theory, section 43); ``closed.before``: their velocities. ``at`` is
-    workspace.
+    """``closed.problem.c``: a_N + 2κ γ_N + κ² g and a_T + κ γ_T along the free motion.
 
-    Differences of fourth order of γ along y + τ ẏ: the rates of the rows W need no formulas of
-    their own.
+    It starts from ``state``.
+
+    ``closed.before``: velocities of the contacts. ``at`` is workspace. Differences of fourth order
+    of γ along y + τ ẏ: the rates of the rows W need no formulas of their own. Theory, section 43.
     """
     state, at, contact = context.state, context.at, context.contact
     for j in range(3 * m):
@@ -186,11 +188,12 @@ def accelerations_of_contacts(context, closed, t, m):
 
 @part
 def held_forces(context, closed, t, m, mode, slip):
-    """Forces ``closed.problem.x`` (N) of the m closed contacts in contact.row, sticking or slipping
-    (theory, section 43).
+    """Forces ``closed.problem.x`` (N) of the m closed contacts, sticking or slipping.
+
+    The contacts are those in contact.row.
 
     ``closed.before``: their velocities. Slipping contacts keep the direction ``slip`` (n, 2) while
-    they turn back. Returns a status.
+    their slip reverses. Returns a status. Theory, section 43.
     """
     contact = context.contact
     status = operator(context, closed, t, m)
@@ -226,12 +229,12 @@ def held_forces(context, closed, t, m, mode, slip):
 
 @part
 def impulses_of_impact(context, closed, m, settling, share):
-    """Impulses ``closed.problem.x`` of an impact with restitution times ``share``; D and
-    ``closed.before`` are up to date.
+    """Impulses ``closed.problem.x`` of an impact with restitution times ``share``.
 
-    c = U⁻ + e U⁻ of contacts that strike by Newton's law, Poisson's expansion e_N p_CN (theory,
-    section 42). A contact that presses is given an approach of no size, whose impulse has one: that
-    of an impact without collision. Returns a status.
+    D and ``closed.before`` must be up to date. c = U⁻ + e U⁻ for contacts that strike by Newton's
+    law, Poisson's expansion e_N p_CN (theory, section 42). A contact that presses gets an
+    infinitesimal approach; its impulse, that of an impact without collision, is finite. Returns a
+    status.
     """
     contact, problem = context.contact, closed.problem
     speed = 0.0
@@ -253,7 +256,7 @@ def impulses_of_impact(context, closed, m, settling, share):
         closed.problem.held[b] = 0.0
         closed.problem.least[b] = 1e-13 * largest
         closed.problem.expansion[b] = share * contact.e[k] if poisson and fast else 0.0
-        # in a sequence of collisions contacts at rest strike too
+        # in a sequence of collisions, contacts at rest may strike later
         problem.e[b] = 0.0 if poisson else share * contact.e[k]
         problem.e_t[b] = share * contact.e_t[k]
         for c in range(3):
@@ -274,8 +277,9 @@ def impulses_of_impact(context, closed, m, settling, share):
 
 @part
 def gain_of_impact(closed, m):
-    """Energy that the impulses add, ½ p · (U⁻ + U⁺) (J), and the size of its terms (theory, section
-    49).
+    """Energy that the impulses add, ½ p · (U⁻ + U⁺) (J), and the size of its terms.
+
+    Theory, section 49.
     """
     total = 0.0
     size = 0.0
@@ -290,9 +294,10 @@ def gain_of_impact(closed, m):
 
 @part
 def solve_impact(context, closed, counts, t, m, settling):
-    """Impulses ``closed.problem.x`` (N s) of an impact of the m contacts in contact.row at
-    ``state``; where restitution with friction would add energy it is reduced until none is added,
-    and counted. Returns a status (theory, section 42).
+    """Impulses ``closed.problem.x`` (N s) of an impact of the m contacts in contact.row.
+
+    At ``state``. If restitution with friction would add energy, restitution is reduced until none
+    is added, and the impact is counted. Returns a status (theory, section 42).
     """
     contact = context.contact
     status = operator(context, closed, t, m)

@@ -1,5 +1,6 @@
-"""The contact problem ξ = D p + c of `flexmbs.integrators.contact_problem` behind an address: the
-solvers are long, and compiled once for all methods. Theory: docs/theory.md, section 43.
+"""The contact problem ξ = D p + c of `flexmbs.integrators.contact_problem`, called by address.
+
+The solvers are long, and compiled once for all methods. Theory: docs/theory.md, section 43.
 """
 
 from typing import NamedTuple
@@ -21,27 +22,27 @@ class ContactProblem(NamedTuple):
 
     D: np.ndarray  # (3n, 3n) Delassus operator
     c: np.ndarray  # (3n,) velocities or accelerations without impulses or forces
-    x: np.ndarray  # (3n,) impulses or forces, from the last ones
+    x: np.ndarray  # (3n,) impulses or forces, starting from the last ones
     before: np.ndarray  # (3n,) velocities before the impact
-    free: np.ndarray  # (3n,) and without impulses: with those of the other forces in the step
+    free: np.ndarray  # (3n,) velocities without impulses: after the other forces of the step
     e: np.ndarray  # (n,) coefficients of restitution of Newton's law
     e_t: np.ndarray  # (n,)
     expansion: np.ndarray  # (n,) Poisson's e
     mu: np.ndarray  # (n,)
-    held: np.ndarray  # (n,) normal impulse or force that is given, of dry friction its limit
+    held: np.ndarray  # (n,) given normal impulse or force; for dry friction its limit
     least: np.ndarray  # (n,) normal compliance at or below which a contact cannot yield
     slides: np.ndarray  # (n,) int64
     slip: np.ndarray  # (n, 2)
     kind: np.ndarray  # (1,) int64 IMPACT, FORCES or DIFFERENCE
     sequential: np.ndarray  # (1,) int64 1: impacts of several contacts are a sequence of collisions
     kept: np.ndarray  # (3n,)
-    spread: np.ndarray  # (1,) difference (m/s) between the laws for several impacts at once
+    spread: np.ndarray  # (1,) difference (m/s) between the laws for simultaneous impacts
     result: np.ndarray  # (2,) int64 sweeps used or `NO_SOLUTION`, the worst contact
     workspace: RedundantWorkspace
 
 
 def make_problem(n: int, multiple: str | None = None) -> ContactProblem:
-    """Zeroed workspace; ``multiple``: the law for several impacts at once."""
+    """Zeroed workspace; ``multiple``: law for simultaneous impacts."""
     z = np.zeros
     sequential = np.array([int(multiple == SEQUENTIAL)], np.int64)
     return ContactProblem(
@@ -83,8 +84,9 @@ def solved_at(problem, /, m, tolerance, sweeps):
 
 
 def solver_of(problem: ContactProblem) -> np.ndarray:
-    """(1,) address of `solved_at`, 0 without contacts; the kernel of redundant contacts is there
-    too.
+    """Address (1,) of `solved_at`, 0 without contacts.
+
+    The kernel of redundant contacts is compiled too.
     """
     connected(problem.workspace)
     found = np.array(
@@ -96,10 +98,10 @@ def solver_of(problem: ContactProblem) -> np.ndarray:
 
 @part
 def solve(address, problem, kind, m, tolerance, sweeps):
-    """The problem of the first m contacts by the kernel at an address, impulses (N s) or forces (N)
-    in ``problem.x``.
+    """Solve the problem of the first m contacts by the kernel at an address.
 
-    Returns (sweeps or `NO_SOLUTION`, the worst contact).
+    Impulses (N s) or forces (N) in ``problem.x``. Returns (sweeps or `NO_SOLUTION`, the worst
+    contact).
     """
     place = address_of(problem)
     problem.kind[0] = kind

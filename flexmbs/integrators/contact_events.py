@@ -1,10 +1,9 @@
-"""Events of contacts within a step of `flexmbs.integrators.event_driven`: a gap closes, or slip
-turns back.
+"""Events of contacts within a step of `flexmbs.integrators.event_driven`.
 
-Their state functions, the gap g_N of an open contact and γ_T · slip of a slipping one, are
-evaluated on the continuous method of order 4 at some times within the step, where the gap is least
-too; zeros are located by bisection and regula falsi. The records are
-`flexmbs.integrators.event_driven.Memory` and `flexmbs.integrators.run_context.RunContext`.
+A gap closes, or slip reverses. The state functions are the gap g_N of an open contact and γ_T ·
+slip of a slipping one. They are evaluated on the continuous method of order 4 at some times within
+the step, and where the gap is least; zeros are located by bisection and regula falsi. The records
+are `flexmbs.integrators.event_driven.Memory` and `flexmbs.integrators.run_context.RunContext`.
 
 Theory: docs/theory.md, section 43. Acary and Brogliato, Numerical Methods for Nonsmooth Dynamical
 Systems (2008), chapter 8 (event-driven schemes).
@@ -26,26 +25,27 @@ from flexmbs.integrators.run_context import (
 
 EVALUATIONS_OF_GAPS = 8  # times within a step at which gaps are evaluated
 NEAR = 1e-13  # of a step: two events at the same time
-UNDEFINED = -1.0  # in place of a part of the step: a gap is not finite
+UNDEFINED = -1.0  # instead of a fraction of the step: a gap is not finite
 
 
 @part
 def state_in_step(memory, context, x, h):
-    """``at``: the state at the part x of the step h, order 4."""
+    """``at``: the state at the fraction x of the step h, order 4."""
     dp.within(memory.dense, h, x, context.start.y, memory.k, context.at.y)
     normalize(context, AT)
 
 
 @part
 def watched_gap(memory, context, k):
-    """True where contact k is rigid and open in this step."""
+    """True if contact k is rigid and open in this step."""
     return context.contact.rigid[k] == 1 and memory.mode[k] == OPEN
 
 
 @called
 def dip(memory, context, k, low, high, h):
-    """Part of the step between ``low`` and ``high`` at which contact k is closed, −1 where it stays
-    open: where its gap is least, or where it changes sign.
+    """Fraction of the step between ``low`` and ``high`` at which contact k is closed.
+
+    Where its gap is least, or where it changes sign; −1 if it stays open.
     """
     contact = context.contact
     sinks = contact.recent[k, GAP_NOW] < 0.0
@@ -65,9 +65,11 @@ def dip(memory, context, k, low, high, h):
 
 @part
 def values(memory, context, x, h, out):
-    """State functions of the contacts at the part x of the step: gap of open ones, above that at
-    which they part if this is below zero, γ_T · slip of slipping ones, of dry friction that sticks
-    the rate left to slip; 1 elsewhere."""
+    """State functions of the contacts at the fraction x of the step.
+
+    The gap of an open contact, above that at which it separates if this is below zero; γ_T · slip
+    of a slipping one; for dry friction that sticks the margin of the rate to slipping; otherwise 1.
+    """
     contact = context.contact
     state_in_step(memory, context, x, h)
     finite = evaluate_contacts(context, AT, context.clock.time + x * h) == DONE
@@ -82,15 +84,14 @@ def values(memory, context, x, h, out):
         elif memory.mode[k] == SLIPS and contact.mu[k] > 0.0:
             out[k] = contact.rate[k, 1] * memory.slip[k, 0] + contact.rate[k, 2] * memory.slip[k, 1]
         elif contact.dry[k] == 1:
-            out[k] = SLIPPING - abs(contact.rate[k, 1])  # it breaks away
+            out[k] = SLIPPING - abs(contact.rate[k, 1])  # margin before it slips
 
 
 @part
 def root(memory, context, k, low, high, h):
-    """Part of the step at which state function k, not negative at ``low``, becomes negative before
-    ``high``.
+    """Fraction of the step at which state function k becomes negative.
 
-    Bisection and regula falsi in turn.
+    It is not negative at ``low`` and negative at ``high``. Bisection and regula falsi in turn.
     """
     values(memory, context, low, h, memory.last)
     a = memory.last[k]
@@ -98,7 +99,7 @@ def root(memory, context, k, low, high, h):
         return low
     values(memory, context, high, h, memory.last)
     b = memory.last[k]
-    a = a if a > 0.0 else -b  # it parts there: its function is positive right after
+    a = a if a > 0.0 else -b  # it separates there: its function is positive right after
     for it in range(200):
         if high - low <= 4e-16:
             break
@@ -118,10 +119,9 @@ def root(memory, context, k, low, high, h):
 
 @part
 def first_event(memory, context, h):
-    """Part of the step at which the first contact strikes or turns back, 1 where none does; marks
-    those contacts. `UNDEFINED` where a gap is not a number.
+    """Fraction of the step at which the first contact strikes or reverses its slip, 1 if none does.
 
-    Theory, section 43.
+    Marks those contacts. `UNDEFINED` if a gap is not a number. Theory, section 43.
     """
     n, contact = memory.struck.shape[0], context.contact
     watched = False
@@ -148,7 +148,7 @@ def first_event(memory, context, h):
             memory.sunk[k] = min(contact.gap[k], 0.0)
     note_gaps(contact.recent, contact)
     for i in range(EVALUATIONS_OF_GAPS):
-        # the first evaluations lie close to the start, where short flights end
+        # the first evaluations are close to the start, where short flights end
         x = 0.02 if i == 0 else 0.1 if i == 1 else 0.1 + 0.15 * (i - 1)
         values(memory, context, x, h, memory.first)
         if memory.first[0] != memory.first[0]:

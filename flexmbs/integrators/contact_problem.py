@@ -1,22 +1,21 @@
-"""The contact problem in numbers: impulses of unilateral contacts with Coulomb friction, laws of
-impact of Newton and of Poisson.
+"""The contact problem in numbers: impulses of unilateral contacts with Coulomb friction.
 
-Velocities U (3 rows per contact: normal, two tangents) after impulses p are U⁺ = U_free + D p, D
-the Delassus operator. By Newton
+With the laws of impact of Newton and of Poisson. Velocities U (3 rows per contact: normal, two
+tangents) after impulses p are U⁺ = U_free + D p, with the Delassus operator D. By Newton
 
     ξ_N = U_N⁺ + e_N U_N⁻ ≥ 0,  p_N ≥ 0,  ξ_N p_N = 0;   |p_T| ≤ μ p_N,  ξ_T = U_T⁺ + e_T U_T⁻ = −α p_T,  α ≥ 0,
 
-where α > 0 only at |p_T| = μ p_N. Dry friction of a joint coordinate has the rows of one tangent
-alone, and p_N = b is its limit (``held``): as nothing moves along its normal and c_N > 0, p_N stays
-there. By Poisson an impact has two phases: compression, the same with e = 0, of impulses p_C; then
-expansion from there, with impulses p_E of at least the part e_N of compression,
+where α > 0 only at |p_T| = μ p_N. Dry friction of a joint coordinate has the rows of only one
+tangent, and p_N = b is its limit (``held``): as nothing moves along its normal and c_N > 0, p_N
+keeps this value. By Poisson an impact has two phases: compression, the same with e = 0, with
+impulses p_C; then expansion from there, with impulses p_E of at least the part e_N of compression,
 
     U_N ≥ 0,  p_EN ≥ e_N p_CN,  U_N (p_EN − e_N p_CN) = 0;   |p_ET| ≤ μ p_EN,  U_T = −α p_ET;   p = p_C + p_E.
 
-Both are ξ = D p + c with p_N ≥ b instead of p_N ≥ 0. Solved by sweeps over the contacts, each
-exactly; where these are slow, as for more contacts than degrees of freedom, by
-`flexmbs.integrators.redundant_contacts`. Some problems have no solution: a drive that presses
-through a contact, a body wedged so that friction holds against every velocity that restitution
+Both are ξ = D p + c with p_N ≥ b instead of p_N ≥ 0. They are solved by sweeps over the contacts,
+each of which is solved exactly; where sweeps converge slowly, as for more contacts than degrees of
+freedom, by `flexmbs.integrators.redundant_contacts`. Some problems have no solution: a drive that
+presses through a contact, a body wedged so that friction withstands every velocity that restitution
 demands.
 
 Theory: docs/theory.md, sections 42 and 43. Moreau (1988), Unilateral contact and dry friction in
@@ -41,16 +40,17 @@ from flexmbs.integrators.natural_map import (
 from flexmbs.integrators.redundant_contacts import solve_redundant
 
 NO_SOLUTION = -1
-ARCS, FINEST = 12, 1200  # in which the direction of slip is sought
+ARCS, FINEST = 12, 1200  # number of arcs in which the direction of slip is searched
 BISECTIONS = 55
 ROUNDED = 1e-13  # of the largest velocity
 PLANAR = 1e-12  # of the stiffer tangent: no motion along the other
-FIRST = 10  # sweeps before contacts count as redundant
-LAST = 500  # sweeps where no solution seems to exist
-NEARLY = 1e-6  # of the velocities: contacts redundant but for round-off, solved so far, go on
+FIRST = 10  # number of sweeps before contacts count as redundant
+LAST = 500  # number of sweeps if no solution seems to exist
+# of the velocities: accuracy that suffices for contacts that are redundant except for round-off
+NEARLY = 1e-6
 ENDLESS = 1e12  # of the velocities: sweeps that diverge
-STILL = 1e-12  # m/s or m/s²: slip of a contact whose tangents nothing moves that is round-off
-UNKNOWN = -1.0  # in place of a given normal impulse
+STILL = 1e-12  # m/s or m/s²: smaller slip of a contact whose tangents cannot move is round-off
+UNKNOWN = -1.0  # the normal impulse is not given
 
 
 class IterationLimits(NamedTuple):
@@ -61,8 +61,9 @@ class IterationLimits(NamedTuple):
 
 
 class ContactBlock(NamedTuple):
-    """ξ = A p + r of one contact, the impulses of the others
-    given; A is the block (3×3) of D at o.
+    """ξ = A p + r of one contact, for given impulses of the others.
+
+    A is the block (3×3) of D at o.
     """
 
     D: np.ndarray  # (3n, 3n)
@@ -75,7 +76,10 @@ class ContactBlock(NamedTuple):
 
 @part
 def sticking(contact):
-    """p with A p + r = 0; a tangent without motion is left out. p_N < 0 where A is singular."""
+    """p with A p + r = 0; a tangent without motion is omitted.
+
+    p_N < 0 if A is singular.
+    """
     D, o, r0, r1, r2 = contact.D, contact.o, contact.r0, contact.r1, contact.r2
     a00, a01, a02 = D[o, o], D[o, o + 1], D[o, o + 2]
     f1, f2 = D[o + 1, o] / a00, D[o + 2, o] / a00
@@ -108,10 +112,10 @@ def sticking(contact):
 
 @part
 def slip_at(contact, d1, d2, given):
-    """(p_N, velocity along, velocity across) of slip in direction d: p_T = −μ p_N d, ξ_N = 0 or p_N
-    given; p_N < 0: it jams.
+    """(p_N, velocity along, velocity across) of slip in direction d.
 
-    With ξ_N = 0: p_N = −r₀/(A_00 − μ A_0T · d); a denominator ≤ 0 is a contact that friction jams.
+    p_T = −μ p_N d, with ξ_N = 0 or p_N given. With ξ_N = 0, p_N = −r₀/(A_00 − μ A_0T · d); p_N < 0
+    for a denominator ≤ 0: friction jams the contact.
     """
     D, o, r0, r1, r2, mu = contact.D, contact.o, contact.r0, contact.r1, contact.r2, contact.mu
     p0 = given
@@ -128,9 +132,7 @@ def slip_at(contact, d1, d2, given):
 
 @part
 def planar_slip(contact, first, given):
-    """(p, found) of slip along the only tangent along which anything moves, the ``first`` or the
-    second.
-    """
+    """(p, found) of slip along the only tangent with motion, the ``first`` or the second."""
     mu = contact.mu
     for k in range(2):
         d = 1.0 if k == 0 else -1.0
@@ -143,15 +145,16 @@ def planar_slip(contact, first, given):
 
 @called
 def slip_among(contact, given, arcs):
-    """(p, found) of slip: the direction d with ξ_T = α d, α ≥ 0, by bisection of its angle, from
-    slip without friction on.
+    """(p, found) of slip: the direction d with ξ_T = α d, α ≥ 0.
+
+    By bisection of its angle, starting from slip without friction.
     """
     D, o, r0, r1, r2, mu = contact.D, contact.o, contact.r0, contact.r1, contact.r2, contact.mu
     f = r0 / D[o, o] if given < 0.0 else -given
     start = math.atan2(r2 - D[o + 2, o] * f, r1 - D[o + 1, o] * f)
     width = 2.0 * math.pi / arcs
     for k in range(arcs):
-        # arcs in turn on both sides of the slip without friction: the direction is mostly near it
+        # alternating on both sides of the slip without friction, near which the direction mostly is
         j = (k + 1) // 2 if k % 2 == 1 else -(k // 2)
         low = start + (j - 0.5) * width
         high = low + width
@@ -177,7 +180,7 @@ def slip_among(contact, given, arcs):
 
 @part
 def slipping(contact, given):
-    """(p, found) of slip, sought in finer arcs where two directions share one."""
+    """(p, found) of slip, searched in finer arcs if one arc contains two directions."""
     arcs = ARCS
     while arcs <= FINEST:
         p0, p1, p2, found = slip_among(contact, given, arcs)
@@ -189,8 +192,9 @@ def slipping(contact, given):
 
 @part
 def any_slip(contact, given):
-    """(p, found) of slip, p_T = −μ p_N ξ_T/|ξ_T|, with the normal impulse ``given`` or `UNKNOWN`
-    (then ξ_N = 0).
+    """(p, found) of slip, p_T = −μ p_N ξ_T/|ξ_T|.
+
+    given: normal impulse, or `UNKNOWN` (then ξ_N = 0).
     """
     D, o = contact.D, contact.o
     least = PLANAR * max(D[o + 1, o + 1], D[o + 2, o + 2])
@@ -201,8 +205,9 @@ def any_slip(contact, given):
 
 @part
 def dragged(contact, given):
-    """(p_T1, p_T2, found) of a contact with the given normal impulse: sticking, ξ_T = 0, or
-    slipping, |p_T| = μ p_N.
+    """(p_T1, p_T2, found) of a contact with the given normal impulse.
+
+    Sticking, ξ_T = 0, or slipping, |p_T| = μ p_N.
     """
     D, o, r1, r2, mu = contact.D, contact.o, contact.r1, contact.r2, contact.mu
     if mu == 0.0 or given == 0.0:
@@ -223,7 +228,7 @@ def dragged(contact, given):
     elif a22 > small:
         p2 = -h2 / a22
     else:
-        # nothing moves along the tangents, as of a driven joint: friction opposes their slip
+        # nothing moves along the tangents, as for a driven joint: friction opposes their slip
         slip = math.sqrt(h1 * h1 + h2 * h2)
         return (
             (-mu * given * h1 / slip, -mu * given * h2 / slip, True)
@@ -244,7 +249,7 @@ def one_contact(contact, least, bound):
     section 42.
     """
     D, o, r0, mu = contact.D, contact.o, contact.r0, contact.mu
-    # first the bound: an open contact, or one at its part of compression, needs no equation
+    # first the bound: an open contact, or one at its part of compression, needs no solution
     p1, p2, found = dragged(contact, bound)
     if found and r0 + D[o, o] * bound + D[o, o + 1] * p1 + D[o, o + 2] * p2 >= 0.0:
         return bound, p1, p2, True
@@ -272,10 +277,10 @@ def dragged_contact(contact, drag, least, bound):
 
 @called
 def sweep_over_contacts(law, least, limits, p, workspace):
-    """Block Gauss-Seidel from the given p: A_kk p_k + r_k = ξ_k of each contact solved exactly.
-    Returns like `impulses`.
+    """Block Gauss–Seidel iteration from the given p.
 
-    Theory, section 43.
+    A_kk p_k + r_k = ξ_k of each contact is solved exactly. Returns like `impulses`. Theory, section
+    43.
     """
     n, D, c, bound, x = law.n, law.D, law.c, law.bound, workspace.newton.x
     speed = largest_velocity(law)
@@ -317,7 +322,7 @@ def sweep_over_contacts(law, least, limits, p, workspace):
         if largest <= limits.tolerance * speed:
             compliances(law)
             velocities(law, p, x)
-            # small changes may also be slow convergence: the law itself is judged
+            # small changes may also mean slow convergence: check the law itself
             if natural_map(law, p, x, workspace.newton.r) <= limits.tolerance * speed + round_off(
                 law, p
             ):
@@ -339,12 +344,12 @@ def round_off(law, p):
 
 @called
 def impulses(law, least, limits, p, workspace):
-    """Impulses p (3n,) in N s of the contacts of an `Inclusion`, natural map within
-    ``limits.tolerance`` of the velocities.
+    """Impulses p (3n,) in N s of the contacts of an `Inclusion`.
 
-    Sweeps over the contacts from the given p; where these are slow, `redundant_contacts`, then more
-    sweeps. Returns (steps or `NO_SOLUTION`, contact that has none or changed most); as many as
-    ``limits.sweeps``: not converged. Theory, section 43.
+    The natural map must be within ``limits.tolerance`` of the velocities. Sweeps over the contacts
+    from the given p; if these converge slowly, `redundant_contacts`, then more sweeps. Returns
+    (steps or `NO_SOLUTION`, contact that has none or changed most); ``limits.sweeps`` steps: not
+    converged. Theory, section 43.
     """
     tolerance, sweeps = limits.tolerance, limits.sweeps
     first = min(sweeps, FIRST)
@@ -369,9 +374,10 @@ def impulses(law, least, limits, p, workspace):
 
 @part
 def impact(n, problem, limits):
-    """`impulses` problem.x (3n,) of n contacts with p_N ≥ 0, and where some ``problem.expansion``
-    (n,), Poisson's e_N, is not zero their phase of expansion. Returns like `impulses` (theory,
-    section 42).
+    """`impulses` problem.x (3n,) of n contacts with p_N ≥ 0, and their phase of expansion.
+
+    The latter if some ``problem.expansion`` (n,), Poisson's e_N, is not zero. Returns like
+    `impulses` (theory, section 42).
     """
     p, workspace = problem.x, problem.workspace
     D, mu, drag, bound, rho = problem.D, problem.mu, workspace.drag, workspace.bound, workspace.rho
@@ -402,12 +408,12 @@ def impact(n, problem, limits):
 
 @part
 def closed_forces(n, problem, limits):
-    """Forces f = problem.x (3n,) in N of n closed contacts with accelerations A = D f + c: the law
-    at accelerations.
+    """Forces f = problem.x (3n,) in N of n closed contacts with accelerations A = D f + c.
 
-    A_N ≥ 0, f_N ≥ 0, A_N f_N = 0. Sliding contacts, ``problem.slides`` (n,) not 0, along
-    ``problem.slip`` (n, 2): f_T = −μ f_N slip; others stick or begin to slip: |f_T| ≤ μ f_N, A_T =
-    −α f_T. Begins at the given f. Returns like `impulses`. Theory, sections 40 and 43.
+    The contact law at acceleration level: A_N ≥ 0, f_N ≥ 0, A_N f_N = 0. Sliding contacts,
+    ``problem.slides`` (n,) not 0, along ``problem.slip`` (n, 2): f_T = −μ f_N slip; others stick or
+    begin to slip: |f_T| ≤ μ f_N, A_T = −α f_T. Begins at the given f. Returns like `impulses`.
+    Theory, sections 40 and 43.
     """
     mu, slip, workspace = problem.mu, problem.slip, problem.workspace
     bound, drag, cone = workspace.bound, workspace.drag, workspace.cone

@@ -1,5 +1,6 @@
-"""Redundant contacts by the alternating direction method of multipliers: slow and sure, for what
-the interior point leaves.
+"""Redundant contacts by the alternating direction method of multipliers.
+
+It is slow but reliable, for the problems that the interior-point method leaves unsolved.
 
     (D + (η + ε)/ρ) x = z − c − s(z) + (ε/ρ) x + (η/ρ) y,   y = P(x − ρ z/η),   z ← z − (η/ρ)(x − y),   s = (μ |z_T|, 0, 0),
 
@@ -21,7 +22,7 @@ from flexmbs.integrators.natural_map import (
     velocities,
 )  # fmt: skip
 
-# impulses that grow without bound, times their compliance over the velocities
+# larger impulses, times their compliance over the velocities, grow without bound
 NO_END, NO_BOUND = -1, 1e5
 FIRST_WEIGHT, SPLIT_PROXIMAL = 0.01, 1e-6
 
@@ -52,7 +53,7 @@ def nearest_of(law, k, f0, f1, f2):
 
 @part
 def split_matrix(law, weight, newton):
-    """Factors of D + (η + `SPLIT_PROXIMAL`) diag(1/ρ), η = ``weight``; False where it has none."""
+    """Factor D + (η + `SPLIT_PROXIMAL`) diag(1/ρ), η = ``weight``; False if it is not regular."""
     n, D, rho = law.n, law.D, law.rho
     for k in range(n):
         for a in range(3 * k, 3 * k + 3):
@@ -86,8 +87,9 @@ def free_impulses(law, weight, workspace):
 
 @part
 def projected_impulses(law, weight, speed, workspace):
-    """y and z (3n,) of an iteration; returns the largest entries of (x − y)/ρ, of η Δy/ρ, of y/ρ,
-    and of z and ``speed``.
+    """y and z (3n,) of an iteration; returns its residuals.
+
+    The largest entries of (x − y)/ρ, of η Δy/ρ, of y/ρ, and of z and ``speed``.
     """
     rho, x, y, z = law.rho, workspace.x, workspace.y, workspace.z
     primal, dual, large, fast = 0.0, 0.0, 0.0, speed
@@ -110,10 +112,10 @@ def projected_impulses(law, weight, speed, workspace):
 
 @called
 def splitting(law, goal, iterations, p, workspace):
-    """Proximal ADMM on the cone program, De Saxcé's correction from the last iterate. p (3n,)
-    becomes the best found.
+    """Proximal ADMM on the cone program, with De Saxcé's correction from the last iterate.
 
-    Returns (largest entry of Φ/ρ, iterations). Theory, section 43.
+    p (3n,) becomes the best iterate. Returns (largest entry of Φ/ρ, iterations). Theory, section
+    43.
     """
     n, x, y, z, best, velocity = (
         law.n,
@@ -135,7 +137,7 @@ def splitting(law, goal, iterations, p, workspace):
     for it in range(iterations):
         free_impulses(law, weight, workspace)
         primal, dual, large, fast = projected_impulses(law, weight, speed, workspace)
-        # the natural map costs a product with D more: it is evaluated in every tenth iteration
+        # the natural map costs a further product with D: evaluate it in every tenth iteration
         if it % 10 < 9:
             continue
         velocities(law, y, velocity)
@@ -155,7 +157,7 @@ def splitting(law, goal, iterations, p, workspace):
         if least <= goal:
             break
         off, still = primal * fast, dual * large
-        # the weight balances what the constraint x = y and what the velocities are off by
+        # the weight balances the residuals of x = y and of the velocities
         if off > 5.0 * still or still > 5.0 * off:
             weight *= 2.0 if off > still else 0.5
             fresh = False

@@ -1,5 +1,6 @@
-"""Coefficients of ESDIRK5(4)7L[2]SA2: seven stages, the first explicit, the others with one
-diagonal entry γ = 23/125.
+"""Coefficients of ESDIRK5(4)7L[2]SA2.
+
+Seven stages, the first explicit, the others with one diagonal entry γ = 23/125.
 
     Σ_j a_ij = c_i,   Σ_j a_ij c_j = ½ c_i²  (stage order 2),   a_7j = b_j  (stiffly accurate),   Σ b̂ = 1:
 
@@ -72,10 +73,10 @@ def _powers(x: np.ndarray, degree: int) -> np.ndarray:
 
 
 def _continuous(A: np.ndarray, c: np.ndarray) -> np.ndarray:
-    """b_j(θ) = Σ_p B[j, p] θ^(p+1): order 4 at every θ, A's last row at θ = 1, rates of the first
-    and the last stage at the ends.
+    """Coefficients B of the continuous method, b_j(θ) = Σ_p B[j, p] θ^(p+1).
 
-    With A c = ½ c² of stage order 2, order 4 asks for Σ b φ = θ, θ²/2, θ³/3, θ⁴/4, θ⁴/12 with φ =
+    Order 4 at every θ, A's last row at θ = 1, rates of the first and the last stage at the ends.
+    With A c = ½ c² of stage order 2, order 4 requires Σ b φ = θ, θ²/2, θ³/3, θ⁴/4, θ⁴/12 with φ =
     1, c, c², c³, A c².
     """
     functions = ((c**0, 1, 1.0), (c, 2, 2.0), (c**2, 3, 3.0), (c**3, 4, 4.0), (A @ c**2, 4, 12.0))
@@ -100,8 +101,9 @@ def _continuous(A: np.ndarray, c: np.ndarray) -> np.ndarray:
 
 
 def _guesses(c: np.ndarray) -> np.ndarray:
-    """Row i: weights of the rates of stages 0 … i − 1 for that of stage i, a polynomial through
-    them or nearest to them.
+    """Weights that extrapolate the rates of stages 0 … i − 1 to stage i, in row i.
+
+    By a polynomial through these rates, or nearest to them.
     """
     weights = np.zeros((STAGES, STAGES))
     for i in range(2, STAGES):

@@ -32,13 +32,13 @@ from flexmbs.integrators.natural_map import (
     velocities,
 )  # fmt: skip
 
-SHRINK, LARGEST_SHRINK = 0.02, 0.5  # of τ in a step
+SHRINK, LARGEST_SHRINK = 0.02, 0.5  # factors of τ in a step
 TO_BOUNDARY = 0.995  # share of the step to the boundary, the usual choice of interior-point methods
 UNEVEN = 1e-4  # least product over their mean
-GROWTH = 10.0  # of the residual in a step
+GROWTH = 10.0  # largest growth of the residual in a step
 CUTS, CUT = 8, 0.6
 ARC = 1e-2  # of the velocities: residual below which steps follow the edge of the cone
-TURN = 0.5  # of the direction of slip in such a step
+TURN = 0.5  # largest turn of the direction of slip in such a step
 
 
 class Iterate(NamedTuple):
@@ -50,7 +50,7 @@ class Iterate(NamedTuple):
 
 
 class InteriorPointStep(NamedTuple):
-    """Newton's step of the unknowns, and the change of σ."""
+    """Newton step of the unknowns, and the change of σ."""
 
     p: np.ndarray  # (3n,)
     u: np.ndarray  # (n,)
@@ -60,8 +60,9 @@ class InteriorPointStep(NamedTuple):
 
 @part
 def edge(mu, p, o):
-    """σ = ½ μ p_N (1 − |w|²) of a contact, as ½ (μ p_N − |p_T|)(μ p_N + |p_T|)/(μ p_N): without
-    cancellation.
+    """σ = ½ μ p_N (1 − |w|²) of a contact, without cancellation.
+
+    As ½ (μ p_N − |p_T|)(μ p_N + |p_T|)/(μ p_N).
     """
     radius = mu * p[o]
     size = (p[o + 1] * p[o + 1] + p[o + 2] * p[o + 2]) ** 0.5
@@ -70,8 +71,9 @@ def edge(mu, p, o):
 
 @part
 def mismatch(law, x, iterate):
-    """|(ξ_N − u, ξ_T + λ w)|² of all contacts for x = ξ: what is left of
-    the equations of the path beside its products.
+    """|(ξ_N − u, ξ_T + λ w)|² of all contacts for x = ξ.
+
+    The residual of the path equations other than its products.
     """
     mu, p, u, lam = law.mu, iterate.p, iterate.u, iterate.lam
     each = 0.0
@@ -148,11 +150,11 @@ def barrier_system(law, tau, iterate, workspace):
 
 @called
 def barrier_step(law, tau, iterate, workspace):
-    """workspace.step ← Newton's step towards τ from an iterate with the velocities
-    workspace.newton.x, and the change of σ; returns False where it is not found.
+    """workspace.step ← Newton step towards τ from an iterate; False if it is not found.
 
-    Linearized: ξ_N = u, ξ_T = −λ w, u (p_N − b) = τ, λ σ = τ; u and λ eliminated, (D + B) Δp = −ξ +
-    (τ/(p_N − b), −w τ/σ).
+    workspace.newton.x: velocities of the iterate. The change of σ is computed too. Linearized: ξ_N
+    = u, ξ_T = −λ w, u (p_N − b) = τ, λ σ = τ; with u and λ eliminated, (D + B) Δp = −ξ + (τ/(p_N −
+    b), −w τ/σ).
     """
     n, mu, p, u, lam, step = law.n, law.mu, iterate.p, iterate.u, iterate.lam, workspace.step
     J, order, dp = workspace.newton.matrix, workspace.newton.order, step.p
@@ -179,8 +181,9 @@ def barrier_step(law, tau, iterate, workspace):
 
 @called
 def longest(law, arc, iterate, step):
-    """Part of the step that stays within the barriers; ``arc``: the edge of the cone is followed,
-    its direction turns little.
+    """Part of the step that stays within the barriers.
+
+    arc: the edge of the cone is followed, and the direction turns only a little.
     """
     mu, bound, p, u, lam, dp = law.mu, law.bound, iterate.p, iterate.u, iterate.lam, step.p
     part_of = 1.0 / TO_BOUNDARY
@@ -218,8 +221,9 @@ def longest(law, arc, iterate, step):
 
 @called
 def moved(law, iterate, step, part_of, arc, trial):
-    """trial ← the iterate after a part of the step; ``arc``:
-    p_T within the edge by the σ foreseen.
+    """trial ← the iterate after a part of the step.
+
+    arc: p_T stays within the edge by the predicted σ.
     """
     mu, p, q = law.mu, iterate.p, trial.p
     for k in range(law.n):
@@ -240,7 +244,10 @@ def moved(law, iterate, step, part_of, arc, trial):
 
 @part
 def start_of_path(law, begin, speed, iterate):
-    """iterate ← p_N = b + ``begin`` ρ times the largest velocity ``speed``, u = λ = ``speed``."""
+    """iterate ← p_N = b + ``begin`` ρ times the largest velocity, u = λ = this velocity.
+
+    speed: the largest velocity.
+    """
     p, drag = iterate.p, law.drag
     for k in range(law.n):
         p0 = law.bound[k] + begin * law.rho[k] * speed
@@ -250,8 +257,9 @@ def start_of_path(law, begin, speed, iterate):
 
 @part
 def advance(law, arc, before, workspace):
-    """The iterate after the largest part of the step that keeps its products even and its
-    `mismatch` near ``before``; returns that part.
+    """The iterate after the largest admissible part of the step; returns that part.
+
+    Its products must remain even and its `mismatch` near ``before``.
     """
     iterate, trial, x = workspace.iterate, workspace.trial, workspace.newton.x
     part_of = longest(law, arc, iterate, workspace.step)
@@ -271,10 +279,9 @@ def advance(law, arc, before, workspace):
 
 @called
 def interior_point(law, begin, goal, iterations, p, workspace):
-    """The interior-point method from p_N = b + ``begin`` ρ times the velocities; p (3n,) becomes
-    the best found.
+    """The interior-point method from p_N = b + ``begin`` ρ times the velocities.
 
-    Returns (largest entry of Φ/ρ, steps). Theory, section 43.
+    p (3n,) becomes the best iterate. Returns (largest entry of Φ/ρ, steps). Theory, section 43.
     """
     iterate, x, best = workspace.iterate, workspace.newton.x, workspace.best
     compliances(law)

@@ -20,13 +20,15 @@ from flexmbs.algebra.pivoting import lu, lu_solve
 # of the mean compliance, added to D: a proximal term that leaves the solution as it is
 PROXIMAL = 1e-10
 NEWTON, HALVINGS = 12, 12
-# of the velocities: residual at which Newton's method is tried after another, and tried again
+# of the velocities: residual at which Newton's method is tried after another method, and reduction
+# after which it is tried again
 POLISH, LESS = 1e-4, 0.1
 
 
 class Inclusion(NamedTuple):
-    """ξ = D p + c of n contacts, and the data of their law. Arrays may be longer than n contacts
-    need.
+    """ξ = D p + c of n contacts, and the data of their law.
+
+    Arrays may be longer than n contacts need.
     """
 
     n: int
@@ -87,8 +89,9 @@ def velocities(law, p, x):
 
 @called
 def natural_map(law, p, x, r):
-    """r ← Φ(p)/ρ (3n,) for the velocities x = ξ of p; returns its largest entry, a velocity
-    (theory, section 43).
+    """r ← Φ(p)/ρ (3n,) for the velocities x = ξ of p; returns its largest entry, a velocity.
+
+    Theory, section 43.
     """
     n, mu, drag, bound, rho = law.n, law.mu, law.drag, law.bound, law.rho
     worst = 0.0
@@ -129,8 +132,9 @@ def dragged_rows(o, size, drag, n, J):
 
 @called
 def derivative(law, p, x, J):
-    """J (3n, 3n) ← ∂(Φ/ρ)/∂p with the proximal term (generalized derivative of Alart and Curnier
-    1991); x = ξ of p.
+    """J (3n, 3n) ← ∂(Φ/ρ)/∂p with the proximal term; x = ξ of p.
+
+    Generalized derivative of Alart and Curnier 1991.
     """
     n, D, mu, drag, bound, rho = law.n, law.D, law.mu, law.drag, law.bound, law.rho
     for k in range(n):
@@ -178,11 +182,10 @@ def squares(n, r):
 
 @called
 def newton(law, goal, p, workspace):
-    """Newton's method on the natural map from p, which it improves, until Φ/ρ is within ``goal``;
-    returns its largest entry.
+    """Newton's method on the natural map, until Φ/ρ is within ``goal``; returns its largest entry.
 
-    Steps are halved until |Φ/ρ|² falls (Armijo's rule); workspace: a `NewtonWorkspace`. Theory,
-    section 43.
+    p is improved in place. Steps are halved until |Φ/ρ|² falls (Armijo's rule); workspace: a
+    `NewtonWorkspace`. Theory, section 43.
     """
     n, x, r, trial, trial_r = law.n, workspace.x, workspace.r, workspace.trial, workspace.trial_r
     velocities(law, p, x)
@@ -217,8 +220,9 @@ def newton(law, goal, p, workspace):
 
 @part
 def keep_better(n, worst, p, least, best):
-    """best ← p (3n,) where its largest entry of Φ/ρ, ``worst``, is below the ``least`` so far;
-    returns the lower one.
+    """best ← p (3n,) if ``worst`` is below the ``least`` so far; returns the lower one.
+
+    worst: largest entry of Φ/ρ of p.
     """
     if not worst < least:
         return least
@@ -229,8 +233,9 @@ def keep_better(n, worst, p, least, best):
 
 @part
 def polish(law, goal, p, least, workspace):
-    """Newton's method from p (3n,), which stays; `keep_better` of its result into
-    ``workspace.best``.
+    """Newton's method from p (3n,), which is unchanged.
+
+    `keep_better` of its result into ``workspace.best``.
     """
     polished = workspace.polished
     for a in range(3 * law.n):

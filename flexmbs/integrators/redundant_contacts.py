@@ -1,9 +1,8 @@
-"""Impulses of redundant contacts: an interior-point method first, then splitting; a kernel of its
-own.
+"""Impulses of redundant contacts: an interior-point method first, then splitting.
 
-Contacts on more points than a body has degrees of freedom make D = W M⁻¹ Wᵀ singular: impulses are
-not unique, and sweeps over the contacts converge slowly or cycle. Theory: docs/theory.md, section
-43.
+They have a kernel of their own. Contacts at more points than a body has degrees of freedom make D =
+W M⁻¹ Wᵀ singular: impulses are not unique, and sweeps over the contacts converge slowly or cycle.
+Theory: docs/theory.md, section 43.
 """
 
 from typing import NamedTuple
@@ -17,7 +16,7 @@ from flexmbs.integrators.interior_point import InteriorPointStep, Iterate, inter
 from flexmbs.integrators.natural_map import Inclusion, NewtonWorkspace
 
 INTERIOR, FARTHER, SPLITTINGS = 60, 100.0, 2000
-ENOUGH = 1e-3  # of what is nearly solved: not worth the slow iteration
+ENOUGH = 1e-3  # residual at which the slow iteration is not worthwhile
 
 
 class RedundantWorkspace(NamedTuple):
@@ -35,8 +34,8 @@ class RedundantWorkspace(NamedTuple):
     y: np.ndarray
     z: np.ndarray
     polished: np.ndarray  # (3n,) impulses that Newton's method improves
-    best: np.ndarray  # (3n,) of a method
-    kept: np.ndarray  # (3n,) of all methods
+    best: np.ndarray  # (3n,) best impulses of a method
+    kept: np.ndarray  # (3n,) best impulses of all methods
     later: np.ndarray  # (3n,) c of the phase of expansion
     more: np.ndarray  # (3n,) its impulses
     D: np.ndarray  # (3n, 3n)
@@ -77,7 +76,7 @@ def make_workspace(n: int) -> RedundantWorkspace:
 
 
 def connected(workspace: RedundantWorkspace) -> RedundantWorkspace:
-    """Workspace that knows the kernel of redundant contacts, where there are contacts."""
+    """The workspace with the address of the kernel of redundant contacts, if there are contacts."""
     if len(workspace.cone):
         workspace.solver[0] = redundant_at.address(workspace, workspace, workspace)
     workspace.solver.flags.writeable = False
@@ -86,9 +85,9 @@ def connected(workspace: RedundantWorkspace) -> RedundantWorkspace:
 
 @called
 def redundant(law, goal, nearly, p, workspace):
-    """Impulses p (3n,) with Φ/ρ within ``goal``, or ``nearly`` where redundancy is broken by little
-    more than round-off.
+    """Impulses p (3n,) with Φ/ρ within ``goal``.
 
+    Or within ``nearly`` if the contacts are redundant except for little more than round-off.
     Returns (steps, or 0: not found; whether impulses exist). Theory, section 43.
     """
     kept = workspace.kept
@@ -134,7 +133,10 @@ def redundant_at(workspace, /, m, goal, nearly):
 
 @part
 def solve_redundant(law, goal, nearly, p, workspace):
-    """`redundant` by address, the bounds and drags of ``law`` those of ``workspace``."""
+    """`redundant` by address.
+
+    The bounds and drags of ``law`` are those of ``workspace``.
+    """
     n, D, c, mu = law.n, law.D, law.c, law.mu
     for a in range(3 * n):
         workspace.c[a] = c[a]

@@ -145,8 +145,9 @@ class Gauge(Scalars):
 
 
 class Exchange(NamedTuple):
-    """Vectors that the equations and a method write in turn; shared with the workspace of the
-    equations.
+    """Vectors that the equations and a method write in turn.
+
+    They are shared with the workspace of the equations.
     """
 
     r: np.ndarray  # (ns,) residual
@@ -225,8 +226,9 @@ class OutputBuffers(NamedTuple):
 
 
 class SampledControllers(NamedTuple):
-    """Instants of discrete controllers: measurement, sample, output; the next ones are first +
-    passed · period.
+    """Instants of discrete controllers: measurement, sample, output.
+
+    The next ones are first + passed · period.
     """
 
     first: np.ndarray  # (n, 3) s
@@ -236,8 +238,9 @@ class SampledControllers(NamedTuple):
 
 
 class Samples(NamedTuple):
-    """Ends of steps that the audit evaluates: at equal parts of the run, the last one that of the
-    largest accelerations.
+    """Ends of steps that the audit evaluates.
+
+    At equal parts of the run; the last one is that of the largest accelerations.
     """
 
     t: np.ndarray  # (n,) negative where there is none
@@ -321,8 +324,9 @@ def copy(values, out):
 
 @part
 def friction_limit(contact, k, mode, rate):
-    """Limit (N or N m) of dry friction k at its ``rate``: F_s where it sticks, else F_c + (F_s −
-    F_c) exp(−(η/v_s)²).
+    """Limit (N or N m) of dry friction k at its ``rate``.
+
+    F_s if it sticks, else F_c + (F_s − F_c) exp(−(η/v_s)²).
     """
     sliding, static, decay = contact.limits[k, 0], contact.limits[k, 1], contact.limits[k, 2]
     if mode == STICKS or abs(rate) <= SLIPPING:
@@ -334,9 +338,11 @@ def friction_limit(contact, k, mode, rate):
 
 @part
 def implicit_states(context, weight, base, first):
-    """Force states obey z = c + a ż in the evaluations that follow, a = ``weight`` and c = ``base``
-    from the ``first`` on: laws that switch or are stiff solve this themselves; with the weight 0 ż
-    is that at the given z again."""
+    """Let force states obey z = c + a ż in the following evaluations.
+
+    weight: a. base, first: c, from this index on. Laws that switch or are stiff solve this
+    themselves. With the weight 0, ż is again that at the given z.
+    """
     stage = context.exchange.stage
     stage[0] = weight
     for a in range(stage.shape[0] - 1):
@@ -353,8 +359,9 @@ def take(source, target):
 
 @part
 def derivative(context, point, t):
-    """ẏ and λ of a point, the force states' rates and powers with them. Negative where M is not
-    definite: −1 − body.
+    """ẏ and λ of a point, the force states' rates and powers with them.
+
+    Negative where M is not definite: −1 − body.
 
     Theory, section 33.
     """
@@ -365,8 +372,9 @@ def derivative(context, point, t):
 
 @part
 def residual(context, point, t, slopes):
-    """exchange.r = M ṡ − k − Gᵀ λ and exchange.gs = (g, G s + γ̄, G ṡ − γ) of a point, rates of its
-    force states, its powers.
+    """exchange.r = M ṡ − k − Gᵀ λ and exchange.gs = (g, G s + γ̄, G ṡ − γ) of a point.
+
+    Also the rates of its force states, and its powers.
     """
     context.counts.evaluations += 1
     call_common(context, context.calls.residual, point, t, 1.0 if slopes else 0.0)
@@ -374,10 +382,9 @@ def residual(context, point, t, slopes):
 
 @part
 def iteration_matrix(context, point, c_mass, c_damping):
-    """Factor of K_b = [[c_mass M + K + c_damping D, Gᵀ], [G, 0]] at a point; returns a status of
-    `RunContext`.
+    """Factor of K_b = [[c_mass M + K + c_damping D, Gᵀ], [G, 0]] at a point.
 
-    Theory, section 26.
+    Returns a status of `RunContext`. Theory, section 26.
     """
     context.counts.factorizations += 1
     status = call_formalism(context, context.calls.matrix, point, c_mass, c_damping)
@@ -442,8 +449,9 @@ def evaluate_constraints(context, point, t):
 
 @part
 def settle_loads(context, point, here, t):
-    """Corrections of ṡ and λ by the forces that their reactions load, with the factor of M and G
-    that stands.
+    """Correct ṡ and λ for forces that depend on their reactions.
+
+    With the current factor of M and G.
     """
     x, ns, loaded = context.exchange.x, here.s.shape[0], context.exchange.loaded
     size = 0.0
@@ -471,8 +479,10 @@ def settle_loads(context, point, here, t):
 
 @called
 def settle_accelerations(context, point, here, t, factored):
-    """ṡ, λ, rates and powers of a point: M ṡ = k + Gᵀ λ, G ṡ = γ, with the current factor of M and
-    G, or with a new one unless ``factored``. Returns a status."""
+    """ṡ, λ, rates and powers of a point from M ṡ = k + Gᵀ λ, G ṡ = γ.
+
+    factored: use the current factor of M and G instead of a new one. Returns a status.
+    """
     x = context.exchange.x
     ns = here.s.shape[0]
     for a in range(ns):

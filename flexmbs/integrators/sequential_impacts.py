@@ -1,14 +1,14 @@
-"""Several impacts at once as a sequence of collisions of single contacts, and how far its result is
-from that of one problem.
+"""Simultaneous impacts as a sequence of collisions of single contacts.
 
-Where several contacts act at once, laws of impact of single contacts do not determine the
-velocities after it (Glocker 2004). The sequence takes the contact that approaches fastest, U_N < 0,
-and changes the velocities by its own law alone,
+And the difference of its result from that of one problem. If several contacts act at once, laws of
+impact of single contacts do not determine the velocities after it (Glocker 2004). The sequence
+takes the contact that approaches fastest, U_N < 0, and changes the velocities by its own law alone,
 
     U ← U + D_·k Δp_k,   U_Nk⁺ = −e U_Nk⁻,   |Δp_T| ≤ μ Δp_N,
 
-until no contact approaches: the limit of small gaps between the bodies. What is left after many
-collisions, as of bodies that touch in a closed chain, is solved as one problem without restitution.
+until no contact approaches: the limit of small gaps between the bodies. Approaches that remain
+after many collisions, as of bodies that touch in a closed chain, are solved as one problem without
+restitution.
 
 Theory: docs/theory.md, section 42. Ivanov (1995), On multiple impact, J. Appl. Math. Mech. 59, 887;
 Glocker (2004), Concepts for modeling impacts without friction, Acta Mechanica 168, 1; Liu, Zhao and
@@ -26,13 +26,13 @@ from flexmbs.integrators.contact_problem import (
 )
 from flexmbs.integrators.natural_map import Inclusion
 
-COLLISIONS = 200  # of each contact: after so many one problem without restitution is solved
-SETTLED = 1e-12  # of the fastest approach: no approach
+COLLISIONS = 200  # per contact; then one problem without restitution is solved
+SETTLED = 1e-12  # of the fastest approach: slower ones do not count
 
 
 @part
 def fastest(n, problem):
-    """(contact, U_N) of the contact that approaches fastest under the impulses so far."""
+    """(contact, U_N) of the contact that approaches fastest with the impulses so far."""
     D, p, free = problem.D, problem.x, problem.free
     worst, least = -1, 0.0
     for k in range(n):
@@ -46,8 +46,9 @@ def fastest(n, problem):
 
 @part
 def collision(n, problem, k):
-    """(Δp_N, Δp_T1, Δp_T2, found) of contact k alone by its law of impact, at the velocities under
-    the impulses so far.
+    """(Δp_N, Δp_T1, Δp_T2, found) of contact k alone by its law of impact.
+
+    At the velocities with the impulses so far.
     """
     D, p, o = problem.D, problem.x, 3 * k
     u = (problem.free[o], problem.free[o + 1], problem.free[o + 2])
@@ -78,8 +79,9 @@ def collision(n, problem, k):
 
 @called
 def sequence(n, problem, limits):
-    """Impulses problem.x (3n,) of n contacts by collisions of single ones. Returns like `impulses`
-    (theory, section 42).
+    """Impulses problem.x (3n,) of n contacts by a sequence of single collisions.
+
+    Returns like `impulses` (theory, section 42).
     """
     D, p, workspace = problem.D, problem.x, problem.workspace
     bound, drag, later, more = workspace.bound, workspace.drag, workspace.later, workspace.more
@@ -94,7 +96,7 @@ def sequence(n, problem, limits):
         k, u = fastest(n, problem)
         if k < 0 or u >= limit:
             if dry:
-                break  # dry friction of joints acts over the step, beside the collisions
+                break  # dry friction of joints acts over the step, not in collisions
             return turn + 1, 0
         p0, p1, p2, found = collision(n, problem, k)
         if not found:
@@ -121,7 +123,7 @@ def sequence(n, problem, limits):
 
 @part
 def solve_impact_law(n, problem, limits):
-    """`impact` of all contacts at once, or `sequence` where the problem asks for it."""
+    """`impact` of all contacts at once, or `sequence` if the problem asks for it."""
     return (
         sequence(n, problem, limits) if problem.sequential[0] == 1 else impact(n, problem, limits)
     )
@@ -129,9 +131,10 @@ def solve_impact_law(n, problem, limits):
 
 @called
 def difference(n, problem, limits):
-    """problem.spread[0] ← largest difference (m/s) of the velocities of the contacts between the
-    two laws, of the impulses problem.x that were found and those of the other law; 0 where one
-    contact acts alone.
+    """problem.spread[0] ← largest difference (m/s) of the velocities by the two laws.
+
+    Of the impulses problem.x that were found and those of the other law; 0 if only one contact
+    acts.
     """
     D, kept, p = problem.D, problem.kept, problem.x
     problem.spread[0] = 0.0

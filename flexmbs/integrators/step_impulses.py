@@ -1,9 +1,10 @@
-"""Impulses of the contacts in a step of Moreau and Jean's time stepping: D and U_free of the step,
-the law of impact, energy.
+"""Impulses of the contacts in a step of Moreau and Jean's time stepping.
+
+D and U_free of the step, the law of impact, energy:
 
     U⁺ = U_free + D p,   U_free = W v_free + w,   D = W Y,   Y = (M + θh D_d + θ²h² K)⁻¹ W_θᵀ
 
-for the contacts whose gap, foreseen by half a step, is closed. The records are
+for the contacts whose gap, predicted for half a step, is closed. The records are
 `flexmbs.integrators.moreau_jean.Memory` and `flexmbs.integrators.run_context.RunContext`. Theory:
 docs/theory.md, section 42. Moreau (1988), Unilateral contact and dry friction in finite freedom
 dynamics; Kane and Levinson (1985), Dynamics: Theory and Applications, for impacts that add energy.
@@ -23,19 +24,19 @@ from flexmbs.integrators.run_context import (
 )
 
 ROUND_OFF = 1e-12  # m or rad
-# of |w|² over the largest mass: normal compliance of a contact that nothing moves
+# of |w|² over the largest mass: normal compliance of a contact that cannot move
 CANNOT_YIELD = 1e-13
-GAINED = 1e-9  # of the work of the impulses: energy that is round-off
+GAINED = 1e-9  # of the work of the impulses: smaller gains of energy are round-off
 HALVINGS = 25
 
 
 @part
 def foreseen(memory, contact, h, whole):
-    """Contacts that take part in the step: those that strike, and others with g + ½ h γ_N ≤ 0 that
-    are not fast. Returns their number (theory, section 42).
+    """Select the contacts that take part in the step; returns their number.
 
-    One that carried an impulse takes part up to the gap that weight would close within a whole
-    step, else round-off opens it and it falls into an overlap.
+    Those that strike, and others with g + ½ h γ_N ≤ 0 that are not fast. A contact that carried an
+    impulse takes part up to the gap that weight would close within a whole step; otherwise
+    round-off would open it and it would fall into an overlap. Theory, section 42.
     """
     m = 0
     for k in range(contact.gap.shape[0]):
@@ -59,8 +60,9 @@ def foreseen(memory, contact, h, whole):
 
 @part
 def rows_of_contacts(context, point, t, m, rows, moving):
-    """rows (3m, ns) ← W of the contacts that take part, at a point; moving (3m,) ← w of their
-    velocities W v + w.
+    """rows (3m, ns) ← W of the active contacts at a point; moving (3m,) ← w.
+
+    Their velocities are W v + w.
     """
     call_common(context, context.calls.rows, point, t, 1.0 * m)
     for j in range(3 * m):
@@ -71,11 +73,10 @@ def rows_of_contacts(context, point, t, m, rows, moving):
 
 @part
 def delassus(memory, context, m, scale):
-    """D = W Y (1/kg) and the velocities Y = (M + θh D_d + θ²h² K)⁻¹ W_θᵀ of unit impulses, with the
-    current factor.
+    """D = W Y (1/kg) and Y = (M + θh D_d + θ²h² K)⁻¹ W_θᵀ with the current factor.
 
-    ``scale``: velocity per displacement, 1/(θ²h²). G = ½ W_θ Y gives the work of the impulses
-    (theory, section 42).
+    Y are the velocities by unit impulses. scale: velocity per displacement, 1/(θ²h²). G = ½ W_θ Y
+    gives the work of the impulses (theory, section 42).
     """
     x = context.exchange.x
     ns = memory.W.shape[1]
@@ -113,20 +114,21 @@ def delassus(memory, context, m, scale):
 
 @part
 def held_apart(problem, free, b):
-    """c_N of dry friction, a velocity of its own size above zero: its normal impulse is then the
-    one that is given.
+    """c_N of dry friction: a velocity of its own size above zero.
+
+    Its normal impulse is then the given one.
     """
     return problem.held[b] * problem.D[3 * b + 1, 3 * b + 1] + abs(free[3 * b + 1]) + 1e-300
 
 
 @part
 def restitution(memory, contact, m, h, share):
-    """Terms of the laws of impact, with coefficients multiplied by ``share``: c of Newton's law,
-    U_free + e U⁻, and the expansion of Poisson's, the latter in steps in which a contact approaches
-    faster than its weight accelerates it within the step.
+    """Terms of the laws of impact, with coefficients multiplied by ``share``.
 
-    Tangents have restitution in impacts only: in contacts that stay closed it would turn the slip
-    back in every step.
+    c of Newton's law, U_free + e U⁻, and the expansion of Poisson's law, the latter in steps in
+    which a contact approaches faster than its weight accelerates it within the step. Tangents have
+    restitution in impacts only: in contacts that stay closed it would reverse the slip in every
+    step.
     """
     hard = False
     for b in range(m):
@@ -155,8 +157,9 @@ def restitution(memory, contact, m, h, share):
 
 @part
 def solve_contacts(memory, context, m, h, share):
-    """Impulses of the contacts that take part, their restitution times ``share``; returns (status,
-    energy they add, its size) (J).
+    """Impulses of the active contacts with restitution times ``share``.
+
+    Returns (status, energy that they add, its size) (J).
     """
     contact = context.contact
     restitution(memory, contact, m, h, share)
@@ -181,7 +184,7 @@ def solve_contacts(memory, context, m, h, share):
 
 @part
 def restituted(memory, m):
-    """True where restitution matters in this step."""
+    """True if restitution matters in this step."""
     change = 0.0
     speed = 0.0
     for j in range(3 * m):
@@ -195,8 +198,10 @@ def restituted(memory, m):
 
 @part
 def impulses_of_step(memory, context, m, h):
-    """Impulses of the step. Where restitution with friction would add energy (Kane and Levinson
-    1985), restitution is reduced until none is added. Returns the status (theory, section 42).
+    """Impulses of the step; returns a status.
+
+    If restitution with friction would add energy (Kane and Levinson 1985), restitution is reduced
+    until none is added. Theory, section 42.
     """
     status, gain, size = solve_contacts(memory, context, m, h, 1.0)
     if status != DONE or gain <= GAINED * size or not restituted(memory, m):
@@ -208,7 +213,7 @@ def impulses_of_step(memory, context, m, h):
         status, gain, size = solve_contacts(memory, context, m, h, share)
         if status != DONE:
             return status
-        # the part with e = 0 never adds energy, so that the interval always holds an answer
+        # e = 0 never adds energy, so that the interval always contains a solution
         if gain > 0.0:
             high = share
         else:
@@ -221,8 +226,9 @@ def impulses_of_step(memory, context, m, h):
 
 @part
 def velocities_with_impulses(memory, context, m, h, c_mass):
-    """The velocities ``memory.v`` without impulses become v + Y p with the impulses of the contacts
-    that take part; λ by p/h.
+    """Add the impulses of the active contacts: ``memory.v`` ← v + Y p.
+
+    λ changes by p/h.
     """
     state, start, at = context.state, context.start, context.at
     ns = memory.v.shape[0]

@@ -1,11 +1,11 @@
-"""Samples of a run for its audit: states at ends of steps, and the work within some steps at points
-that no method uses.
+"""Samples of a run for its audit.
+
+States at ends of steps, and the work within some steps at points that no method uses.
 
     W_G = ½ h Σ± P(t + h (½ ± √3/6))
 
-is the work of a step by Gauss's rule with two points, on the method's own dense output: forces that
-change within the step, which the method does not see, differ there. Theory: docs/theory.md, section
-54.
+is the work of a step by Gauss's rule with two points, on the method's own dense output: it differs
+for forces that change within the step unnoticed by the method. Theory: docs/theory.md, section 54.
 """
 
 from flexmbs._jit import called, part
@@ -21,7 +21,7 @@ from flexmbs.integrators.run_context import (
 )
 
 GAUSS = (0.21132486540518713, 0.7886751345948129)
-SPREAD = 0.6180339887498949  # the golden ratio's part: steps at irregular times
+SPREAD = 0.6180339887498949  # golden ratio − 1: gives irregular times
 # places in a row of `Samples.work`
 BY_METHOD, BY_GAUSS, SAMPLED_T, SAMPLED_H, WORKS = 0, 2, 4, 5, 6
 
@@ -38,8 +38,9 @@ def closed(contact):
 
 @part
 def keep_sample(context, k):
-    """The end of the last step as sample k; the state within it where the equations hold there and
-    not at its end.
+    """Store the end of the last step as sample k.
+
+    Or the state within it, if the equations hold there and not at its end.
     """
     samples, clock = context.samples, context.clock
     if clock.holds < 0.0:
@@ -59,10 +60,9 @@ def keep_sample(context, k):
 
 @called
 def work_within(context, k):
-    """Works (J) of the forces and of the losses in the last step, by the method and by Gauss's
-    rule. ``at`` is workspace.
+    """Works (J) of the forces and of the losses in the last step, by two rules.
 
-    Theory, section 54.
+    By the method and by Gauss's rule. ``at`` is workspace. Theory, section 54.
     """
     clock, state, start, at = context.clock, context.state, context.start, context.at
     row = context.samples.work[k]
@@ -83,8 +83,9 @@ def work_within(context, k):
 
 @part
 def sample(context):
-    """Keep the end of the step where it is the first of its part of the run, or has the largest
-    accelerations so far.
+    """Store the end of the step if it is the first of its part of the run.
+
+    Or if it has the largest accelerations so far.
     """
     samples, passed = context.samples, context.clock.time / context.clock.end
     last = samples.t.shape[0] - 1
@@ -101,7 +102,7 @@ def sample(context):
         count * (2.0 * context.clock.time - context.clock.begun) / context.clock.end,
     )
     k = min(int(place), count - 1)
-    # steps at equal times would meet periodic forces always in the same phase
+    # equal times would always meet periodic forces in the same phase
     irregular = 0.8 * ((SPREAD * k) % 1.0)
     chosen = place >= k + irregular or next_place >= k + 1.0
     if chosen and samples.work[k, SAMPLED_H] == 0.0 and closed(context.contact) == 0:
