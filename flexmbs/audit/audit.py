@@ -38,8 +38,8 @@ from flexmbs.time_stepping.run import Progress, Run
 UNKNOWN = Check(
     "Error of the steps",
     NOT_JUDGED,
-    "not known of a run that is led",
-    "judge model and steps by a run of simulate",
+    "not known for a run that is advanced step by step",
+    "verify model and steps by a run with simulate",
 )
 
 

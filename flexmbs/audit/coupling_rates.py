@@ -119,7 +119,7 @@ def _failures(names: list[str], apart: np.ndarray, times: np.ndarray) -> list[Ch
         if len(wrong) >= AT_LEAST and name not in found:
             k = int(np.nan_to_num(values).argmax())
             text = (
-                f"g of {name} changes at another rate than its equation, by {values[k]:.1e} "
+                f"g of {name} does not change at the rate of its equation: difference {values[k]:.1e} "
                 f"of it at t = {times[k]:.4g} s"
             )
             found[name] = Check("Functions of constraints", FAIL, text, REMEDY)

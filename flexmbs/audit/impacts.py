@@ -90,7 +90,7 @@ def several_at_once(run: Run) -> list[Check]:
     text = (
         f"{found.number} of several contacts at once, the first at t = {found.t:.4g} s; "
         "velocities depend on the law for these: "
-        f"'{found.law}' was taken, the other one differs by up to "
+        f"'{found.law}' was used, the other one differs by up to "
         f"{100.0 * found.difference:.2g} % of the speed of approach"
     )
     if found.chosen:

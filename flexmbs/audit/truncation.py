@@ -167,7 +167,7 @@ def _remedy(
     more = f"{len(own)} or more" if low > ALMOST * len(own) else f"about {low}"
     top = found.frequency[own[max(low, 1) - 1]]
     return (
-        f"reduce {solution.compiled.whole_of(body)} with {more} modes more, up to {top:.4g} "
+        f"reduce {solution.compiled.whole_of(body)} with {more} more modes, up to {top:.4g} "
         "Hz, or state its damping"
     )
 

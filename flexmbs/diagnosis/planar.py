@@ -38,7 +38,7 @@ def planar_line(compiled: Compiled, start: InitialState) -> str:
         + len(compiled.model.couplings)
         - len(nonholonomic_couplings(compiled.model.couplings))
     ):
-        left += f", {3 * n - b - held} beside drives and couplings"
+        left += f", {3 * n - b - held} left by drives and couplings"
     if all(isinstance(body, PointMass) for body in bodies):
         return f"points in a plane: f = 2·{n} − {b - n} = {3 * n - b} (2n_p − b){left}"
     return f"planar motion: f = 3·{n} − {b} = {3 * n - b} (3n − b){left}"

@@ -14,6 +14,6 @@ def locked_friction(model: ModelData) -> str:
     if not names:
         return ""
     return (
-        f"no reactions agree with the friction {names} that they cause (joints that lock "
-        "themselves); reduce it, or its arms"
+        f"no reactions are consistent with the friction {names} that they cause "
+        "(self-locking joints); reduce it, or its lever arms"
     )

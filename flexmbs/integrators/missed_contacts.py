@@ -109,8 +109,8 @@ def first_evaluation(contact: ContactData) -> None:
 def unseen_notes(contact: ContactData, names: Sequence[str]) -> list[str]:
     """One line for each contact that bodies passed within a step."""
     return [
-        f"contacts.{name}: closed and opened within one step at t = {t:.6g} s, which saw "
-        "no force; take smaller steps"
+        f"contacts.{name}: closed and opened within one step at t = {t:.6g} s, without "
+        "contact force; use smaller steps"
         for name, t in zip(names, contact.unseen)
         if t >= 0.0
     ]

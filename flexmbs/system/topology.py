@@ -105,7 +105,7 @@ class Topology:
             drives = [f"{name} ({why})" for name, why in self.rows.items()]
             listed = ", ".join(drives[:10]) + (", ..." if len(drives) > 10 else "")
             return [
-                "coordinates: rheonomic ones were asked for, but these drives are "
+                "coordinates: rheonomic coordinates were requested, but these drives are "
                 f"constraint rows: {listed}"
             ]
         kept = (
@@ -119,13 +119,13 @@ class Topology:
             ", ..." if len(kept) > 10 else ""
         )
         others = (
-            f"the other {len(self.tree) - len(kept)} bodies have absolute ones"
+            f"the other {len(self.tree) - len(kept)} bodies have absolute coordinates"
             if len(kept) < len(self.tree)
             else ""
         )
-        why = "they have no inertia of their own in all directions, or hang on such bodies"
+        why = "they have no inertia of their own in all directions, or are carried by such bodies"
         return [
-            "coordinates: absolute ones were asked for, but those of joints are kept: "
+            "coordinates: absolute coordinates were requested, but joint coordinates are kept: "
             f"{named}; {others or why}"
         ]
 

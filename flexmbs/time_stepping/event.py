@@ -105,7 +105,7 @@ def _check_kind(item: str, function: Any, joint: Any, frame: Any, axis: str | No
         raise InputError(f"{item}: give a joint, or a frame with an axis or a function")
     if joint is not None and (function is not None or axis is not None):
         raise InputError(
-            f"{item}: a joint goes without function and axis; give the frame that they mean instead"
+            f"{item}: a joint cannot be combined with a function or an axis; give a frame instead"
         )
     if frame is not None and (function is None) == (axis is None):
         raise InputError(

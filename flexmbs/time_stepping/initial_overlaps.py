@@ -77,7 +77,7 @@ def check_loaded_overlaps(
         )
         text = (
             f"contacts.{name}: overlaps by {overlaps[k]:.4g} (m or rad) at the start, which "
-            "throws its bodies apart"
+            "drives its bodies apart"
         )
         text += f" at {thrown[k]:.3g} m/s or rad/s"
         if declared.preloaded:  # type: ignore[attr-defined]

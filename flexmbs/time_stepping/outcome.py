@@ -79,7 +79,7 @@ def _function(compiled: Compiled) -> str:
     if call is None:
         return ""
     did = (
-        "gave no finite number"
+        "returned a non-finite number"
         if error is None
         else f"raised {type(error).__name__} ({shown(str(error))})"
     )
@@ -120,7 +120,7 @@ def _dependent(compiled: Compiled, context: RunContext, work: Work, good: Trajec
     names = ", ".join(f"'{joint.name}'" for joint in found)
     return (
         f"the motions of {names} nearly depend on each other (angles near their pole); choose "
-        "other axes or take a ball"
+        "other axes or use a ball joint"
     )
 
 
@@ -130,7 +130,7 @@ def _contact(status: int, compiled: Compiled, method: Integrator, work: Work) ->
         return ""
     contact = f"contact '{compiled.contacts[int(work.status[0])]}'"
     if work.status[1] == TOO_MANY:
-        cause = f"impacts of {contact}, or turns of its slip, follow each other without end"
+        cause = f"impacts of {contact}, or reversals of its slip, follow each other without end"
         rebounds = compiled.system.contacts.e[int(work.status[0])] > 0.0
         if method.step is not None:
             return (

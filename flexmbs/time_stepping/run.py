@@ -159,7 +159,7 @@ class Run:
             raise InputError(
                 *(
                     f"{name}: its velocity jumps at t = {t:g} s, an impact that "
-                    f"'{self.method.name}' does not know beside "
+                    f"'{self.method.name}' does not support together with "
                     "rigid contacts; prescribe a smooth motion, or take 'moreau-jean'"
                     for name, t in found.items()
                 )
@@ -316,7 +316,7 @@ class Run:
         if settled.status < 0:
             body = body_without_inertia(self.compiled, settled.status, state.q, self.work.path.beta)
             raise InputError(
-                f"bodies.{body}: nothing gives its motion inertia (mass matrix not "
+                f"bodies.{body}: its motion has no inertia (mass matrix not "
                 "positive definite); give it mass or a joint"
             )
         self.form.begin(self.compiled, self.work, state.q, state.s)

@@ -54,7 +54,7 @@ def test_arguments_and_print() -> None:
                 match=r"^rates: must be 2 finite numbers, one for each of floor\.0, floor\.2, not",
             ):
                 function(wrong)
-    assert str(found).splitlines()[0] == "function of Gibbs of 'cart' at t = 0 s: ∂S/∂σ̇ = Π"
+    assert str(found).splitlines()[0] == "Gibbs function of 'cart' at t = 0 s: ∂S/∂σ̇ = Π"
     assert f"floor.0  σ̇ = {found.rates[0]:.6g}  Π = 1.1" in str(found)
 
 

@@ -103,7 +103,7 @@ def test_a_parameter_without_effect_is_named_and_stays():
 def test_parameters_with_the_same_effect_are_named():
     """Only k/m and c/m act on a free oscillation: of k, c and m two combinations can be found."""
     start = {"forces.spring.k": 55.0, "forces.spring.c": 0.5, "bodies.mass.mass": 2.0}
-    with pytest.warns(fm.ModelWarning, match="cannot be told apart"):
+    with pytest.warns(fm.ModelWarning, match="cannot be distinguished"):
         found = fm.identify(oscillator(), start, {f"{PLACE} [m]": (T, displacement())})
     k, c, m = found.values
     assert k / m == pytest.approx(STIFFNESS / MASS, rel=1e-5)

@@ -169,7 +169,7 @@ def test_a_descent_to_the_edge_of_possible_runs_is_noted():
     found = fm.optimize(weak, {"damping": 14.0}, SPEED, t_end=2.0, step=8e-3)
     assert found.values[0] == pytest.approx(15.0, abs=1e-5)
     assert found.notes == (
-        "runs beside it are not possible: it may be no minimum, but the edge of what is",
+        "runs next to it are not possible: it may be the limit of feasible values, not a minimum",
     )
 
 

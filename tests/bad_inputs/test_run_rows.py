@@ -120,7 +120,7 @@ def test_30_function_that_gives_no_number_is_named_with_its_arguments(
     model.add(fm.JointTorque("push", "hinge", push))
     message, solution = stop(model, t_end=0.05, output_step=0.01, **options)
     head, _, text = message.partition("push(t = ")
-    assert head.endswith("s: the function of forces.push gave no finite number at ")
+    assert head.endswith("s: the function of forces.push returned a non-finite number at ")
     assert text.endswith("); correct the function")
     t, x, v = (float(part.split("= ")[-1]) for part in text.split(")")[0].split(", "))
     assert 0.02 <= t < 0.0301
@@ -138,11 +138,16 @@ def test_30_wrench_and_drive_are_named_too() -> None:
     model = pendulum()
     model.add(fm.UserForce("wind", "rod/end", wind))
     message, _ = stop(model, t_end=0.05, step=0.01)
-    assert "the function of forces.wind gave no finite number at wind(t = 0.03, x = 0.59" in message
+    assert (
+        "the function of forces.wind returned a non-finite number at wind(t = 0.03, x = 0.59"
+        in message
+    )
     model = pendulum()
     model.add(fm.Drive("motor", "hinge", lambda t: math.nan if t > 0.02 else 0.1 * t))
     message, solution = stop(model, t_end=0.05, step=0.01)
-    assert "the function of drives.motor gave no finite number at <lambda>(t = 0.03)" in message
+    assert (
+        "the function of drives.motor returned a non-finite number at <lambda>(t = 0.03)" in message
+    )
     assert solution.t[-1] <= 0.02
 
 
@@ -168,7 +173,7 @@ def test_30_command_line_keeps_the_good_part(tmp_path: Path, capsys: Captured) -
     assert call("run", path, "--allow-code") == 3
     told = capsys.readouterr().err
     assert (
-        "error: stopped at t = 0.02 s: the function of forces.push gave no finite number "
+        "error: stopped at t = 0.02 s: the function of forces.push returned a non-finite number "
         "at push(t = 0.03, x = " in told
     )
     solution = fm.Solution.load(path.with_suffix(".h5"))

@@ -297,7 +297,8 @@ def test_what_acts_on_a_driven_coordinate_keeps_its_row() -> None:
 def test_what_takes_no_functions_of_time_is_refused() -> None:
     model = pendulum_on_slider()
     with pytest.raises(
-        fm.InputError, match="'rattle' takes none that are functions of time; take 'joint'"
+        fm.InputError,
+        match="'rattle' does not support coordinates that are functions of time; use 'joint'",
     ):
         fm.simulate(model, t_end=0.1, step=1e-3, coordinates="rheonomic", integrator="rattle")
     with pytest.raises(fm.InputError, match="drives as rows; take 'joint', and open_chain"):

@@ -48,7 +48,7 @@ def test_table_of_classes() -> None:
         "ball   sphere-plane  1 row   holonomic  scleronomic  unilateral  geometric  implicit",
     ]
     assert sections["degrees of freedom"][:3] == [
-        "planar motion: f = 3·3 − 8 = 1 (3n − b), 0 beside drives and couplings",
+        "planar motion: f = 3·3 − 8 = 1 (3n − b), 0 left by drives and couplings",
         "f = 6·3 − 18 = 0 rigid-body degrees of freedom (6n − b, redundant constraints "
         "not considered)",
         "1 prescribed by drives",

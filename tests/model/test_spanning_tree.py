@@ -208,9 +208,9 @@ def test_bodies_that_keep_their_joints_in_absolute_coordinates_are_reported():
     options = {"t_end": 0.02, "step": 0.01}
     notes = fm.simulate(model, coordinates="absolute", **options).run.notes
     assert [note for note in notes if note.startswith("coordinates:")] == [
-        "coordinates: absolute ones were asked for, but those of joints are kept: high "
+        "coordinates: absolute coordinates were requested, but joint coordinates are kept: high "
         "(on string), "
-        "low (on thread); the other 2 bodies have absolute ones"
+        "low (on thread); the other 2 bodies have absolute coordinates"
     ]
     assert not any(
         note.startswith("coordinates:") for note in fm.simulate(model, **options).run.notes
@@ -219,7 +219,7 @@ def test_bodies_that_keep_their_joints_in_absolute_coordinates_are_reported():
     compared = str(
         fm.compare(model, formalisms=("multiplier",), integrators=("generalized-alpha",), **options)
     )
-    assert "high (on string); the other 2 bodies have absolute ones" in compared
+    assert "high (on string); the other 2 bodies have absolute coordinates" in compared
 
 
 @pytest.mark.parametrize("unknown", ["free", "FREE", "relative", "", 3, ("joint",)])

@@ -192,7 +192,7 @@ def test_point_masses_on_chains(motions: tuple[object, ...], coordinates: str, r
     bob = model.add(fm.PointMass("bob", mass=1.0))
     model.add(fm.Chain("chain", model.ground, bob, motions=motions))
     if not runs:
-        with pytest.raises(fm.InputError, match="nothing gives its motion inertia"):
+        with pytest.raises(fm.InputError, match="its motion has no inertia"):
             fm.simulate(model, t_end=0.3, coordinates=coordinates, **TIGHT)
         return
     run = fm.simulate(model, t_end=0.3, coordinates=coordinates, **TIGHT)

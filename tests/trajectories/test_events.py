@@ -199,7 +199,8 @@ def test_a_function_that_fails_stops_the_run():
         )
     assert raised.value.__notes__[0].startswith("in the function of events.floor at t = 0.05")
     with pytest.raises(
-        fm.SolverError, match=r"the function of events\.floor gave no finite number at .*\(t = 0\.0"
+        fm.SolverError,
+        match=r"the function of events\.floor returned a non-finite number at .*\(t = 0\.0",
     ):
         fm.simulate(
             falling(),

@@ -91,7 +91,8 @@ def test_slide_with_a_high_centre_of_mass(
 def test_a_slide_that_locks_itself_stops_the_run(integrator: str) -> None:
     """2 μ h/l > 1: no deceleration agrees with the friction that it causes."""
     with pytest.raises(
-        fm.InputError, match="no reactions agree with the friction 'rubbing' that they cause"
+        fm.InputError,
+        match="no reactions are consistent with the friction 'rubbing' that they cause",
     ):
         fm.simulate(slide(0.3, 0.1), t_end=0.3, output_step=0.05, integrator=integrator)
 
@@ -332,7 +333,8 @@ def test_a_guide_by_a_user_function(function: Any) -> None:
 def test_a_user_function_that_locks_its_guide_stops_the_run() -> None:
     model = with_function(slide(1.2, 0.4), "guide", fast_guide)  # 2 μ h/l = 1.2
     with pytest.raises(
-        fm.InputError, match="no reactions agree with the friction 'rubbing' that they cause"
+        fm.InputError,
+        match="no reactions are consistent with the friction 'rubbing' that they cause",
     ):
         fm.simulate(model, t_end=0.3, output_step=0.05)
 

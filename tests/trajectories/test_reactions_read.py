@@ -89,7 +89,8 @@ def test_what_locks_itself_stops_the_run(integrator: str, depth: float) -> None:
     """2 μ (h + d)/l > 1; of the second depth at any acceleration."""
     deep = block(fast_sole, depth=5.0 * depth)
     with pytest.raises(
-        fm.InputError, match="no reactions agree with the friction 'rubbing' that they cause"
+        fm.InputError,
+        match="no reactions are consistent with the friction 'rubbing' that they cause",
     ):
         fm.simulate(deep, t_end=0.3, output_step=0.05, integrator=integrator)
 

@@ -285,7 +285,7 @@ def test_outputs_that_are_computed_otherwise_are_reported(
     monkeypatch.setenv("GAIN", "1.1")
     with pytest.raises(
         fm.SolverError,
-        match=r"the outputs at t = 0 s are other ones than before; resume where it ran",
+        match=r"the outputs at t = 0 s differ from those before; resume where it ran",
     ):
         run(tmp_path / "run", model)
 

@@ -351,7 +351,7 @@ def test_states_of_other_models_are_refused() -> None:
     beam(0.02).state = thin.state
     with pytest.raises(
         fm.InputError,
-        match="state: body 'beam' was another reduction, its elastic coordinates are of other",
+        match="state: body 'beam' was reduced differently, its elastic coordinates belong to other",
     ):
         wide.state = thin.state
 

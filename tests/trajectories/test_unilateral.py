@@ -325,7 +325,7 @@ def test_a_gap_that_is_no_number_stops_the_run(integrator, *, compiled: bool) ->
 
     model = falling({"of": ["lift"], "function": njit(lost) if compiled else lost})
     with pytest.raises(
-        fm.SolverError, match=r"the function of contacts\.floor gave no finite number"
+        fm.SolverError, match=r"the function of contacts\.floor returned a non-finite number"
     ):
         fm.simulate(model, t_end=0.3, output_step=0.1, integrator=integrator)
 

@@ -94,7 +94,7 @@ def exact_gradient(
             f"method: '{outputs[i].name}' has a kink at this very value: its slopes along "
             "a direction of all parameters and back "
             f"differ by {jump[i]:.3g} of {abs(expected[i]):.6g}; take "
-            "method='differences', which says by which of them"
+            "method='differences', which identifies it"
         )
     if wrong.any():
         i = int(np.argmax(wrong))

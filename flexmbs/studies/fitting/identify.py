@@ -482,8 +482,8 @@ def _statistics(
         if named:
             lost |= np.isin(fit.names, named)
             notes.append(
-                f"{' and '.join(named)} cannot be told apart: changes of them together "
-                "have no effect on the signals"
+                f"{' and '.join(named)} cannot be distinguished: a combined change of them "
+                "has no effect on the signals"
             )
     C = (of.right[of.keep].T / of.singular[of.keep] ** 2) @ of.right[of.keep]
     variance = np.diag(C)
@@ -492,7 +492,7 @@ def _statistics(
     for i, k in zip(*np.triu_indices(len(C), 1)):
         if abs(correlation[i, k]) > ALIKE and not (lost[i] or lost[k]):
             notes.append(
-                f"{fit.names[i]} and {fit.names[k]} are hardly told apart, correlation "
+                f"{fit.names[i]} and {fit.names[k]} are nearly indistinguishable, correlation "
                 f"{correlation[i, k]:.4f}"
             )
     scale = np.array([fit.scale[name] for name in fit.names])

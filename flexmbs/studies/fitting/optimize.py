@@ -388,7 +388,7 @@ def _optimum(
     failed = [row[: len(x)] / search.size for row in search.history if np.isnan(row).any()]
     if any(np.abs(each - x).max() < NEAR for each in failed):
         ends.append(
-            "runs beside it are not possible: it may be no minimum, but the edge of what is"
+            "runs next to it are not possible: it may be the limit of feasible values, not a minimum"
         )
     slope = search.slopes.get(x.tobytes())
     if np.array_equal(x, search.start) and slope is not None and np.abs(slope[0]).max() <= FLAT:

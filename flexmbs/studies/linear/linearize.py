@@ -165,11 +165,11 @@ class Linearization:
         if self.leaving <= ROUND_OFF:
             return Check("Motion", status, "rests or moves steadily")
         if self.alike:
-            text = f"has the same modes at states {self.leaving:.1e} of the model's size beside it"
+            text = f"has the same modes at states {self.leaving:.1e} of the model's size away"
             return Check("Motion", PASS, text)
         text = (
-            f"rests or moves steadily but for {self.leaving:.1e} of the model's size, by "
-            "loads that nothing balances"
+            f"rests or moves steadily except for {self.leaving:.1e} of the model's size, by "
+            "unbalanced loads"
         )
         remedy = (
             "without unbalance, or weight on a turning part, the modes are exact; at rest "

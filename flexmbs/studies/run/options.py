@@ -206,7 +206,8 @@ def chosen_formalism(
         )
     if coordinates == "rheonomic" and not method.takes_time:
         raise InputError(
-            f"coordinates: '{method.name}' takes none that are functions of time; take 'joint'"
+            f"coordinates: '{method.name}' does not support coordinates that are functions of time; "
+            "use 'joint'"
         )
     if (
         form.stabilization_name in STABILIZATIONS

@@ -328,9 +328,9 @@ class Keeper:
         if not same.all():
             t = float(self.run.out.t[first + int(np.argmin(same))])
             raise SolverError(
-                f"{self.place.folder}: the outputs at t = {t:.6g} s are other ones than "
-                "before; resume where it ran, with user "
-                "functions that depend on their arguments alone, or go on from the "
+                f"{self.place.folder}: the outputs at t = {t:.6g} s differ from "
+                "those before; resume where it ran, with user "
+                "functions that depend on their arguments alone, or continue from the "
                 "checkpoint with --force"
             )
         self.compared = last

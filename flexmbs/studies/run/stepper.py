@@ -86,7 +86,7 @@ class Stepper:
         Forces that are held until they are set again, zero at the start: ("effort", joint[,
         coordinate]) [N, N m], ("force", frame, axis) [N], ("torque", frame, axis) [N m] in world
         axes. Ports of a list are named as "effort shoulder". Drives, whose rate and acceleration a
-        held value has not, keep their laws of time.
+        held value does not have, keep their laws of time.
     outputs : mapping of names to ports, or list of ports
         ("coordinate", joint[, coordinate]) [m, rad], ("rate", joint[, coordinate]), ("position",
         frame, axis) [m].
@@ -322,7 +322,7 @@ class Stepper:
 
     def __reduce__(self) -> NoReturn:
         raise InputError(
-            "stepper: is not copied; make another one of the same model and options, and "
+            "stepper: cannot be copied; create another one of the same model and options, and "
             "give it this one's state"
         )
 
@@ -340,8 +340,8 @@ class Stepper:
         compiled = self._run.compiled
         piece = list(compiled.data)[int(np.argmax(given[1:] != self._model[1:]))]
         raise InputError(
-            f"state: body '{compiled.whole_of(piece)}' was another reduction, its elastic "
-            "coordinates are of other modes; give a "
+            f"state: body '{compiled.whole_of(piece)}' was reduced differently, its elastic "
+            "coordinates belong to other modes; give a "
             "state of this model"
         )
 
@@ -353,12 +353,12 @@ class Stepper:
             there, here = (dict(json.loads(options[0])) for options in (given, self._options))
         except (TypeError, ValueError, LookupError):
             raise InputError(
-                f"state: '{OPTIONS}' holds {shown(given)}; give one that `Stepper.state` was"
+                f"state: '{OPTIONS}' holds {shown(given)}; give one from `Stepper.state`"
             ) from None
         key = next(key for key in (*here, *there) if here.get(key) != there.get(key))
         raise InputError(
             f"state: of a run with {key} = {there.get(key)}, this one has "
-            f"{here.get(key)}; take the options of that run here too"
+            f"{here.get(key)}; use the options of that run"
         )
 
     def _begin(self) -> None:

@@ -177,7 +177,7 @@ def _check(item: str, name: object, port: object, kinds: Mapping[str, str]) -> N
     if "effort" in kinds and isinstance(port, tuple) and port[:1] == ("drive",):
         raise InputError(
             f"{item}: {shown(port)}: a drive prescribes rate and acceleration too, which "
-            "a held value has not; "
+            "a held value does not have; "
             "give the drive a law of time, or the joint an ('effort', joint) from a controller"
         )
     if (

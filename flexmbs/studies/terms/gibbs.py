@@ -48,7 +48,7 @@ class Gibbs:
 
     def __str__(self) -> str:
         lines = [
-            f"function of Gibbs of '{self.state.compiled.model.name}' at t = "
+            f"Gibbs function of '{self.state.compiled.model.name}' at t = "
             f"{self.state.t:g} s: ∂S/∂σ̇ = Π"
         ]
         width = max(map(len, self.velocities), default=0)

@@ -26,9 +26,9 @@ from flexmbs.system.compile import compile_model
 from flexmbs.system.records import LOADINGS, SETTLED, depends_on_reactions
 from flexmbs.system.step_scales import displacement_sizes
 
-# of the moments and forces over the size of the model: what nothing balances is round-off
+# of the moments and forces over the size of the model: smaller imbalances are round-off
 BALANCED = 1e-9
-NEGLIGIBLE = 0.01  # of the size of a body: displacements that change no kinematics to speak of
+NEGLIGIBLE = 0.01  # of the size of a body: smaller displacements hardly change the kinematics
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,7 +206,7 @@ def _efforts(
     else:
         if loaded:
             raise SolverError(
-                "inverse_dynamics: no reactions agree with the friction that they cause; "
+                "inverse_dynamics: no reactions are consistent with the friction that they cause; "
                 "reduce the friction"
             )
     asked = np.concatenate(
