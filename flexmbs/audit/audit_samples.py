@@ -87,6 +87,6 @@ def loads_at(compiled: Compiled, trajectory: Trajectory, work: Work, k: int) -> 
     return copied(work.loads)
 
 
-def greatest(values: np.ndarray) -> float:
+def largest_row(values: np.ndarray) -> float:
     """Largest norm of the rows."""
     return float(np.linalg.norm(values, axis=1).max(initial=0.0))

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flexmbs.audit.audit_samples import greatest, sampled
+from flexmbs.audit.audit_samples import largest_row, sampled
 from flexmbs.dynamics.work import make_work
 from flexmbs.integrators.integrator import Integrator
 from flexmbs.integrators.run_context import DONE
@@ -102,7 +102,7 @@ class Scales:
         most = max(_largest_acceleration(each) for each in self._states)
         size, steady = model_size(solution.compiled), 0.0
         for view in (each.body(name) for each in self._states for name in solution.compiled.bodies):
-            v, omega = greatest(view.velocity), greatest(view.angular_velocity)
+            v, omega = largest_row(view.velocity), largest_row(view.angular_velocity)
             steady = max(steady, SPINNING * omega * omega * size, FLYING * v * omega)
         return max(most, gravity, least, steady, np.finfo(float).tiny)
 
@@ -236,17 +236,17 @@ def _off(points: np.ndarray, path: np.ndarray) -> np.ndarray:
 
 def _largest_acceleration(solution: SolutionData) -> float:
     frames = [ref for ref in solution.compiled.frames if ref.body in solution.compiled.bodies]
-    return max(greatest(solution.frame(ref).acceleration) for ref in frames)
+    return max(largest_row(solution.frame(ref).acceleration) for ref in frames)
 
 
 def _largest_turning(solution: SolutionData) -> float:
     """Largest angular acceleration of a body [rad/s²]."""
     return max(
-        greatest(solution.body(name).angular_acceleration) for name in solution.compiled.bodies
+        largest_row(solution.body(name).angular_acceleration) for name in solution.compiled.bodies
     )
 
 
-def again(
+def rerun(
     scales: Scales,
     method: Integrator,
     times: np.ndarray,

@@ -57,7 +57,9 @@ def _keys() -> tuple[str, ...]:
     return tuple(f"{ESTIMATE}{support}" for support in SUPPORTS)
 
 
-def beyond(compiled: Compiled, modes: ShownModes, body: str, limit: float) -> np.ndarray:
+def modes_beyond_range(
+    compiled: Compiled, modes: ShownModes, body: str, limit: float
+) -> np.ndarray:
     """Modes (m,) that depend on a body or piece and have a frequency above its limit [Hz]."""
     return np.asarray(_depends(compiled, modes, body) & (modes.frequency > limit))
 
@@ -85,7 +87,9 @@ def modal_band(compiled: Compiled, modes: ShownModes, bodies: Sequence[str]) -> 
         if not limits:
             continue
         limit = min(limit for _, limit in limits)
-        out = np.any([beyond(compiled, modes, piece, limit) for piece, _ in limits], axis=0)
+        out = np.any(
+            [modes_beyond_range(compiled, modes, piece, limit) for piece, _ in limits], axis=0
+        )
         on = np.any([_depends(compiled, modes, piece) for piece, _ in limits], axis=0)
         text = f"within {ACCURATE:.0%} up to {limit:.4g} Hz"
         if out.any():

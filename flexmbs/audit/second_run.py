@@ -28,9 +28,9 @@ from flexmbs.audit.force_differences import (
     REACTIONS,
     Differences,
     Scales,
-    again,
     force_differences,
     part_of,
+    rerun,
 )
 from flexmbs.audit.step_error import MOTION, Measure, place_of
 from flexmbs.integrators.integrator import Integrator
@@ -114,7 +114,7 @@ def second_run(solution: SolutionData, run: Run, scales: Scales) -> list[Check]:
         solution.run.finished and solution.t[-1] > 0.0 and solution.s.shape[1]
     ):
         return []
-    other, shorter = another(run.method), refined(run.method)
+    other, shorter = with_other_steps(run.method), refined(run.method)
     picked = _outputs(solution, other.cost)
     if len(picked) < 2:
         return [
@@ -164,7 +164,7 @@ def _compared(scales: Scales, other: Other, picked: np.ndarray) -> Compared | No
     slowest = float(motion.min(initial=1.0)) / float(solution.t[-1])
     nudge = min(DISTURBED / max(step, 1e-300), UNDISTURBED * slowest) * measure.sizes
     most = most_evaluations(solution, max(other.cost, 1.0))
-    theirs, good = again(scales, other.method, solution.t[picked], most, nudge=nudge)
+    theirs, good = rerun(scales, other.method, solution.t[picked], most, nudge=nudge)
     reached = len(theirs.t)
     mine = part_of(solution, solution.trajectory, picked[:reached])
     apart = np.abs(displacements(solution.compiled, mine.q, theirs.q))
@@ -244,7 +244,7 @@ def _some(outputs: np.ndarray) -> np.ndarray:
     ]
 
 
-def another(method: Integrator) -> Other:
+def with_other_steps(method: Integrator) -> Other:
     """The method with steps twice as long, or a tolerance ten times as large.
 
     Explicit methods get steps half as long.
@@ -261,13 +261,13 @@ def another(method: Integrator) -> Other:
 def refined(method: Integrator) -> Other:
     """The method with steps half as long, or a tenth of the tolerance.
 
-    `another` if the method has no tolerance so small.
+    `with_other_steps` if the method has no tolerance so small.
     """
     if method.step is not None:
         finer = dataclasses.replace(method, step=method.step / FACTOR)  # type: ignore[type-var]
         return Other(finer, FACTOR, 1.0 / (1.0 - FACTOR ** -_order(method)))
     if float(method.rtol or 0.0) < COARSER * method.finest:
-        return another(method)
+        return with_other_steps(method)
     return Other(_controlled(method, 1.0 / COARSER), FACTOR, 1.0 / (1.0 - 1.0 / COARSER))
 
 

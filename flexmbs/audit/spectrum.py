@@ -36,7 +36,7 @@ def load_spectrum(solution: SolutionData) -> list[Check]:
         loads = loads.reshape(len(loads), -1, 2, 3) / np.array(
             [[1.0], [model_size(solution.compiled)]]
         )
-        share = above(loads.reshape(len(loads), -1), float(steps[0]), highest)
+        share = variation_above(loads.reshape(len(loads), -1), float(steps[0]), highest)
         status = graded(share, ABOVE)
         if status != PASS:
             text = (
@@ -48,7 +48,7 @@ def load_spectrum(solution: SolutionData) -> list[Check]:
     return list(found.values())
 
 
-def above(signals: np.ndarray, dt: float, frequency: float) -> float:
+def variation_above(signals: np.ndarray, dt: float, frequency: float) -> float:
     """Fraction of the variation of signals (nt, k), sampled at dt, above a frequency (Hz)."""
     n = len(signals)
     line = np.column_stack([np.ones(n), np.arange(n)])

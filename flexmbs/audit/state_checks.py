@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flexmbs.audit.audit_samples import greatest, loads_at
+from flexmbs.audit.audit_samples import largest_row, loads_at
 from flexmbs.audit.cross_check import LIMITS, REMEDY, WEIGHTLESS
 from flexmbs.audit.force_differences import joint_loads, largest_load, load_differences
 from flexmbs.audit.reduction import reduction
@@ -246,10 +246,12 @@ def _reactions(mine: SolutionData, target: Compiled, out: Trajectory, least: flo
     length = model_size(mine.compiled)
     views, bodies = [mine.body(name) for name in mine.compiled.bodies], mine.compiled.system.bodies
     fastest = max(
-        float(np.linalg.norm(mine.model.gravity)), *(greatest(body.acceleration) for body in views)
+        float(np.linalg.norm(mine.model.gravity)),
+        *(largest_row(body.acceleration) for body in views),
     )
     turning = max(
-        greatest(body.angular_acceleration) + greatest(body.angular_velocity) ** 2 for body in views
+        largest_row(body.angular_acceleration) + largest_row(body.angular_velocity) ** 2
+        for body in views
     )
     inertia = (
         float(bodies.mass.sum()) * fastest + float(bodies.second[:, ::4].sum()) * turning / length

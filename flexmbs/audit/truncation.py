@@ -23,7 +23,7 @@ import scipy
 
 from flexmbs.audit.counted_work import full, most_evaluations
 from flexmbs.audit.cross_check import converted_to
-from flexmbs.audit.force_differences import REACTIONS, Scales, again
+from flexmbs.audit.force_differences import REACTIONS, Scales, rerun
 from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.work import make_work, start_from
 from flexmbs.flexible_body.components import ResidualModes
@@ -211,7 +211,7 @@ def _resolved(scales: Scales) -> SolutionData:
         for k in range(min(max(within, 1), len(counts)))
     ]
     times = np.concatenate([t[:1], *ends])[:most]
-    return again(scales, scales.run.method, times, most_evaluations(solution))[0]
+    return rerun(scales, scales.run.method, times, most_evaluations(solution))[0]
 
 
 def excitations(solution: SolutionData, residual: dict[str, ResidualModes]) -> Oscillators:

@@ -20,7 +20,7 @@ import scipy
 
 from flexmbs.audit.audit_samples import loads_at
 from flexmbs.audit.counted_work import evaluations_in, full
-from flexmbs.audit.force_differences import REACTIONS, Scales, again, force_differences
+from flexmbs.audit.force_differences import REACTIONS, Scales, force_differences, rerun
 from flexmbs.dynamics.dense import elastic_velocities, terms
 from flexmbs.dynamics.work import make_work
 from flexmbs.initial.assembly import displaced
@@ -86,7 +86,7 @@ def _compared(scales: Scales, times: np.ndarray, pieces: int) -> tuple[Check, bo
     solution, run = scales.solution, scales.run
     fine = dataclasses.replace(run.method, step=run.method.step / pieces)  # type: ignore[type-var,operator]
     most = evaluations_in(solution, MOST_WORK)
-    ours, other = (again(scales, each, times, most)[0] for each in (run.method, fine))
+    ours, other = (rerun(scales, each, times, most)[0] for each in (run.method, fine))
     if min(len(ours.t), len(other.t)) < len(times):
         return None
     halves = 2.0 * float(solution.t[-1]) / times[-1]

@@ -46,7 +46,7 @@ ROUNDED = 1e-2
 KEPT = 1e-12  # smaller changes are negligible
 ROUNDS = 20  # largest number of metrics
 CONTRACTING = 0.8  # ratio of the changes of position from one metric to the next
-DEARER = 1.1  # largest growth of the change of declared coordinates in a new metric
+MOST_GROWTH = 1.1  # largest growth of the change of declared coordinates in a new metric
 REFINEMENTS = 20  # steps of the refinement in one metric
 SETTLED = 1e-11  # step at which the refinement has converged
 HALF = 0.5  # of the previous step: criterion of convergence when costs differ by round-off
@@ -305,7 +305,7 @@ class LoopClosure:
             if (
                 step > CONTRACTING * last
                 or self._declared_change(found)
-                > DEARER * self._declared_change(place) + KEPT * self.cost
+                > MOST_GROWTH * self._declared_change(place) + KEPT * self.cost
             ):
                 break
             place, last = found, step

@@ -18,7 +18,7 @@ from flexmbs.model.contacts import (
 )
 from flexmbs.model.frames import FrameRef
 from flexmbs.model.model import ModelData
-from flexmbs.system.compile_forces import JointPlace, lawful, table
+from flexmbs.system.compile_forces import JointPlace, law_contact_frames, table
 from flexmbs.system.compile_laws import LawTable
 from flexmbs.system.coordinate_functions import addresses
 from flexmbs.system.pose_functions import (
@@ -60,7 +60,7 @@ def compile_contacts(
     """
     cuts, paths = moving
     terms: list[tuple[int, ...]] = []
-    coupling = n - len(lawful(model))
+    coupling = n - len(law_contact_frames(model))
     rows: list[Row] = []
     shapes: list[tuple[float, ...]] = []
     given: list[tuple[float, ...]] = []

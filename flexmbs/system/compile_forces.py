@@ -149,7 +149,7 @@ def compile_forces(
     for k, each in enumerate(acting["joints"]):
         factor[k, : len(each.factors)] = each.factors
     first, bodies, cuts, vs, qs = on_joints
-    pairs += lawful(model)
+    pairs += law_contact_frames(model)
     couplings, paths = _couplings(shape, pairs, frame, paths)
     laws_of = {place: columns(ForceLaws, numbers[place]) for place in Forces._fields}
     values = {place: _values(rows, lengths=place == "line") for place, rows in acting.items()}
@@ -348,7 +348,7 @@ def _number(item: str, law: Any, each: _Acting, laws: LawTable, row: Row | Sampl
     )
 
 
-def lawful(model: ModelData) -> list[tuple[FrameRef, FrameRef]]:
+def law_contact_frames(model: ModelData) -> list[tuple[FrameRef, FrameRef]]:
     """Pairs of frames of the contacts with force laws."""
     return [
         (c.parent, c.child)

@@ -12,7 +12,7 @@ from scipy.integrate import quad
 import flexmbs as fm
 from flexmbs.audit import cross_check, second_run
 from flexmbs.audit.audit_samples import states_as_solution
-from flexmbs.audit.cross_check import turned
+from flexmbs.audit.cross_check import lost_turns
 from flexmbs.audit.impacts import impact_duration
 from flexmbs.system.check import FAIL, PASS, WARN
 from flexmbs.system.records import some_rows
@@ -171,8 +171,8 @@ def test_angles_that_gain_turns(joint, coordinates):
     beta = solution.trajectory.beta.copy()
     beta[len(beta) // 2 :, at] += 2 * math.pi
     wrong = dataclasses.replace(solution, trajectory=solution.trajectory._replace(beta=beta))
-    assert [check.status for check in turned(wrong)] == [FAIL]
-    assert f"joint {joint} turns" in turned(wrong)[0].found
+    assert [check.status for check in lost_turns(wrong)] == [FAIL]
+    assert f"joint {joint} turns" in lost_turns(wrong)[0].found
 
 
 @QUIET

@@ -12,12 +12,12 @@ from audited_models import found
 import flexmbs as fm
 import preprocess as pp
 from flexmbs.audit.force_differences import at_instants
-from flexmbs.audit.spectrum import above
+from flexmbs.audit.spectrum import variation_above
 from flexmbs.audit.truncation import driven_oscillators
 from flexmbs.audit.unresolved_modes import highest_mode
 from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.work import make_work
-from flexmbs.studies.run.options import asked
+from flexmbs.studies.run.options import requested_options
 from flexmbs.studies.run.run_setup import RunStart, prepared
 from flexmbs.studies.sweeps.batch import NOTHING
 from flexmbs.system.step_scales import model_size
@@ -124,7 +124,7 @@ def test_loads_faster_than_the_modes_are_reported():
     both = np.column_stack(
         [np.sin(2 * np.pi * 20 * t) + 3.0 + 5.0 * t, 2.0 * np.sin(2 * np.pi * 180 * t)]
     )
-    assert above(both, 1e-3, 100.0) == pytest.approx(0.8, abs=0.01)
+    assert variation_above(both, 1e-3, 100.0) == pytest.approx(0.8, abs=0.01)
 
 
 ENDS = {"hub": pp.Rigid("x0"), "tip": pp.Rigid("x1")}
@@ -366,7 +366,11 @@ def test_the_highest_mode_with_force_states_that_start_at_zero():
     stiffness = {"k": (200.0,) * 6, "branch_k": (600.0,) * 6, "relaxation_time": (0.1,) * 6}
     model.add(fm.Bushing("mount", model.ground, block, **stiffness))
     run = prepared(
-        model, asked(model, NOTHING | {"t_end": 0.01, "step": 1e-3}), RunStart(), (), None
+        model,
+        requested_options(model, NOTHING | {"t_end": 0.01, "step": 1e-3}),
+        RunStart(),
+        (),
+        None,
     ).run
     assert len(run.begun.z) == 0
     rotation = math.sqrt(200.0 / 1.0)  # the forces of the branches are states, held here

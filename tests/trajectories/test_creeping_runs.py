@@ -5,7 +5,7 @@ import math
 import pytest
 
 import flexmbs as fm
-from flexmbs.studies.run.options import asked
+from flexmbs.studies.run.options import requested_options
 from flexmbs.studies.run.run_setup import RunStart, prepared
 from flexmbs.studies.sweeps.batch import NOTHING
 from flexmbs.time_stepping.run import Pace
@@ -37,7 +37,9 @@ def test_a_run_that_creeps_is_stopped():
 def test_a_resumed_run_creeps_as_the_whole_one():
     """Its pace so far is part of its state."""
     run, again = (
-        prepared(model, asked(model, NOTHING | {"t_end": 10.0}), RunStart(), (), None).run
+        prepared(
+            model, requested_options(model, NOTHING | {"t_end": 10.0}), RunStart(), (), None
+        ).run
         for model in (noisy(0.3), noisy(0.3))
     )
     for pace in (Pace(2000, 0.31, 1), None):

@@ -220,7 +220,7 @@ def test_a_function_that_fails_stops_the_run():
         ({"frame": "ball"}, "events.stop: a frame needs an axis"),
         ({"frame": "ball", "axis": "w"}, "events.stop.axis: must be 'x', 'y' or 'z', not 'w'"),
         ({}, "events.stop: give a joint, or a frame"),
-        ({"joint": "guide", "axis": "z"}, "events.stop: a joint goes without"),
+        ({"joint": "guide", "axis": "z"}, "events.stop: a joint cannot be combined"),
         ({"joint": "guide", "direction": 2}, "events.stop.direction: must be 1"),
         (
             {"joint": "guide", "velocity": np.array([1, 2])},

@@ -72,7 +72,7 @@ def test_a_run_says_that_velocities_depend_on_the_law(method: str) -> None:
         run = fm.simulate(cradle([0.1] * 5), t_end=0.1, integrator=METHODS[method]())
     assert speeds(run) == pytest.approx([-0.6, 0.4, 0.4, 0.4, 0.4], abs=1e-6)
     assert not any("reduced" in note for note in run.run.notes)
-    assert "'simultaneous' was taken" in lines(run)["Impacts at once"][1]
+    assert "'simultaneous' was used" in lines(run)["Impacts at once"][1]
     single = fm.simulate(cradle([0.1] * 2), t_end=0.1, integrator=METHODS[method]())
     assert "Impacts at once" not in lines(single)
 

@@ -393,7 +393,7 @@ def test_threads_that_share_a_stepper_go_one_after_the_other() -> None:
 @pytest.mark.parametrize("way", [copy.copy, copy.deepcopy, pickle.dumps])
 def test_a_stepper_is_not_copied(way: Any) -> None:
     """A copy would have moved the same arrays."""
-    with pytest.raises(fm.InputError, match="stepper: is not copied; make another one"):
+    with pytest.raises(fm.InputError, match="stepper: cannot be copied; create another one"):
         way(fm.Stepper(bar(), t_end=T, step=1e-3))
 
 

@@ -13,7 +13,7 @@ from flexmbs.results.state import State
 from flexmbs.results.views import JointView
 from flexmbs.studies.linear.linearize import modes_about
 from flexmbs.studies.linear.modes import Modes
-from flexmbs.studies.states.state_sequence import judged, solution_of
+from flexmbs.studies.states.state_sequence import solution_of, with_state_checks
 from flexmbs.studies.states.tangent import Tangents
 from flexmbs.system.check import PASS, Check
 
@@ -101,7 +101,7 @@ class Equilibrium:
         options = {"analysis": "statics", "t": self.state.t}
         found = solution_of([self.state], options=options, at_rest=not self.state.s.any())
         more = [*self.checks, self._stability] if self.judge else []
-        return judged(found, audit=self.judge, balanced=True, more=more)
+        return with_state_checks(found, audit=self.judge, balanced=True, more=more)
 
     @property
     def audit(self) -> tuple[Check, ...]:

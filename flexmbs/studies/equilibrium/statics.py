@@ -34,7 +34,12 @@ from flexmbs.studies.equilibrium.equilibrium import Equilibrium
 from flexmbs.studies.equilibrium.equilibrium_path import growth, path_checks
 from flexmbs.studies.linear.velocity_rows import later
 from flexmbs.studies.states.balance import Balance, balance, balancing, moved
-from flexmbs.studies.states.state_sequence import checked_times, judged, solution_of
+from flexmbs.studies.states.state_sequence import (
+    checked_times,
+    require_switch,
+    solution_of,
+    with_state_checks,
+)
 from flexmbs.studies.states.tangent import dense, evaluate
 from flexmbs.system.check import PASS, WARN, Check
 from flexmbs.system.names import velocity_names
@@ -452,7 +457,7 @@ def quasi_static(
     path = solution_of(found, options=options, at_rest=True)
     follow = partial(_followed, allow_indifferent=allow_indifferent)
     more = path_checks(found, growths, lambda each, t: follow(each, t).state) if audit else []
-    path = judged(path, audit=audit, balanced=True, more=more)
+    path = with_state_checks(path, audit=audit, balanced=True, more=more)
     if audit:
         report_findings(path)
     return path

@@ -20,7 +20,7 @@ from flexmbs.errors import InputError
 from flexmbs.signals.signal_arguments import FloatArray
 from flexmbs.studies.fitting.implicit_steps import ImplicitSteps, basis
 from flexmbs.studies.fitting.initial_runs import difference
-from flexmbs.studies.fitting.perturbed_solutions import beside
+from flexmbs.studies.fitting.perturbed_solutions import perturbed_solution
 from flexmbs.studies.fitting.step_tangents import Exact, Tangent, channels, step_numbers
 from flexmbs.studies.fitting.trajectory_equations import STEP
 from flexmbs.studies.parameters.outputs import Output, concluded, observed
@@ -60,7 +60,8 @@ def adjoint_derivative(tangent: Tangent, solution: Solution, outputs: Sequence[O
     explicit = np.array(
         [
             _parts(
-                each.slope(lambda run: seen.of(beside(solution, run.compiled, {}))), len(outputs)
+                each.slope(lambda run: seen.of(perturbed_solution(solution, run.compiled, {}))),
+                len(outputs),
             )
             for each in tangent.beside
         ]
@@ -140,7 +141,10 @@ def _slope(
     """
     values = [
         np.array(
-            observed(outputs, beside(solution, tangent.base.compiled, {name: c * size * direction}))
+            observed(
+                outputs,
+                perturbed_solution(solution, tangent.base.compiled, {name: c * size * direction}),
+            )
         )
         for c in PLACES
     ]

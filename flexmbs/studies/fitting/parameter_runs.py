@@ -20,7 +20,7 @@ from flexmbs.report.contacts import KINDS, friction_of, states_of
 from flexmbs.signals.signal_arguments import FloatArray
 from flexmbs.studies.fitting.parameter_bounds import read_number
 from flexmbs.studies.parameters.parameter_paths import Build, made, number_of
-from flexmbs.studies.run.options import OF_INTEGRATOR, asked, chosen_integrator
+from flexmbs.studies.run.options import OF_INTEGRATOR, chosen_integrator, requested_options
 from flexmbs.studies.run.run_setup import Prepared, RunStart, prepared
 from flexmbs.studies.run.simulate import simulate, unaudited
 from flexmbs.time_stepping.event import Event, checked_events
@@ -135,7 +135,7 @@ class Runs:
     def prepared(self, values: Mapping[str, float], **options: Any) -> Prepared:
         """The run with these values, and other options, at its start. Raises `InputError`."""
         model = self.model(values)
-        found = asked(model, {**self.options, **options})
+        found = requested_options(model, {**self.options, **options})
         method = chosen_integrator(found["integrator"], {key: found[key] for key in OF_INTEGRATOR})
         if self.solved and isinstance(method, GeneralizedAlpha):
             method = dataclasses.replace(
@@ -154,7 +154,7 @@ class Runs:
 
     def with_outputs(self, step: float) -> "Runs":
         """Same runs with outputs at least so often, but not more than `MOST_OUTPUTS` of them."""
-        end = float(asked(self.model(self.base), self.options)["t_end"])
+        end = float(requested_options(self.model(self.base), self.options)["t_end"])
         step = min(max(step, end / MOST_OUTPUTS), end / LEAST_OUTPUTS)
         return dataclasses.replace(self, options=self.options | {"output_step": step, "t_end": end})
 
@@ -258,7 +258,7 @@ def tightened(options: dict[str, Any], model: Model) -> dict[str, Any]:
 
     The options include those of the model's [run].
     """
-    found = asked(model, options)
+    found = requested_options(model, options)
     options = {key: found.get(key) for key in OPTIONS}
     if (
         options["step"] is None

@@ -18,7 +18,9 @@ class Varied(NamedTuple):
     work: FloatArray
 
 
-def beside(solution: Solution, compiled: Compiled, changes: dict[str, FloatArray]) -> Solution:
+def perturbed_solution(
+    solution: Solution, compiled: Compiled, changes: dict[str, FloatArray]
+) -> Solution:
     """Solution of another compiled model with a perturbed trajectory.
 
     changes (n, ·): differences of its fields.

@@ -25,12 +25,12 @@ from flexmbs.model.run import NONE
 from flexmbs.results.views import BodyView
 from flexmbs.studies.run.options import (
     DEFAULTS,
-    asked,
     by_name,
     check_progress,
     has_option,
     listed,
     output_times,
+    requested_options,
 )
 from flexmbs.studies.run.simulate import simulate
 from flexmbs.studies.states.evaluate import evaluate
@@ -230,7 +230,7 @@ def compare(
     formalism ...
     5 runs: accelerations agree to ...
     """
-    t_end = asked(model, {"t_end": t_end, **dict.fromkeys(DEFAULTS)})["t_end"]
+    t_end = requested_options(model, {"t_end": t_end, **dict.fromkeys(DEFAULTS)})["t_end"]
     output_times(t_end, step, output_step)
     names = listed("integrators", INTEGRATORS_COMPARED if integrators is None else integrators)
     for name in names:

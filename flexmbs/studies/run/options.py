@@ -39,7 +39,7 @@ DEFAULTS = {
 }
 
 
-def asked(model: Model, given: dict[str, Any]) -> dict[str, Any]:
+def requested_options(model: Model, given: dict[str, Any]) -> dict[str, Any]:
     """The given options, supplemented by those of the model's [run] and by the defaults.
 
     The former only without ``t_end``.

@@ -19,7 +19,7 @@ from flexmbs.integrators.run_context import DONE, NOT_FINITE
 from flexmbs.model.argument_checks import require_switch
 from flexmbs.model.run import NONE
 from flexmbs.results.state import HasState
-from flexmbs.studies.run.options import asked, check_progress
+from flexmbs.studies.run.options import check_progress, requested_options
 from flexmbs.studies.run.run_folder import RunFolder
 from flexmbs.studies.run.run_setup import Prepared, RunStart, notes_of, prepared
 from flexmbs.system.trajectory import AT_EVENT, RunInfo, Trajectory
@@ -159,7 +159,7 @@ def simulate(
     if not isinstance(folder, RunFolder | None):
         raise InputError(f"folder: {shown(folder)} is not a RunFolder; give fm.RunFolder(path)")
     with reading_once(), folder.opened() if folder else contextlib.nullcontext() as place:
-        chosen = asked(model, given)
+        chosen = requested_options(model, given)
         if strict and chosen["audit"] == NONE:
             raise InputError("strict: needs an audit; take audit='standard', or omit strict")
         ready = prepared(model, chosen, RunStart(start, initial), checked_events(events), progress)
@@ -168,14 +168,14 @@ def simulate(
             place.integrate(ready, progress) if place else ready.run.integrate(progress)
         )
         seconds = time.perf_counter() - begun + (place.before if place else 0.0)
-        solution = concluded(ready, status, written, seconds, progress)
+        solution = finished_solution(ready, status, written, seconds, progress)
         if place:
             place.conclude(solution)
     report_findings(solution, strict=strict)
     return solution
 
 
-def concluded(
+def finished_solution(
     ready: Prepared, status: int, written: int, seconds: float, progress: Progress | None = None
 ) -> Solution:
     """Solution of a run that ended with this status and number of outputs.

@@ -32,7 +32,7 @@ from flexmbs.integrators.run_context import (
 from flexmbs.integrators.stepper import integrate
 from flexmbs.model.run import NONE
 from flexmbs.results.state import HasState
-from flexmbs.studies.run.options import asked
+from flexmbs.studies.run.options import requested_options
 from flexmbs.studies.run.run_folder import options_of
 from flexmbs.studies.run.run_setup import RunStart, notes_of, prepared
 from flexmbs.studies.run.stepper_ports import (
@@ -143,7 +143,7 @@ class Stepper:
             "rho_inf": rho_inf,
             "audit": audit,
         }
-        chosen = asked(model, given)
+        chosen = requested_options(model, given)
         chosen["output_step"] = chosen["t_end"]  # none are stored
         given_inputs = named(inputs, "inputs", OF_INPUTS)
         driven, held = with_inputs(model, given_inputs)

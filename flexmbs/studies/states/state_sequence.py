@@ -94,7 +94,7 @@ def displacement(a: State, b: State) -> np.ndarray:
     return delta
 
 
-def judged(
+def with_state_checks(
     solution: Solution, *, audit: bool, balanced: bool, deformed: bool = True, shape: bool = False,
     more: Sequence[Check] = (),
 ) -> Solution:  # fmt: skip

@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 from flexmbs.api.solution import Solution
 from flexmbs.errors import FlexmbsError, MachineError
 from flexmbs.files.append_log import AppendLog, frames
-from flexmbs.studies.run.options import asked
+from flexmbs.studies.run.options import requested_options
 from flexmbs.studies.run.run_setup import RunStart, prepared
-from flexmbs.studies.run.simulate import concluded
+from flexmbs.studies.run.simulate import finished_solution
 from flexmbs.studies.sweeps.named_outputs import UnknownChannel, evaluated
 from flexmbs.studies.sweeps.study import Case, Study
 from flexmbs.system.check import NOT_JUDGED, PASS, WARN
@@ -123,12 +123,12 @@ def recorded(study: Study, case: Case, solutions: str, unknown: list[UnknownChan
 def solved(study: Study, case: Case) -> Solution:
     """Solution of a case, as of `simulate`."""
     model = study.model(case.inputs)
-    ready = prepared(model, asked(model, NOTHING), RunStart(), (), None)
+    ready = prepared(model, requested_options(model, NOTHING), RunStart(), (), None)
     begun = time.perf_counter()
     status, written = ready.run.integrate(None)
     if status == INTERRUPTED:
         raise KeyboardInterrupt
-    return concluded(ready, status, written, time.perf_counter() - begun)
+    return finished_solution(ready, status, written, time.perf_counter() - begun)
 
 
 def _message(error: BaseException) -> str:

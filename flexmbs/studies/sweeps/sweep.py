@@ -27,7 +27,7 @@ from flexmbs.studies.parameters.fingerprint import FILES, MOST, versions
 from flexmbs.studies.parameters.model_with_parts import ModelWithParts
 from flexmbs.studies.parameters.outputs import Wanted
 from flexmbs.studies.parameters.parameter_paths import Build, ModelSource, changed
-from flexmbs.studies.run.options import asked, by_name, check_audit, check_progress
+from flexmbs.studies.run.options import by_name, check_audit, check_progress, requested_options
 from flexmbs.studies.run.run_setup import RunStart, prepared
 from flexmbs.studies.sweeps.batch import NOTHING, Record
 from flexmbs.studies.sweeps.designs import Design, Grid, Listed
@@ -318,7 +318,7 @@ def _prepared(study: Study, cases: Sequence[Case]) -> Case:
     for case in cases[:MOST_TRIED]:
         try:
             model = study.model(case.inputs)
-            prepared(model, asked(model, NOTHING), RunStart(), (), None)
+            prepared(model, requested_options(model, NOTHING), RunStart(), (), None)
             return case
         except InputError as error:
             errors.append(error)

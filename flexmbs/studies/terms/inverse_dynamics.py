@@ -19,7 +19,7 @@ from flexmbs.results.state import HasState, State, given_state, with_prescribed
 from flexmbs.results.views import FloatArray
 from flexmbs.studies.states.balance import balancing
 from flexmbs.studies.states.jacobians import joint_directions_of
-from flexmbs.studies.states.state_sequence import judged, solution_of
+from flexmbs.studies.states.state_sequence import require_switch, solution_of, with_state_checks
 from flexmbs.studies.states.tangent import dense, evaluate
 from flexmbs.system.check import PASS, WARN, Check
 from flexmbs.system.compile import compile_model
@@ -117,7 +117,9 @@ def inverse_dynamics(
     )
     elastic = any(np.abs(solution.elastic(name)).max(initial=0.0) > 0.0 for name in compiled.data)
     more = _held(solution, remainder) if audit else []
-    solution = judged(solution, audit=audit, balanced=bool(balanced), deformed=elastic, more=more)
+    solution = with_state_checks(
+        solution, audit=audit, balanced=bool(balanced), deformed=elastic, more=more
+    )
     if audit:
         report_findings(solution)
     return Efforts(solution.t, effort, remainder, all(each[3] for each in found), solution)

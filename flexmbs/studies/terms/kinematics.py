@@ -20,7 +20,12 @@ from flexmbs.model.general_couplings import nonholonomic_couplings
 from flexmbs.model.relations import nonholonomic
 from flexmbs.results.state import State
 from flexmbs.studies.states.balance import moved
-from flexmbs.studies.states.state_sequence import checked_times, judged, solution_of
+from flexmbs.studies.states.state_sequence import (
+    checked_times,
+    require_switch,
+    solution_of,
+    with_state_checks,
+)
 from flexmbs.studies.states.user_rates import require_stated_rates
 from flexmbs.studies.terms.inverse_dynamics import inverse_dynamics
 from flexmbs.system.check import WARN, Check
@@ -112,7 +117,7 @@ def _with_forces(motion: Solution, *, audit: bool) -> Solution:
     except (InputError, SolverError) as error:
         text = f"those of joints and drives are not the forces of the motion: {error}"
         found = motion.with_checks([Check("Forces", WARN, text)])
-        return judged(found, audit=audit, balanced=False, deformed=False)
+        return with_state_checks(found, audit=audit, balanced=False, deformed=False)
     return replace(motion, trajectory=solved.trajectory).with_checks(solved.run.checks)
 
 
