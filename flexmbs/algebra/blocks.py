@@ -1,4 +1,4 @@
-"""Signed block Cholesky K = L Σ Lᵀ of a symmetric quasi-definite matrix in block-sparse storage.
+"""Signed block Cholesky factorization of a symmetric quasi-definite matrix, K = L Σ Lᵀ.
 
 The KKT matrix [[T, Gᵀ], [G, 0]] with T positive definite factors without pivoting in any order that
 eliminates a constraint node after bodies that give its rows full rank; Σ is +1 on body nodes and −1
@@ -8,13 +8,12 @@ to zero, which omits the row (its multiplier increment is 0). Within a constrain
 small pivot is exchanged for the remaining row with the largest pivot relative to its stiffness: of
 two dependent rows, the one with the larger independent part is kept.
 
-Storage: the diagonal block of node k (upper triangle, row major) starts at ``diagonal``; the blocks
-to the right of it, one per later node i that is coupled to k, hold n_k × n_i numbers from
-``place``. The
-interchanges of a constraint node are stored below its diagonal: row j with row j + (number at
-(j + 1, j)).
+Block-sparse storage: the diagonal block of node k (upper triangle, row major) starts at
+``diagonal``; the blocks to the right of it, one per later node i that is coupled to k, hold n_k × n_i
+numbers from ``place``. The interchanges of a constraint node are stored below its diagonal: row j
+with row j + (number at (j + 1, j)).
 
-Golub and Van Loan, Matrix Computations (2013), section 4.2.8 (symmetric pivoting).
+Source: Golub and Van Loan, Matrix Computations (2013), section 4.2.8 (symmetric pivoting).
 """
 
 import math
@@ -26,9 +25,9 @@ from flexmbs._jit import called, part
 
 DEPENDENT = 1e-11  # a pivot below this fraction of its row's stiffness marks a dependent row
 INDEFINITE = 1e-14  # fraction of the diagonal of a mass matrix; a smaller pivot is round-off
-SMALL = 0.01  # fraction of a row's stiffness; for a smaller pivot a larger one is searched
-ROUND_OFF = 1e-13  # fraction of the stiffness of a row of ones; a row of round-off has no pivot
-LEFT_OUT = 1e200  # stiffness compared with which any pivot is small: the row counts as dependent
+SMALL = 0.01  # fraction of a row's stiffness; if a pivot is smaller, a larger one is searched
+ROUND_OFF = 1e-13  # fraction of the stiffness of a row of ones; smaller rows are round-off
+LEFT_OUT = 1e200  # stiffness relative to which any pivot is small: the row counts as dependent
 
 
 class Elimination(NamedTuple):
@@ -49,8 +48,9 @@ class Elimination(NamedTuple):
 
 @part
 def block_place(e, i, j):
-    """Offset of block (i, j) of two different coupled nodes, and True if it is stored transposed,
-    as for a node j that is eliminated first.
+    """Offset of block (i, j) of two different coupled nodes, and True if it is stored transposed.
+
+    It is stored transposed if node j is eliminated first.
     """
     flip = e.position[j] < e.position[i]
     a, b = (j, i) if flip else (i, j)
@@ -92,7 +92,7 @@ def add_block(e, values, i, j, B, factor):
 def _cholesky(values, at, n, sign, stiffness, o):
     """Upper factor Uᵀ of sign·D in place, with the reciprocal diagonal, 0 for dependent rows.
 
-    Returns the number of dependent constraint rows, −1 if T is not definite. ``stiffness`` of a
+    Returns the number of dependent constraint rows, or −1 if T is not definite. ``stiffness`` of a
     constraint row is replaced by its pivot, 0 for a dependent row.
     """
     dropped = 0
@@ -146,8 +146,10 @@ def taken(values, at, n, j):
 
 @part
 def best_row(values, at, n, j, stiffness, o):
-    """Row to eliminate as j-th of a constraint node: j itself, or if its pivot is small, the
-    remaining row with the largest pivot relative to its stiffness.
+    """Row to eliminate as j-th of a constraint node.
+
+    Row j itself or, if its pivot is small, the remaining row with the largest pivot relative to its
+    stiffness.
     """
     best = j
     most = -values[at + j * (n + 1)]
@@ -178,7 +180,7 @@ def interchange(values, at, n, j, r):
 
 @part
 def without_interchanges(e, values, step):
-    """Set the interchanges of constraint nodes from ``step`` on to 0: they are not factored."""
+    """Reset the interchanges of constraint nodes from ``step`` on, which are not factored."""
     for later in range(step, e.size.shape[0]):
         k = e.order[later]
         n = e.size[k]
@@ -227,11 +229,13 @@ def _schur_update(values, target, left, ml, right, mr, n, sign):
 
 @part
 def factorize(e, values, stiffness, left_out):
-    """Factor in place; returns the number of dependent constraint rows, or −1 − node for a node at
-    which T is indefinite.
+    """Factor in place.
+
+    Returns the number of dependent constraint rows, or −1 − node for a node at which T is
+    indefinite.
 
     stiffness (n,): on return, the pivot of each constraint row, the square of its part orthogonal
-    to the rows before it in the metric T⁻¹; 0 for a dependent row.  left_out (n,): 0, or `LEFT_OUT`
+    to the rows before it in the metric T⁻¹; 0 for a dependent row. left_out (n,): 0, or `LEFT_OUT`
     for rows that count as dependent whatever their pivots are.
     """
     for r in range(stiffness.shape[0]):
@@ -241,8 +245,9 @@ def factorize(e, values, stiffness, left_out):
 
 @called
 def eliminate(e, values, stiffness):
-    """Factor in place; ``stiffness`` (n,) holds the contributions of bodies eliminated elsewhere to
-    the stiffness of constraint rows (zero: none).
+    """Factor in place; some bodies may have been eliminated elsewhere.
+
+    stiffness (n,): contributions of those bodies to the stiffness of constraint rows; zero if none.
     """
     dropped = 0
     for step in range(e.size.shape[0]):
@@ -276,7 +281,7 @@ def eliminate(e, values, stiffness):
             # the later nodes of this front are among those of node i, in the same order
             w = e.column[i]
             if ni == 1 and n == 1 and p + 1 < hi and hi - p - 1 == e.column[i + 1] - w:
-                # they are the same: one row of numbers
+                # the nodes are the same: one contiguous row of values
                 row = e.place[p + 1]
                 width = e.place[hi - 1] + e.size[e.neighbour[hi - 1]] - row
                 _schur_update(values, e.place[w], bi, 1, row, width, 1, sign)

@@ -11,7 +11,10 @@ PLACES, WEIGHTS = np.array(STENCIL).T
 
 
 def narrow_and_wide(values: FloatArray, step: float | FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Differences D(h) and D(2h) of second order from values (4, …) at `PLACES` times a step; D₄ =
-    (4 D(h) − D(2h)) / 3, and its error is about the square of their relative difference."""
+    """Differences D(h) and D(2h) of second order from values (4, …) at `PLACES` times a step.
+
+    D₄ = (4 D(h) − D(2h)) / 3 has order four; its error is about the square of the relative
+    difference of D(h) and D(2h).
+    """
     near, far = ((values[k] - values[k + 1]) / (2.0 * PLACES[k] * step) for k in (0, 2))
     return near, far

@@ -1,12 +1,12 @@
-"""Independent verification of a run: accelerations, reactions and joint angles by Lagrange
-multipliers in the other coordinates, from the state only.
+"""Independent verification of a run by Lagrange multipliers in the other coordinates.
 
-At sampled ends of steps, including that of the largest accelerations, the model compiled in the
-other coordinates solves M ṡ = k + Gᵀλ, G ṡ = γ by its block-sparse factorization: without
-recursion, independent coordinates or memory of the run. An omission of a fast path or a wrong path
-variable shows as a difference of accelerations. Those of methods whose velocities drift off the
-constraints are projected first, as errors of steps would hide others; what the projection changes
-is judged by itself.
+Accelerations, reactions and joint angles are computed from the state only. At sampled ends of
+steps, including that of the largest accelerations, the model compiled in the other coordinates
+solves M ṡ = k + Gᵀλ, G ṡ = γ by its block-sparse factorization: without recursion, independent
+coordinates or memory of the run. An omission of a fast path or a wrong path variable shows as a
+difference of accelerations. Accelerations of methods whose velocities drift off the constraints are
+projected first, since errors of steps would mask others; the change by the projection is judged by
+itself.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flexmbs.audit.audit_samples import greatest, states_as_solution
+from flexmbs.audit.audit_samples import largest_row, states_as_solution
 from flexmbs.audit.force_differences import joint_loads, largest_load, load_differences
 from flexmbs.audit.second_run import displacements
 from flexmbs.dynamics.dense import terms
@@ -49,7 +49,7 @@ VIOLATED = (0.06, 0.3)
 WITHIN = (2e-3, 3e-2)
 REMEDY = "report the model if the difference persists"
 SMALLER = "use smaller steps"
-# which follows fast decays from a jump of forces
+# error control follows fast decays after a jump of forces
 CONTROLLED = "use error control, without a step, or smaller steps"
 # of the largest acceleration over the size of the model: angular accelerations below it are
 # negligible
@@ -66,7 +66,7 @@ RESIDUAL = 3e4
 # of a turn: limit of the difference between the change of an angle between outputs and the integral
 # of its rate
 WHOLE = 0.8
-HALF_TURN = 0.5  # of it: change of an angle in a step that is recommended at most
+HALF_TURN = 0.5  # of a turn: largest recommended change of an angle in a step
 # rad: change by the difference of the rates between two outputs, above which turns cannot be
 # counted
 STEADY = 0.5
@@ -82,7 +82,7 @@ class Difference(NamedTuple):
 
 def second_opinion(solution: SolutionData, mine: SolutionData, run: Run) -> list[Check]:
     """Checks of accelerations, reactions and joint angles at the states ``mine``."""
-    turns = turned(solution) or uncounted(solution, run)
+    turns = lost_turns(solution) or uncounted_turns(solution, run)
     if len(solution.t) < 2:
         return turns
     theirs = _judged(mine) if len(mine.t) else None
@@ -133,8 +133,9 @@ def second_opinion(solution: SolutionData, mine: SolutionData, run: Run) -> list
 
 
 def _of_reactions(method: Integrator, limits: tuple[float, float]) -> tuple[float, float]:
-    """Limits of differences of reactions: those of
-    accelerations, or of what the method promises.
+    """Limits of the differences of reactions.
+
+    Those of accelerations, or those of the accuracy that the method promises.
     """
     if not method.projects_last:
         return limits
@@ -144,8 +145,9 @@ def _of_reactions(method: Integrator, limits: tuple[float, float]) -> tuple[floa
 
 
 def _projected(solution: SolutionData, mine: SolutionData) -> SolutionData:
-    """The states with ṡ + M⁻¹Gᵀδλ and λ + δλ, which fulfil G ṡ = γ; themselves if velocities do not
-    drift.
+    """The states with ṡ + M⁻¹Gᵀδλ and λ + δλ, which satisfy G ṡ = γ.
+
+    The given states if velocities do not drift.
     """
     if not solution.drift[:, 1].any():
         return mine
@@ -161,8 +163,9 @@ def _projected(solution: SolutionData, mine: SolutionData) -> SolutionData:
 
 
 def _judged(mine: SolutionData) -> SolutionData | None:
-    """The states in the other coordinates, all of them: verdicts do not depend on the machine. None
-    where one has none.
+    """The states in the other coordinates; None if one of them has none.
+
+    All of them, since verdicts must not depend on the machine.
     """
     source = mine.compiled
     other = "absolute" if source.topology.coordinates == "joint" else "joint"
@@ -202,8 +205,9 @@ def converted_to(mine: SolutionData, target: Compiled) -> Callable[[int], Initia
 
 
 def _at_rest(solution: SolutionData, mine: SolutionData) -> bool:
-    """True if no coordinate changes during the run, but for round-off. Outputs at multiples of a
-    period alone do not show it.
+    """True if no coordinate changes during the run, except for round-off.
+
+    Outputs alone would not show it: they may be at multiples of a period.
     """
     q, s = (
         np.concatenate([getattr(each, name) for each in (solution, mine)]) for name in ("q", "s")
@@ -218,27 +222,29 @@ def _at_rest(solution: SolutionData, mine: SolutionData) -> bool:
 def _sizes(
     mine: SolutionData, bodies: dict[str, BodyView], duration: float, rest: bool
 ) -> dict[str, tuple[float, float]]:
-    """Scales (m/s², rad/s²) of the acceleration errors of each body: its own accelerations,
-    gravity, those that would change its speed within the run, and small fractions of those by the
-    joint forces and of the largest of all bodies. At ``rest`` its own accelerations are residuals,
-    and the scale is larger."""
+    """Scales (m/s², rad/s²) of the acceleration errors of each body.
+
+    Its own accelerations, gravity, those that would change its speed within the run, and small
+    fractions of those by the joint forces and of the largest of all bodies. At ``rest`` its own
+    accelerations are residuals, and the scale is larger.
+    """
     own_share = RESIDUAL if rest else 1.0
     length, gravity = model_size(mine.compiled), float(np.linalg.norm(mine.model.gravity))
     held = (
         PRELOAD
-        * max((greatest(mine.joint(name).force) for name in mine.compiled.places), default=0.0)
+        * max((largest_row(mine.joint(name).force) for name in mine.compiled.places), default=0.0)
         / _mass(mine)
     )
     own = {}
     for name, body in bodies.items():
-        spin = greatest(body.angular_velocity)
-        turning = own_share * greatest(body.angular_acceleration) + spin**2
-        speed = max(greatest(body.velocity), length * spin) / max(duration, 1e-300)
+        spin = largest_row(body.angular_velocity)
+        turning = own_share * largest_row(body.angular_acceleration) + spin**2
+        speed = max(largest_row(body.velocity), length * spin) / max(duration, 1e-300)
         smallest = SMALLEST * length / max(duration, 1e-300) ** 2
         own[name] = (
             max(
                 gravity,
-                own_share * greatest(body.acceleration),
+                own_share * largest_row(body.acceleration),
                 length * turning,
                 held,
                 speed,
@@ -263,9 +269,7 @@ def _accelerations(
     sizes: dict[str, tuple[float, float]],
     rest: bool,
 ) -> Difference:
-    """Relative differences of the accelerations, angular accelerations and modal accelerations of
-    bodies.
-    """
+    """Relative differences of accelerations, angular accelerations and modal accelerations."""
     n = len(theirs.t)
     apart = []
     for name, a in bodies.items():
@@ -281,7 +285,7 @@ def _accelerations(
         if name in mine.compiled.data:
             one, other = _elastic(mine, name), _elastic(theirs, name)
             size = max(
-                RESIDUAL * greatest(one) if rest else greatest(one),
+                RESIDUAL * largest_row(one) if rest else largest_row(one),
                 _restoring(mine.compiled, name, a.elastic),
             )
             size = max(
@@ -314,11 +318,16 @@ def _mode_sizes(compiled: Compiled, name: str) -> np.ndarray:
 def _restoring(compiled: Compiled, name: str, elastic: np.ndarray) -> float:
     """Largest accelerations of the modes in free vibration."""
     data = compiled.data[name]
-    return greatest(elastic * (np.diagonal(data.K_ff) / np.diagonal(data.m_ff))) if data.nf else 0.0
+    return (
+        largest_row(elastic * (np.diagonal(data.K_ff) / np.diagonal(data.m_ff))) if data.nf else 0.0
+    )
 
 
 def _reactions(mine: SolutionData, theirs: SolutionData, largest: float) -> Difference:
-    """Relative differences of unique joint forces and moments; ``largest``: acceleration."""
+    """Relative differences of unique joint forces and moments.
+
+    largest: acceleration.
+    """
     size = max(WEIGHTLESS * _mass(mine) * largest, largest_load(joint_loads(mine))) or 1.0
     return _largest(
         [
@@ -338,9 +347,12 @@ def _largest(shares: list[tuple[str, np.ndarray]], t: np.ndarray) -> Difference:
     return found
 
 
-def turned(solution: SolutionData) -> list[Check]:
-    """Angles of cut joints whose change between two outputs differs from the integral of their
-    rates by whole turns; those of primary joints are states."""
+def lost_turns(solution: SolutionData) -> list[Check]:
+    """Angles of cut joints whose change between two outputs misses whole turns.
+
+    The change is compared with the integral of the rates. Angles of primary joints are states and
+    lose no turns.
+    """
     dt = np.diff(solution.t)
     # multipliers are not used here
     histories = joint_histories(solution.compiled, solution.trajectory, redundant=False)
@@ -372,10 +384,12 @@ def turned(solution: SolutionData) -> list[Check]:
     return []
 
 
-def uncounted(solution: SolutionData, run: Run) -> list[Check]:
-    """Angles of cut joints that change by half a turn or more in one step: they are known up to
-    whole turns, and of two directions the step takes the nearer one, with couplings, forces, drives
-    and limits that use the angle."""
+def uncounted_turns(solution: SolutionData, run: Run) -> list[Check]:
+    """Angles of cut joints that change by half a turn or more in one step.
+
+    The angle of a cut joint is known up to whole turns, and the step takes the nearer of the two
+    directions; couplings, forces, drives and limits that use the angle follow it.
+    """
     compiled, change = solution.compiled, run.work.path.change
     size = np.abs(change[:, 0]) * change[:, 1]
     for k, name in enumerate(compiled.topology.cuts):

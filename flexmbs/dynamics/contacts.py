@@ -41,8 +41,9 @@ from flexmbs.system.records import (
 
 @part
 def motion_between(system, work, k, q, s):
-    """Pose (R, r) and twist (v, ω), in axes of b, of frame b of contact k relative to frame a;
-    their poses are kept.
+    """Relative pose (R, r) and twist (v, ω) of the frames a and b of contact k.
+
+    Motion of b relative to a in axes of b. The poses of the frames are stored.
     """
     contacts = system.contacts
     RA, rA, Ra, xa, va, wa = frame_twist(work.frames, work.motion, contacts.a[k], q, s)
@@ -55,11 +56,10 @@ def motion_between(system, work, k, q, s):
 
 @called
 def between_frames(system, work, k, q, s):
-    """Gap (m), velocities (γ_N, γ_T1, γ_T2) (m/s) and covectors (d, c × d) of contact k between
-    frames (theory, section 40).
+    """Gap (m), velocities (γ_N, γ_T1, γ_T2) (m/s) and covectors (d, c × d) of a contact of frames.
 
     The kernel of its geometry (`flexmbs.model.contacts.contact.FrameContact`) gives g, n, t₁ and c
-    in axes of a; t₂ = n × t₁.
+    in axes of a; t₂ = n × t₁. Theory, section 40.
     """
     contacts, contact, workspace = system.contacts, work.contact, work.laws
     Rr, xr, v, w = motion_between(system, work, k, q, s)
@@ -84,18 +84,19 @@ def between_frames(system, work, k, q, s):
 
 @part
 def own_row(contacts, k):
-    """The row of contact k on a joint coordinate: 0 of a bound, 1 of dry friction, which acts along
-    the first tangent.
+    """Row of contact k on a joint coordinate: 0 for a bound, 1 for dry friction.
+
+    Dry friction acts along the first tangent.
     """
     return 1 if contacts.geometry_kernel[k] == OF_FRICTION else 0
 
 
 @called
 def bounded_coordinate(system, work, k, q, s):
-    """Gap ±(β − bound) and its rate ±η of a bounded coordinate; of a cut joint the covector ±C⁺ on
-    its frames' relative twist.
+    """Gap ±(β − bound) and rate ±η of a bounded coordinate.
 
-    Of dry friction the gap is 0, and η and C⁺ are those of its first tangent.
+    For a cut joint also the covector ±C⁺ on the relative twist of its frames. For dry friction the
+    gap is 0, and η and C⁺ are those of the first tangent.
     """
     contacts, contact, cut = system.contacts, work.contact, work.cut
     i = contacts.body[k]
@@ -125,9 +126,10 @@ def bounded_coordinate(system, work, k, q, s):
 
 @called
 def function_of_pose(system, work, k, t, q, s):
-    """Gap, velocities and covectors of contact k by user functions of the relative pose: g, the row
-    (d, m | a₀) of γ_N on (v, ω) in axes of a, and those of the slip, times |d|: with these
-    Coulomb's law holds for the normal force N |d|.
+    """Gap, velocities and covectors of contact k by user functions of the relative pose.
+
+    The functions give g, the row (d, m | a₀) of γ_N on (v, ω) in axes of a, and the rows of the
+    slip. The latter are multiplied by |d|, so that Coulomb's law holds for the normal force N |d|.
     """
     contacts, contact, io = system.contacts, work.contact, work.io
     R, x, v, w = motion_between(system, work, k, q, s)
@@ -147,8 +149,9 @@ def function_of_pose(system, work, k, t, q, s):
 
 @part
 def rate_row(contact, k, c, R, io, at, factor):
-    """Row c of contact k: ``factor`` times (d, m | a₀) of io[1, at …], in axes of a, as a covector
-    in axes of b.
+    """Row c of contact k as a covector in axes of b.
+
+    ``factor`` times (d, m | a₀) of io[1, at …], given in axes of a.
     """
     store3_at(contact.covectors, k, 6 * c, scale(factor, tmul(R, load3_at(io, 1, at))))
     store3_at(contact.covectors, k, 6 * c + 3, scale(factor, tmul(R, load3_at(io, 1, at + 3))))
@@ -157,8 +160,9 @@ def rate_row(contact, k, c, R, io, at, factor):
 
 @called
 def function_of_coordinates(system, work, k, t, q, s):
-    """Gap g(t, x) and rate a · ẋ + a₀ of contact k by user functions of joint coordinates x, and
-    their factors a.
+    """Gap g(t, x), rate a · ẋ + a₀ and factors a of contact k by user functions.
+
+    x: joint coordinates.
     """
     contacts, contact, terms, io = system.contacts, work.contact, system.contacts.terms, work.io
     first, n = contacts.first[k], contacts.end[k] - contacts.first[k]
@@ -185,13 +189,12 @@ def function_of_coordinates(system, work, k, t, q, s):
 
 @called
 def contact_kinematics(system, work, t, q, s):
-    """g, γ_N, γ_T and covectors of all contacts into work.contact; the kinematics of (q, s) at t
-    are up to date.
+    """g, γ_N, γ_T and covectors of all contacts, into work.contact.
 
-    Theory, section 40.
+    The kinematics of (q, s) at t must be up to date. Theory, section 40.
     """
     for k in range(system.contacts.a.shape[0]):
-        # frictionless contacts have no velocity of slip, resting bounds none of their own
+        # frictionless contacts have no slip velocity; bounds that do not move have no own velocity
         for c in range(3):
             work.contact.velocity[k, c] = work.contact.moving[k, c] = 0.0
         kernel = system.contacts.geometry_kernel[k]
@@ -207,9 +210,10 @@ def contact_kinematics(system, work, t, q, s):
 
 @called
 def contact_force(system, work, k, q):
-    """Add the force (N, T₁, T₂) and the moments of contact k in work.contact to the applied forces.
+    """Add the force (N, T₁, T₂) and the moments of contact k to the applied forces.
 
-    Σ_d (F_d d, F_d c × d + M_d d) on b. Its covectors are up to date.
+    They are taken from work.contact: Σ_d (F_d d, F_d c × d + M_d d) on b. The covectors must be up
+    to date.
     """
     contacts, contact, terms = system.contacts, work.contact, system.contacts.terms
     for j in range(contacts.first[k], contacts.end[k]):
@@ -240,9 +244,9 @@ def contact_force(system, work, k, q):
 
 @part
 def law_forces(system, work, slopes):
-    """Forces of the contacts with laws into work.contact; their kinematics are up to date.
+    """Forces of the contacts with laws, into work.contact.
 
-    That of a stop acts as a joint force.
+    Their kinematics must be up to date. The force of a stop acts as a joint force.
     """
     contacts = system.contacts
     for k in range(contacts.a.shape[0]):
@@ -254,7 +258,7 @@ def law_forces(system, work, slopes):
                 work.power.forces = forces
                 work.power.loss = loss
                 continue
-            # what the moving bound of a user function puts in: N γ_N is done on the bodies less N w
+            # power input by the moving bound of a user function: N γ_N minus N w acts on the bodies
             for c in range(3):
                 work.power.drives -= work.contact.force[k, c] * work.contact.moving[k, c]
             if slopes:
@@ -263,8 +267,9 @@ def law_forces(system, work, slopes):
 
 @part
 def given_contact_forces(system, work):
-    """The forces of rigid contacts that the path of the motion holds, into work.contact; true where
-    a contact may have one.
+    """Forces of rigid contacts from the path variables, into work.contact.
+
+    Returns True if a contact may have a force.
     """
     acting = False
     for k in range(system.contacts.a.shape[0]):
@@ -277,8 +282,9 @@ def given_contact_forces(system, work):
 
 @entry
 def contact_forces_at(model, here, /, t, slopes):
-    """Forces (N, T₁, T₂) of the contacts into the applied forces: of rigid ones those given, of
-    others by their laws.
+    """Forces (N, T₁, T₂) of the contacts into the applied forces.
+
+    Forces of rigid contacts are given, those of others follow from their laws.
     """
     system, work = model.system, model.work
     if given_contact_forces(system, work):
@@ -292,7 +298,7 @@ def contact_forces_at(model, here, /, t, slopes):
 
 @part
 def apply_contact_forces(system, work, t, here, slopes):
-    """`contact_forces_at`, where there are contacts."""
+    """`contact_forces_at` if there are contacts."""
     if work.calls.contact_forces >= 0:
         call_shared(system, work, work.calls.contact_forces, here, t, 1.0 if slopes else 0.0, 0.0)
 
@@ -315,7 +321,7 @@ def row_of_coordinates(system, work, k, q, rows):
 def contact_rows(system, work, k, q, rows):
     """rows (3, ns) = W = ∂(γ_N, γ_T1, γ_T2)/∂s of contact k.
 
-    Its covectors and the transmission of the bodies are up to date. Theory, section 40.
+    Its covectors and the transmission of the bodies must be up to date. Theory, section 40.
     """
     contacts, contact = system.contacts, work.contact
     for c in range(3):
@@ -336,8 +342,9 @@ def contact_rows(system, work, k, q, rows):
 
 @called
 def function_blocks(system, work, q, damping):
-    """Jᵀ (k_g + damping · k_r) J into the blocks, J = ∂γ_N/∂s, of contacts by user functions of
-    joint coordinates with a law.
+    """Jᵀ (k_g + damping · k_r) J into the blocks, J = ∂γ_N/∂s.
+
+    For contacts by user functions of joint coordinates with a force law.
     """
     contacts, paths, e, tree = system.contacts, system.paths, system.elimination, system.tree
     block, rows = work.B[1], work.rows[:3]

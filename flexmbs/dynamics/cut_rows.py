@@ -1,7 +1,7 @@
-"""Rows of the cuts that are no joints' chains: relations and user functions, by a kernel of their
-own that few models need.
+"""Rows of the cuts that are not chains of joints: relations and user functions.
 
-Theory: docs/theory.md, sections 15 and 37.
+They have a kernel of their own, since few models need it. Theory: docs/theory.md, sections 15 and
+37.
 """
 
 from flexmbs._jit import part
@@ -15,8 +15,9 @@ from flexmbs.system.records import OF_FUNCTIONS
 
 @entry
 def cut_rows_at(model, /, t, k):
-    """Rows of cut k from the relative twist of its frames and the rate of that in work.cut, child's
-    axes.
+    """Rows of cut k from the relative twist of its frames and the rate of the twist.
+
+    Both are in work.cut, in the child's axes.
     """
     system, work, k = model.system, model.work, int(k)
     twist, rate = work.cut.twist, work.cut.twist_rate
@@ -31,7 +32,7 @@ def cut_rows_at(model, /, t, k):
 
 @part
 def cut_rows(system, work, k, t, here, twist, rate):
-    """`cut_rows_at` with the relative ``twist`` (v, ω) and the ``rate`` of that."""
+    """`cut_rows_at` with the relative ``twist`` (v, ω) and its ``rate``."""
     store3_at(work.cut.twist, k, 0, twist[0])
     store3_at(work.cut.twist, k, 3, twist[1])
     store3_at(work.cut.twist_rate, k, 0, rate[0])

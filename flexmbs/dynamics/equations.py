@@ -45,16 +45,15 @@ from flexmbs.system.records import (
     Evaluation,
 )
 
-REACTIONS = 2.0  # `gathered`, and with forces loaded by reactions
+REACTIONS = 2.0  # value of `gathered` with forces loaded by reactions
 
 
 @entry
 def kinematics_at(model, here, /, t, bodies_alone, weightless):
-    """`kinematics` by address: poses, V and V̇ of all bodies, then g, G s + γ̄ and G ṡ − γ of all
-    constraints.
+    """`kinematics` by address.
 
-    ``bodies_alone``: without the constraints; ``weightless``: without the acceleration −g of the
-    ground.
+    bodies_alone: omit g, G s + γ̄ and G ṡ − γ of the constraints. weightless: omit the acceleration
+    −g of the ground.
     """
     system, work = model.system, model.work
     gravity = work.zero if weightless != 0.0 else system.gravity
@@ -72,9 +71,12 @@ def kinematics_at(model, here, /, t, bodies_alone, weightless):
 
 @entry
 def residual_at(model, here, /, t, slopes, gathered):
-    """`residual` by address; not ``gathered``: without Gᵀ λ, wrenches and forces of the single
-    bodies as they are; `REACTIONS`: forces that depend on reactions take those of ṡ and λ. r is NaN
-    where none agree with the forces that they cause."""
+    """`residual` by address.
+
+    gathered: 0 to leave the wrenches and forces of the single bodies without Gᵀ λ; `REACTIONS` to
+    load the forces that depend on reactions by those of ṡ and λ. r is NaN if no loads agree with
+    the forces that they cause.
+    """
     system, work = model.system, model.work
     kinematics(system, work, t, here.q, here.s, here.sd)
     if gathered != REACTIONS or system.readings.body.shape[0] == 0:
@@ -94,8 +96,9 @@ def residual_at(model, here, /, t, slopes, gathered):
 
 @called
 def balance(system, work, t, here, flags):
-    """r of the motion of all bodies, which is there; ``flags``: with slopes, gathered, with forces
-    loaded by reactions.
+    """Residual r of a motion whose kinematics are up to date.
+
+    flags: with slopes, gathered, with forces loaded by reactions.
     """
     slopes, gathered, with_reactions = flags
     tree, motion = system.tree, work.motion
@@ -113,7 +116,7 @@ def balance(system, work, t, here, flags):
     if gathered:
         apply_constraint_forces(system, work, q, here.lam)
     for i in range(tree.parent.shape[0]):
-        # shape products are kept by body: the factor of the recursion takes them from there
+        # shape products are stored by body, for the factorization of the recursive formalism
         inertia_force(system, work, i, here, work.products[i])
         for a in range(6):
             motion.wrench[i, a] -= motion.applied[i, a]
@@ -131,10 +134,9 @@ def balance(system, work, t, here, flags):
 
 @part
 def kinematics(system, work, t, q, s, sd):
-    """Motion of all bodies and g(q, t), G s + γ̄, G ṡ − γ (three rows of work.gs, (3, nc)) of all
-    constraints.
+    """Motion of all bodies, and constraint values in the three rows of work.gs (3, nc).
 
-    Theory, section 13.
+    g(q, t), G s + γ̄ and G ṡ − γ. Theory, section 13.
     """
     call_shared(
         system,
@@ -155,8 +157,9 @@ def body_motion(system, work, t, q, s, sd):
 
 @part
 def motion_of_bodies(system, work, t, state, weightless):
-    """Motion of all bodies of the ``state`` (q, s, ṡ), ``weightless``: without the acceleration −g
-    of the ground.
+    """Motion of all bodies of the ``state`` (q, s, ṡ).
+
+    weightless: omit the acceleration −g of the ground.
     """
     q, s, sd = state
     call_shared(
@@ -172,18 +175,20 @@ def motion_of_bodies(system, work, t, state, weightless):
 
 @part
 def residual(system, work, t, here, slopes):
-    """r = M ṡ − k − Gᵀ λ (ns,) into here.r; fills kinematics, constraint values, joint wrenches and
-    the powers on the way.
+    """r = M ṡ − k − Gᵀ λ (ns,) into here.r.
 
-    Theory, sections 19 and 23; recursive Newton-Euler algorithm, Featherstone 2008, section 5.3.
+    Also fills kinematics, constraint values, joint wrenches and powers. Theory, sections 19 and 23;
+    recursive Newton-Euler algorithm, Featherstone 2008, section 5.3.
     """
     call_shared(system, work, work.calls.residual, here, t, 1.0 if slopes else 0.0, 1.0)
 
 
 @part
 def power_of_drives(system, work, t, here):
-    """Ẇ_drives (W) of ṡ and λ into work.power; with prescribed coordinates by inverse dynamics, a
-    residual at ṡ (theory, section 49)."""
+    """Ẇ_drives (W) of ṡ and λ, into work.power.
+
+    Prescribed coordinates need inverse dynamics, a residual at ṡ (theory, section 49).
+    """
     if system.prescribed.law.shape[0] > 0:
         residual(
             system, work, t, Evaluation(here.q, here.s, here.sd, here.lam, here.z, work.r), False
@@ -194,16 +199,16 @@ def power_of_drives(system, work, t, here):
 
 @part
 def residual_with_reactions(system, work, t, here, slopes):
-    """`residual` with the joint forces that the reactions of ṡ and λ load (theory, section 39)."""
+    """`residual` with joint forces loaded by the reactions of ṡ and λ (theory, section 39)."""
     call_shared(system, work, work.calls.residual, here, t, 1.0 if slopes else 0.0, REACTIONS)
 
 
 @part
 def balanced(system, work, t, here, turns):
-    """True if the loads of ṡ and λ are those with which these were computed; keeps them for the
-    next turn.
+    """True if the loads of ṡ and λ are those with which these were computed.
 
-    Where no loads are found in `LOADINGS` turns, ṡ is made NaN. Theory, section 39.
+    Stores the loads for the next iteration. ṡ becomes NaN if the loads have not converged within
+    `LOADINGS` iterations. Theory, section 39.
     """
     if not any_loaded(system):
         return True
@@ -221,11 +226,10 @@ def balanced(system, work, t, here, turns):
 
 @part
 def body_forces(system, work, t, q, s, z):
-    """Wrenches and generalized forces r of the single bodies for ṡ = 0, λ = 0, not gathered; shape
-    products by body.
+    """Wrenches and generalized forces r of the single bodies for ṡ = 0, λ = 0, not gathered.
 
-    They are what the articulated sweeps take as loads: M ā less applied, elastic and quadratic
-    velocity forces.
+    They are the loads of the articulated sweeps: M ā less applied, elastic and quadratic velocity
+    forces. Shape products are kept by body.
     """
     call_shared(
         system,
@@ -240,7 +244,7 @@ def body_forces(system, work, t, q, s, z):
 
 @part
 def clear_energies(system, work):
-    """Zero applied forces and powers."""
+    """Zero the applied forces and powers."""
     for a in range(work.force.shape[0]):
         work.force[a] = 0.0
     for i in range(system.tree.parent.shape[0]):
@@ -251,11 +255,10 @@ def clear_energies(system, work):
 
 @called
 def inward(tree, frames, motion, q, r):
-    """Gather body wrenches into the generalized residual r, leaves to root: Jᵀ W by the dual of the
-    outward sweep.
+    """Gather body wrenches into the generalized residual r, leaves to root.
 
-    W_cm, the wrench that passes through the primary joint, stays in ``motion``: the reaction of the
-    joint. Theory, section 19.
+    Jᵀ W by the dual of the outward sweep. W_cm, the wrench that passes through the primary joint,
+    stays in ``motion``: the reaction of the joint. Theory, section 19.
     """
     for back in range(tree.parent.shape[0]):
         i = tree.parent.shape[0] - 1 - back

@@ -1,7 +1,6 @@
-"""Blocks of the bordered matrix from forces between frames, contacts and the joints of divided
-bodies, by a kernel of their own.
+"""Blocks of the bordered matrix from forces between frames, contacts and divided bodies.
 
-Theory: docs/theory.md, sections 26 and 39.
+They have a kernel of their own. Theory: docs/theory.md, sections 26 and 39.
 """
 
 from flexmbs._jit import part
@@ -14,8 +13,9 @@ from flexmbs.dynamics.shared_calls import call_shared
 
 @entry
 def force_blocks_at(model, here, /, c_damping):
-    """Jᵀ (K + c_damping D) J of couplings, contacts by user functions and damped divided bodies
-    into work.values.
+    """Jᵀ (K + c_damping D) J into work.values.
+
+    For couplings, contacts by user functions and damped divided bodies.
     """
     system, work = model.system, model.work
     coupling_blocks(system, work, here.q, c_damping)
@@ -27,6 +27,6 @@ def force_blocks_at(model, here, /, c_damping):
 
 @part
 def force_blocks(system, work, here, c_damping):
-    """`force_blocks_at`, where there are any."""
+    """`force_blocks_at` if there are any."""
     if work.calls.force_blocks >= 0:
         call_shared(system, work, work.calls.force_blocks, here, c_damping, 0.0, 0.0)

@@ -1,9 +1,8 @@
-"""Applied forces: one loop for each kind of element on which a force acts; no kind of force is
-named here.
+"""Applied forces: one loop for each kind of element on which a force acts.
 
-A loop finds the motion, calls the law of the force (`flexmbs.dynamics.law_calls`), adds its result
-to the applied wrenches and to the powers and, when ``slopes`` is asked for, its stiffness and
-damping, which the iteration matrix uses:
+No kind of force is named here. A loop computes the motion, calls the law of the force
+(`flexmbs.dynamics.law_calls`), adds its result to the applied wrenches and to the powers and, if
+``slopes`` is requested, computes its stiffness and damping for the iteration matrix:
 
     joint coordinate   see `flexmbs.dynamics.joint_forces`,
     frame              F(t, r, A, v, ω) in world axes,
@@ -41,11 +40,15 @@ from flexmbs.system.callbacks import FRAME_ARGUMENTS
 
 @called
 def frame_forces(system, work, t, here):
-    """Forces and torques F(t, r, A, v, ω, W_c …) on frames, in world axes (N, N m), with the
-    reactions that they read (theory, section 39)."""
+    """Forces and torques F(t, r, A, v, ω, W_c …) on frames, in world axes (N, N m).
+
+    W_c are the reactions that they read (theory, section 39).
+    """
     rows, workspace = system.forces.frame, work.laws
     for f in range(rows.coupling.shape[0]):
-        if reads_unknown(rows, f, work.loads.read):  # the first reactions are those without it
+        if reads_unknown(
+            rows, f, work.loads.read
+        ):  # in the first iteration the reactions are those without this force
             take_no_rates(rows.law, f, work.force_rate)
             continue
         m = rows.a[f]
@@ -74,11 +77,10 @@ def frame_forces(system, work, t, here):
 
 @called
 def line_forces(system, work, t, here, slopes):
-    """Tension F(t, l − l₀, l̇) along the line between two frames: −F u on b, F u on a, no moments
-    (theory, section 39).
+    """Tension F(t, l − l₀, l̇) along the line between two frames: −F u on b, F u on a, no moments.
 
-    At l = 0 there is no direction and no force; where l₀ = 0 its stiffness is that of −k r, K = k
-    1.
+    At l = 0 there is no direction and no force; if l₀ = 0 its stiffness is that of −k r, K = k 1.
+    Theory, section 39.
     """
     rows, frames, motion, q, s = system.forces.line, work.frames, work.motion, here.q, here.s
     for f in range(rows.coupling.shape[0]):
@@ -106,8 +108,8 @@ def line_forces(system, work, t, here, slopes):
         if slopes:
             k, c = scalar_slopes(system, work, rows, f, given, 1.0)
             stiffness = work.slopes[rows.coupling[f]]
-            # tension also holds the line straight; pressure would bend it out, and the matrix has
-            # to stay definite
+            # tension also stiffens the line laterally; compression would soften it, but the matrix
+            # must stay definite
             across = max(k, 0.0) if together else max(tension, 0.0) / length
             for i in range(3):
                 for j in range(3):
@@ -118,11 +120,12 @@ def line_forces(system, work, t, here, slopes):
 
 @called
 def pair_forces(system, work, t, here, slopes):
-    """Force and torque on frame b in axes of a: elastic e conjugate to the displacement x and
-    rotation vector ϑ of b in a, dissipative d conjugate to the velocities (theory, section 39).
+    """Force and torque on frame b of a pair, in axes of a.
 
-    The elastic moment is T(ϑ)⁻ᵀ e_ϑ: with ω = T ϑ̇, n · ω = e_ϑ · ϑ̇, so that the gradient of a
-    potential of (x, ϑ) is conservative at large rotations.
+    Elastic e, conjugate to the displacement x and rotation vector ϑ of b in a; dissipative d,
+    conjugate to the velocities. The elastic moment is T(ϑ)⁻ᵀ e_ϑ: with ω = T ϑ̇, n · ω = e_ϑ · ϑ̇,
+    so that the gradient of a potential of (x, ϑ) is conservative at large rotations. Theory,
+    section 39.
     """
     rows, workspace, power = system.forces.pair, work.laws, work.power
     for f in range(rows.coupling.shape[0]):
@@ -167,8 +170,9 @@ def pair_forces(system, work, t, here, slopes):
 
 @part
 def pair_slopes(rows, f, workspace, Rr, stiffness):
-    """Stiffness and damping (6×6) of a force between frames, turned to axes of b, from the law's
-    own or central differences.
+    """Stiffness and damping (6×6) of a force between frames, in axes of b.
+
+    From the law itself or by central differences.
     """
     if rows.law.has_slopes[f] == 1:
         call_law(rows.law.kernel_index[f], rows.value[f], workspace, 72, 1.0)
@@ -190,9 +194,9 @@ def pair_slopes(rows, f, workspace, Rr, stiffness):
 
 @part
 def pair_differences(rows, f, workspace, columns):
-    """−∂(e + d)/∂(x, ϑ) and −∂(e + d)/∂(velocities) into workspace.out by central differences.
+    """−∂(e + d)/∂(x, ϑ) and −∂(e + d)/∂(velocities) by central differences.
 
-    ``columns`` (12, 6) is workspace.
+    They go into workspace.out; ``columns`` (12, 6) is workspace.
     """
     for c in range(12):
         x = workspace.x[1 + c]
@@ -211,8 +215,9 @@ def pair_differences(rows, f, workspace, columns):
 
 @entry
 def frame_forces_at(model, here, /, t, slopes):
-    """Forces on frames, along lines between two, and of one frame relative to another (theory,
-    section 39).
+    """Forces on frames, along lines between two frames, and between two frames.
+
+    Theory, section 39.
     """
     system, work, forces = model.system, model.work, model.system.forces
     if forces.frame.coupling.shape[0] > 0:
@@ -226,10 +231,9 @@ def frame_forces_at(model, here, /, t, slopes):
 
 @part
 def apply_forces(system, work, t, here, slopes, which):
-    """All applied forces into the bodies' wrenches and the generalized forces, their power (W) into
-    work.power.
+    """All applied forces into the bodies' wrenches and the generalized forces.
 
-    ``which`` joint forces: see `joint_forces_at`. Theory, section 39.
+    Their power (W) goes into work.power. which: see `joint_forces_at`. Theory, section 39.
     """
     if slopes:
         for k in range(work.slopes.shape[0]):

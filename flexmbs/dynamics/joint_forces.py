@@ -1,8 +1,7 @@
-"""Forces on joint coordinates: τ(t, β, η, z) to the generalized force, or the wrench C⁺ᵀ τ across a
-cut joint.
+"""Forces on joint coordinates: τ(t, β, η, z) as generalized forces.
 
-Theory: docs/theory.md, section 39. Schiehlen and Eberhard, Applied Dynamics (2014), for force
-elements.
+Across a cut joint they act as the wrench C⁺ᵀ τ. Theory: docs/theory.md, section 39. Schiehlen and
+Eberhard, Applied Dynamics (2014), for force elements.
 """
 
 from flexmbs._jit import called, part
@@ -20,20 +19,21 @@ from flexmbs.dynamics.joint_loads import loads_of_cut, loads_of_primary
 from flexmbs.dynamics.law_calls import call_law, given_values
 from flexmbs.dynamics.shared_calls import call_shared
 
-# joint forces: all by the loads that are there; those of cut joints by λ, without those loaded by
-# the reactions of primary joints; these alone
+# joint forces to apply: all, with the stored loads; those that do not depend on the reactions of
+# primary joints; only those that do
 ALL, WITH_REACTIONS, BY_PRIMARY = 0.0, 1.0, 2.0
 
 
 @part
 def joint_force_value(system, work, f, given, z):
-    """(τ, dissipative part of τ) of joint force f, ``given`` (t, x, v); rates of its states into
-    work.force_rate.
+    """(τ, dissipative part of τ) of joint force f.
+
+    given: (t, x, v). The rates of its states go into work.force_rate.
     """
     rows = system.forces.joint
     if rows.loaded[f] > 0:
         for a in range(4):
-            # in place of states, which loaded laws do not have
+            # loads in place of force states, which loaded laws do not have
             work.laws.x[3 + a] = work.loads.joint[f, a]
     else:
         give_states(rows.law, f, z, work.path.stage, work.laws.x, 3)
@@ -44,8 +44,9 @@ def joint_force_value(system, work, f, given, z):
 
 @part
 def coordinate_at(system, work, at, here):
-    """(x, v) of the joint coordinate ``at``: body of a primary joint or −1, cut joint or −1, its
-    velocity and position.
+    """(x, v) of a joint coordinate.
+
+    at: body of a primary joint or −1, cut joint or −1, its velocity and position.
     """
     i, k, c, p = at
     if i >= 0:
@@ -55,8 +56,9 @@ def coordinate_at(system, work, at, here):
 
 @part
 def apply_at(system, work, at, here, tau):
-    """τ on the joint coordinate ``at``; across a cut joint the
-    wrench C⁺ᵀ τ (theory, section 39).
+    """Apply τ to the joint coordinate ``at``.
+
+    Across a cut joint the wrench C⁺ᵀ τ (theory, section 39).
     """
     i, k, c, _ = at
     if i >= 0:
@@ -69,8 +71,9 @@ def apply_at(system, work, at, here, tau):
 
 @part
 def couple_at(work, at, coupling, slopes):
-    """``slopes`` (−∂τ/∂β, −∂τ/∂η) of a force across a cut joint as C⁺ᵀ (…) C⁺ (6×6) on the relative
-    twist of its frames.
+    """Stiffness and damping C⁺ᵀ (…) C⁺ (6×6) of a force across a cut joint.
+
+    They act on the relative twist of its frames. slopes: (−∂τ/∂β, −∂τ/∂η).
     """
     i, k, c, _ = at
     if i >= 0:
@@ -86,20 +89,21 @@ def couple_at(work, at, coupling, slopes):
 
 @part
 def joint_place(rows, f):
-    """Place of action of joint force f"""
+    """Place of action of joint force f."""
     return rows.body[f], rows.cut[f], rows.v[f], rows.q[f]
 
 
 @part
 def joints_place(rows, f, a):
-    """Place of action of force f on its coordinate number a"""
+    """Place of action of force f on its coordinate number a."""
     return rows.body[f, a], rows.cut[f, a], rows.v[f, a], rows.q[f, a]
 
 
 @part
 def joint_force(system, work, t, here, f, slopes):
-    """Joint force f, which it returns (theory, section 39). Slopes −∂τ/∂β and −∂τ/∂η by joint, of
-    cut joints see `couple_at`.
+    """Apply joint force f; returns τ.
+
+    Theory, section 39. Slopes −∂τ/∂β and −∂τ/∂η by joint; for cut joints see `couple_at`.
     """
     rows = system.forces.joint
     at = joint_place(rows, f)
@@ -119,7 +123,7 @@ def joint_force(system, work, t, here, f, slopes):
 
 @part
 def transmitted_motion(system, work, f, here):
-    """(x, v) of the combination Σ aᵢ βᵢ on which force f acts"""
+    """(x, v) of the linear combination Σ aᵢ βᵢ on which force f acts."""
     rows = system.forces.joints
     x = 0.0
     v = 0.0
@@ -132,8 +136,11 @@ def transmitted_motion(system, work, f, here):
 
 @part
 def joints_law(system, work, f, here, t):
-    """τ (n) of force f on n coordinates into work.joints_force, rates of its force states into
-    work.force_rate. Returns its power (W), elastic and dissipated."""
+    """τ (n) of force f on n coordinates, into work.joints_force.
+
+    The rates of its force states go into work.force_rate. Returns its power (W), elastic and
+    dissipated.
+    """
     rows, workspace = system.forces.joints, work.laws
     n = rows.n[f]
     if rows.combined[f] == 1:
@@ -164,7 +171,7 @@ def joints_law(system, work, f, here, t):
 
 @part
 def joints_value(system, work, f, n):
-    """out of the law of force f for the arguments in work.laws.x"""
+    """Result of the law of force f for the arguments in work.laws.x."""
     rows, workspace = system.forces.joints, work.laws
     given_values(rows.law, f, system.laws, workspace, work.io, 1 + 2 * n)
     call_law(rows.law.kernel_index[f], rows.value[f], workspace, 2 * n + rows.law.n_states[f], 0.0)
@@ -172,8 +179,10 @@ def joints_value(system, work, f, n):
 
 @called
 def joints_forces(system, work, t, here, slopes):
-    """Generalized forces (N, N m) on several joint coordinates, τᵢ(t, β, η, z) of all of them or aᵢ
-    τ(t, Σ aⱼ βⱼ, Σ aⱼ ηⱼ, z) (theory, section 39)."""
+    """Generalized forces (N, N m) on several joint coordinates.
+
+    τᵢ(t, β, η, z) of all of them, or aᵢ τ(t, Σ aⱼ βⱼ, Σ aⱼ ηⱼ, z) (theory, section 39).
+    """
     rows = system.forces.joints
     for f in range(rows.n.shape[0]):
         power, lost = joints_law(system, work, f, here, t)
@@ -187,8 +196,9 @@ def joints_forces(system, work, t, here, slopes):
 
 @part
 def joints_slopes(system, work, f, here, t):
-    """−∂τᵢ/∂βᵢ and −∂τᵢ/∂ηᵢ of force f on several coordinates, from the law itself or by central
-    differences.
+    """−∂τᵢ/∂βᵢ and −∂τᵢ/∂ηᵢ of force f on several coordinates.
+
+    From the law itself or by central differences.
     """
     rows, workspace, slope = system.forces.joints, work.laws, work.joints_slope
     n = rows.n[f]
@@ -224,9 +234,11 @@ def joints_slopes(system, work, f, here, t):
 
 @part
 def add_slopes(system, work, damping, row, diagonal):
-    """Row ``row`` of ``diagonal`` (…, ns) += −∂τ/∂β − damping · ∂τ/∂η of forces on the coordinates
-    of primary joints, where that is positive: pivots have to stay positive, and Newton's method
-    does without the rest."""
+    """Row ``row`` of ``diagonal`` (…, ns) += −∂τ/∂β − damping · ∂τ/∂η of forces on primary joints.
+
+    Only positive values are added: the pivots must stay positive, and Newton's method converges
+    without the others.
+    """
     joint, joints, at = system.forces.joint, system.forces.joints, system.tree.s_at
     for f in range(joint.body.shape[0]):
         if joint.body[f] >= 0:
@@ -241,10 +253,10 @@ def add_slopes(system, work, damping, row, diagonal):
 
 @entry
 def joint_forces_at(model, here, /, t, slopes, which):
-    """Generalized forces τ (N, N m) on joint coordinates; across a cut joint the wrench C⁺ᵀ τ
-    (theory, section 39).
+    """Generalized forces τ (N, N m) on joint coordinates.
 
-    ``which``: `ALL`, `WITH_REACTIONS` or `BY_PRIMARY`, of which r takes the forces too: r ← r − τ.
+    Across a cut joint the wrench C⁺ᵀ τ (theory, section 39). which: `ALL`, `WITH_REACTIONS` or
+    `BY_PRIMARY`, whose forces are also subtracted from r: r ← r − τ.
     """
     system, work = model.system, model.work
     rows = system.forces.joint
@@ -266,6 +278,6 @@ def joint_forces_at(model, here, /, t, slopes, which):
 
 @part
 def apply_joint_forces(system, work, t, here, slopes, which):
-    """`joint_forces_at`, where there are any."""
+    """`joint_forces_at` if there are any."""
     if work.calls.joint_forces >= 0:
         call_shared(system, work, work.calls.joint_forces, here, t, 1.0 if slopes else 0.0, which)

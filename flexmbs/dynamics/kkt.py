@@ -1,9 +1,9 @@
-"""The bordered matrix of a state and the projection on the constraints by it:
+"""The bordered matrix of a state, and projection on the constraints by it.
 
     K_b = [[c M + c' D + K, Gᵀ], [G, 0]],
     [[M, Gᵀ], [G, 0]] (δ, *) = (0, −g),  q ← q ⊕ δ;     [[M, Gᵀ], [G, 0]] (Δs, *) = (0, −(G s + γ̄)),  s ← s + Δs,
 
-the changes of positions and velocities that are least in the mass matrix.
+the changes of positions and velocities that are least in the metric of the mass matrix.
 
 Theory: docs/theory.md, sections 23, 26 and 32. Hairer and Wanner, Solving Ordinary Differential
 Equations II (1996), section VII.2 (projection methods); Vanderbei (1995), SIAM J. Optim. 5, 100,
@@ -27,7 +27,7 @@ from flexmbs.system.records import Evaluation
 
 @entry
 def kkt_at(model, here, /, factored, c_mass, c_damping):
-    """`kkt_matrix` by address, or `kkt_blocks` where not ``factored``."""
+    """`kkt_matrix` by address, or `kkt_blocks` if not ``factored``."""
     system, work, q = model.system, model.work, here.q
     values = work.values
     for a in range(values.shape[0]):
@@ -50,10 +50,10 @@ def kkt_at(model, here, /, factored, c_mass, c_damping):
 
 @part
 def kkt_matrix(system, work, q, c_mass, c_damping):
-    """Factor of K_b = [[c_mass M + K + c_damping D, Gᵀ], [G, 0]] (ns + nc); c_damping < 0 leaves K
-    out too (theory, section 26).
+    """Factor of K_b = [[c_mass M + K + c_damping D, Gᵀ], [G, 0]] (ns + nc).
 
-    Returns the number of dependent rows or −1 − node of an indefinite mass matrix.
+    c_damping < 0 omits K too. Returns the number of dependent rows, or −1 − node of an indefinite
+    mass matrix. Theory, section 26.
     """
     return call_shared(
         system,
@@ -68,8 +68,9 @@ def kkt_matrix(system, work, q, c_mass, c_damping):
 
 @part
 def kkt_blocks(system, work, q, c_mass):
-    """c_mass M and G of the positions of the last kinematics into ``work.values``, not factored; of
-    c_mass 0 G alone.
+    """c_mass M and G into ``work.values``, not factored; G alone for c_mass = 0.
+
+    At the positions of the last kinematics.
     """
     call_shared(
         system,
@@ -84,11 +85,10 @@ def kkt_blocks(system, work, q, c_mass):
 
 @part
 def independence(work, ns):
-    """min_j pivot_j / (its largest so far on the path) of the constraint rows at the last
-    factorization, dependent rows left out.
+    """min_j pivot_j / (its largest so far on the path) of the independent constraint rows.
 
-    A pivot is what earlier rows leave of G_j M⁻¹ G_jᵀ: it falls to 0 with the square of the
-    distance from a singular position (theory, section 31).
+    At the last factorization. A pivot is the part of G_j M⁻¹ G_jᵀ orthogonal to earlier rows: it
+    falls to 0 with the square of the distance from a singular position (theory, section 31).
     """
     least = 1.0
     for a in range(ns, work.stiffness.shape[0]):
@@ -100,12 +100,11 @@ def independence(work, ns):
 
 @called
 def project(system, work, t, q, s, tolerance, iterations):
-    """Positions onto g(q, t) = 0 by Newton steps of least mass-weighted change, then velocities
-    onto G s + γ̄ = 0.
+    """Project positions onto g(q, t) = 0, then velocities onto G s + γ̄ = 0.
 
-    Near a singular position an error of g turns the velocities by its quotient with the square of
-    the distance: g is brought down further there, as far as round-off lets it. Returns the largest
-    |g| left (m or rad). Theory, section 32.
+    Newton steps of least mass-weighted change. Near a singular position an error of g changes the
+    velocities by its quotient with the square of the distance: there g is reduced further, as far
+    as round-off permits. Returns the largest remaining |g| (m or rad). Theory, section 32.
     """
     ns = s.shape[0]
     nc = work.gs.position.shape[0]
@@ -121,8 +120,8 @@ def project(system, work, t, q, s, tolerance, iterations):
             work, ns, tolerance, left, before if it > 0 else np.inf
         )
         it += 1
-        # a new factor each time: G has to be that of q, or the last step on velocities would not
-        # meet G s + γ̄ = 0
+        # factored anew each time: G must be that of q, or the last step on velocities would not
+        # satisfy G s + γ̄ = 0
         if kkt_matrix(system, work, q, 1.0, -1.0) < 0:
             break
         error_of_constraints(work, x, ns, velocities)
@@ -133,17 +132,17 @@ def project(system, work, t, q, s, tolerance, iterations):
 
 @part
 def on_constraints(work, ns, tolerance, left, before):
-    """True if the largest |g| ``left`` is small enough, after ``before`` at the last step.
+    """True if the largest |g| ``left`` is small enough.
 
-    A g that no longer falls by ten is round-off: nothing is gained by further steps, though
-    independence asks for less.
+    before: its value at the last step. A g that no longer falls by a factor of ten is round-off:
+    further steps gain nothing, even if the independence of the rows asks for less.
     """
     return left <= tolerance * independence(work, ns) or 0.1 * before < left <= tolerance
 
 
 @part
 def error_of_constraints(work, x, ns, velocities):
-    """x ← (0, −(G s + γ̄)) for ``velocities``, otherwise (0, −g)."""
+    """x ← (0, −(G s + γ̄)) if ``velocities``, otherwise (0, −g)."""
     for a in range(ns):
         x[a] = 0.0
     for a in range(x.shape[0] - ns):
@@ -152,7 +151,7 @@ def error_of_constraints(work, x, ns, velocities):
 
 @part
 def correct(system, q, s, x, velocities):
-    """s ← s + x for ``velocities``, otherwise q ← q ⊕ x."""
+    """s ← s + x if ``velocities``, otherwise q ← q ⊕ x."""
     if velocities:
         for a in range(s.shape[0]):
             s[a] += x[a]

@@ -1,9 +1,9 @@
 """Workspace of one evaluation, allocated once per run, with the path variables that it reads.
 
-Path variables are all that a motion has beyond its state (q, s, z): turns of the cut joints'
-angles, forces and modes of rigid contacts, the choice of independent coordinates, largest pivots.
-They change where steps are accepted, so that an evaluation is a function of state and path. Theory:
-docs/theory.md, sections 14, 28 and 33.
+Path variables are everything that a motion has beyond its state (q, s, z): whole turns of the cut
+joints' angles, forces and modes of rigid contacts, the choice of independent coordinates, largest
+pivots. They change only when steps are accepted, so that an evaluation is a function of state and
+path. Theory: docs/theory.md, sections 14, 28 and 33.
 """
 
 from collections import OrderedDict
@@ -56,9 +56,9 @@ from flexmbs.system.records import (
 )
 
 
-SYSTEMS = 12  # whose workspaces are remembered
-IO = 48  # numbers of arguments or results of a user function without memory
-# numbers of each row, 0: one
+SYSTEMS = 12  # number of systems whose workspace templates are cached
+IO = 48  # largest number of arguments or results of a user function without memory
+# width of each row; 0 for a scalar
 BODY = {
     "x": 3,
     "A": 9,
@@ -101,8 +101,9 @@ CONTACT = {
 
 
 def make_path(system: System, beta: np.ndarray | None = None) -> Path:
-    """Path variables of a motion that begins with the coordinates ``beta`` (m, rad) of the cut
-    joints.
+    """Initial path variables.
+
+    beta: coordinates (m, rad) of the cut joints at the start.
     """
     _, _, ns, nc, nz = (int(n) for n in system.layout)
     z, ncut, n = np.zeros, len(system.cuts.row), len(system.contacts.a)
@@ -137,8 +138,9 @@ _moulds: "OrderedDict[tuple[int, int], Moulded]" = OrderedDict()
 
 
 def make_work(system: System, beta: np.ndarray | None = None) -> Work:
-    """Workspace that fits a system; evaluations start from the coordinates ``beta`` (m, rad) of the
-    cut joints.
+    """Workspace that fits a system.
+
+    beta: coordinates (m, rad) of the cut joints from which evaluations start.
     """
     start = np.zeros(0) if beta is None else np.asarray(beta, float)
     moulded = _moulded(remember(system), len(start))
@@ -169,7 +171,7 @@ def _moulded(system: System, n_beta: int) -> Moulded:
 
 
 def unconnected(system: System, beta: np.ndarray | None = None) -> Work:
-    """The workspace without the addresses of the shared kernels and without those of laws."""
+    """The workspace without the addresses of shared kernels and laws."""
     nb, _, ns, nc, nz = (int(n) for n in system.layout)
     F = system.bodies.m_ff.shape[2]
     n = 6 + F
@@ -182,7 +184,7 @@ def unconnected(system: System, beta: np.ndarray | None = None) -> Work:
     carrier = system.rotors.frame
     from_root = np.full(len(carrier), -1)
     zero = z(max(ns, nc, 3))
-    # it is the ṡ = 0 and λ = 0 of all evaluations
+    # it serves as ṡ = 0 and λ = 0 in all evaluations
     zero.flags.writeable = False
     calls = SharedCalls()
     calls.values.fill(-1)
@@ -267,7 +269,7 @@ def _pairs(a: np.ndarray, b: np.ndarray, top: np.ndarray, node: np.ndarray) -> P
 
 
 def _current_frames(frames: Frames) -> CurrentFrames:
-    """The frames with workspace for shapes that change, φ − K0 q_f, or with their constant ones."""
+    """Frames with workspace for current shapes φ − K0 q_f, or with their constant shapes."""
     flat = frames.shape.reshape(len(frames.shape), -1)
     now = flat if len(frames.second) == 0 else np.zeros_like(flat)
     return CurrentFrames(
@@ -276,8 +278,9 @@ def _current_frames(frames: Frames) -> CurrentFrames:
 
 
 def _current_joints(system: System) -> Joints:
-    """The joints with workspace for the poses and rates of prescribed motions, or themselves where
-    nothing is prescribed.
+    """Joints with workspace for the poses and rates of prescribed motions.
+
+    The joints themselves if nothing is prescribed.
     """
     joints = system.joints
     if len(system.prescribed.law) == 0:
@@ -286,8 +289,9 @@ def _current_joints(system: System) -> Joints:
 
 
 def _connect(system: System, work: Work) -> None:
-    """The addresses of the kernels of laws and of the shared ones, and the words of system and
-    workspace, into the workspace.
+    """Store the addresses of the kernels, and the words of system and workspace.
+
+    The kernels are those of laws and the shared ones.
     """
     connect_laws(system, work.laws)
     work.memory[:] = words(equations := Equations(system, work))
@@ -297,8 +301,9 @@ def _connect(system: System, work: Work) -> None:
 
 
 def _used(system: System) -> dict[str, Entry]:
-    """The shared kernels that evaluations of a system call, those of what few models have only
-    where it has any.
+    """The shared kernels that evaluations of a system call.
+
+    Kernels for rare features are included only if the system has these.
     """
     forces, used = (
         system.forces,
@@ -320,10 +325,10 @@ def _used(system: System) -> dict[str, Entry]:
 
 
 def follow(work: Work) -> None:
-    """The coordinates of cut joints of the last evaluation are what the next ones start from."""
+    """Start the next evaluations from the cut joint coordinates of the last one."""
     work.path.beta[:] = work.beta[:-SPARE]
 
 
 def start_from(work: Work, beta: np.ndarray) -> None:
-    """These coordinates of cut joints are what the next evaluations start from."""
+    """Start the next evaluations from these coordinates of the cut joints."""
     work.path.beta[:] = work.beta[: len(beta)] = beta

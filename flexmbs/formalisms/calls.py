@@ -1,10 +1,9 @@
-"""The equations as a method of integration meets them: kernels called by address, each compiled
-once.
+"""The equations as seen by an integration method: kernels called by address, each compiled once.
 
     ẏ = Ψ(y, t),  y = (q, s, z, w);   r = M ṡ − k − Gᵀ λ with g, G s + γ̄, G ṡ − γ;   x ← K_b⁻¹ x;   q = q₀ ⊕ d.
 
-Those of a formalism are given (`FormalismRecords`, point, point, t, a, b), those that all share
-(`SharedRecords`, point, point, t, a, b). Theory: docs/theory.md, sections 26 and 33.
+Kernels of a formalism take (`FormalismRecords`, point, point, t, a, b), those shared by all
+formalisms (`SharedRecords`, point, point, t, a, b). Theory: docs/theory.md, sections 26 and 33.
 """
 
 import functools
@@ -37,12 +36,12 @@ from flexmbs.integrators.run_context import (
 )
 from flexmbs.system.records import OF_CHAIN, Evaluation, System, Work
 
-CLOSED = 1e-10  # m or rad, of the loops after a step with impacts
+CLOSED = 1e-10  # m or rad: gaps of the loops after a step with impacts
 PROJECTIONS = 4
 
 
 class SharedRecords(NamedTuple):
-    """Records that the kernels of all formalisms work on."""
+    """Records for the kernels of all formalisms."""
 
     system: System
     work: Work
@@ -54,7 +53,7 @@ class SharedRecords(NamedTuple):
 
 
 class FormalismRecords(NamedTuple):
-    """Records that the kernels of one formalism work on."""
+    """Records for the kernels of one formalism."""
 
     system: System
     work: Work
@@ -63,10 +62,9 @@ class FormalismRecords(NamedTuple):
 
 
 def derivative(model, here, /, t):
-    """ẏ and λ of a point, works with their powers; the formalism may move q and s onto the
-    constraints it keeps.
+    """ẏ and λ of a point; the rates of the works are powers.
 
-    Theory, section 33.
+    The formalism may move q and s onto the constraints that it satisfies. Theory, section 33.
     """
     work = model.work
     without_loads(work)
@@ -85,7 +83,7 @@ def derivative(model, here, /, t):
 
 
 def put_right(model, here, /, t):
-    """The formalism's correction of an accepted state; largest |g| left into exchange.gauge."""
+    """Correct an accepted state; largest remaining |g| into exchange.gauge."""
     normalize_positions(model.system.tree, model.system.joints, here.q)
     model.exchange.gauge.left = accepted(
         model.system, model.work, model.workspace, t, here.q, here.s
@@ -95,7 +93,7 @@ def put_right(model, here, /, t):
 
 
 def kept(model, here, /, t):
-    """The formalism's path variables after an accepted step."""
+    """Update the formalism's path variables after an accepted step."""
     keep(model.system, model.work, model.workspace, t, here.q, here.s)
     return 0
 
@@ -103,12 +101,12 @@ def kept(model, here, /, t):
 def matrix(model, here, /, c_mass, c_damping):
     """Factor K_b of the iteration matrix at a point whose residual is up to date.
 
-    Pivots of constraint rows as if c_mass were 1.
+    The pivots of constraint rows are scaled as if c_mass were 1.
     """
     work = model.work
     status = iteration_matrix(model.system, work, model.workspace, here.q, c_mass, c_damping)
-    # a pivot is G_j (c M + …)⁻¹ G_jᵀ, about 1/c of that of M: only so can it be compared with
-    # others on the path
+    # a pivot is G_j (c M + …)⁻¹ G_jᵀ, about 1/c of that of M: rescaled to compare it with others
+    # on the path
     if c_mass > 0.0:
         for a in range(here.s.shape[0], work.stiffness.shape[0]):
             work.stiffness[a] *= c_mass
@@ -124,8 +122,9 @@ def corrected(model, /):
 
 @entry
 def residual(common, here, /, t, slopes):
-    """exchange.r = M ṡ − k − Gᵀ λ and exchange.gs of a point, rates of its force states, its
-    powers.
+    """exchange.r = M ṡ − k − Gᵀ λ and exchange.gs of a point.
+
+    Also the rates of its force states and its powers.
     """
     work = common.work
     at = Evaluation(here.q, here.s, here.sd, here.lam, here.z, common.exchange.r)
@@ -138,8 +137,10 @@ def residual(common, here, /, t, slopes):
 
 @entry
 def displace(common, here, base, /, by_midpoint):
-    """q = q_base ⊕ d; ``by_midpoint``: d of free motions is first replaced by that of the midpoint
-    rule (theory, sections 2 and 42).
+    """q = q_base ⊕ d.
+
+    by_midpoint: d of free motions is first replaced by that of the midpoint rule (theory, sections
+    2 and 42).
     """
     if by_midpoint != 0.0:
         midpoint(common.system.tree, common.system.joints, here.d)
@@ -156,7 +157,7 @@ def position_rates(common, here, /):
 
 @entry
 def normalize(common, here, /):
-    """Unit Euler parameters of a point: pᵀp = 1."""
+    """Normalize the Euler parameters of a point, pᵀp = 1."""
     normalize_positions(common.system.tree, common.system.joints, here.q)
     return 0
 
@@ -170,7 +171,7 @@ def evaluate_constraints(common, here, /, t):
 
 @part
 def keep_changes(system, work, path, h):
-    """Rate and length h of the step in which the coordinates of a cut joint changed most."""
+    """Store rate and step length h at the largest change of each coordinate of the cut joints."""
     cuts = system.cuts
     for k in range(cuts.row.shape[0]):
         at = cuts.beta_at[k]
@@ -183,7 +184,10 @@ def keep_changes(system, work, path, h):
 
 @entry
 def commit(common, /, h):
-    """Path variables of the step of length h whose end was evaluated last: it is accepted."""
+    """Update the path variables after a step of length h has been accepted.
+
+    The end of the step must have been evaluated last.
+    """
     system, work, path = common.system, common.work, common.work.path
     for i in range(path.beta.shape[0]):
         path.beta[i] = work.beta[i]
@@ -202,7 +206,8 @@ def commit(common, /, h):
 def watch(common, here, /, t, judged):
     """Values of the state functions of events at a point.
 
-    ``judged``: `STEPPED` where one changed sign, `NOT_FINITE` where one is NaN.
+    judged: compare signs with the last values; returns `STEPPED` if one has changed and
+    `NOT_FINITE` if a value is NaN.
     """
     event_values(common.system, common.work, common.events, t, here.q, here.s)
     if judged == 0.0:
@@ -215,7 +220,8 @@ def watch(common, here, /, t, judged):
 def vary(common, here, base, t, h, kind):
     """e₀ and e₁ of a variational step h that ends at t, and its gap.
 
-    Kind 1: constant mass, −1: the gap in the start's directions. Theory, section 48.
+    kind: 1 for constant mass, −1 for the gap in the directions of the start only. Theory, section
+    48.
     """
     system, work, scratch, exchange = common.system, common.work, common.variation, common.exchange
     if kind < 0.0:
@@ -229,8 +235,9 @@ def vary(common, here, base, t, h, kind):
 
 @entry
 def evaluate_contacts(common, here, /, t):
-    """Gaps g and velocities (γ_N, γ_T1, γ_T2) of the contacts at a point (theory, section 40);
-    `NOT_FINITE` where one is not.
+    """Gaps g and velocities (γ_N, γ_T1, γ_T2) of the contacts at a point.
+
+    Returns `NOT_FINITE` if one is not finite. Theory, section 40.
     """
     work, contact = common.work, common.contact
     kinematics(common.system, work, t, here.q, here.s, work.zero)
@@ -250,8 +257,9 @@ def evaluate_contacts(common, here, /, t):
 
 @entry
 def rows_of_contacts(common, here, /, t, m):
-    """Rows W (3m, ns) of the velocities of the first m contacts that take part, at a point (theory,
-    section 40).
+    """Rows W (3m, ns) of the velocities of the first m active contacts at a point.
+
+    Theory, section 40.
     """
     system, work, contact = common.system, common.work, common.contact
     kinematics(system, work, t, here.q, here.s, work.zero)
@@ -266,7 +274,10 @@ def rows_of_contacts(common, here, /, t, m):
 
 @entry
 def close(common, here, /, t):
-    """Positions and velocities of a point onto g = 0 and G s + γ̄ = 0 (theory, section 32)."""
+    """Project positions and velocities of a point onto g = 0 and G s + γ̄ = 0.
+
+    Theory, section 32.
+    """
     common.exchange.gauge.left = project(
         common.system, common.work, t, here.q, here.s, CLOSED, PROJECTIONS
     )
@@ -275,8 +286,9 @@ def close(common, here, /, t):
 
 @entry
 def samples(common, here, /, t, near):
-    """Outputs and memory of the discrete controllers that are due at a point, its force states
-    (theory, section 39).
+    """Execute the discrete controllers that are due at a point.
+
+    Outputs and memory are force states of the point (theory, section 39).
     """
     take_samples(common.system, common.work, common.sampled, t, here, near)
     return 0
@@ -328,8 +340,8 @@ def of_formalism(formalism: type[Formalism]) -> FormalismCalls:
 
 
 def keep(system, work, workspace, t, q, s):
-    """A placeholder for the kernel of a formalism, which is bound."""
+    """Placeholder to which the kernel of a formalism is bound."""
 
 
 def accepted(system, work, workspace, t, q, s):
-    """A placeholder for the kernel of a formalism, which is bound."""
+    """Placeholder to which the kernel of a formalism is bound."""

@@ -1,19 +1,18 @@
-"""Independent and dependent coordinates: the choice by complete pivoting on G, and the factor of
-G_d that follows from it.
+"""Independent and dependent coordinates: choice by complete pivoting on G, and the factor of G_d.
 
     G_d s_d = −G_i s_i − γ̄,   Ĝ_rc = l_r G_rc w_c,   w_c = M_cc^(−½) (× 10⁻² for elastic coordinates),   l_r = 1/|G_r w|,
 
-with a regular G_d of as many rows as G has rank. Rows have length one and columns the scale of
-their inertia, so that neither units nor sizes decide; elastic coordinates depend on others only
-where the rigid ones do not suffice. Rows that depend on others are left out. The choice is
-re-selected where a pivot of Ĝ_d falls below 1e-10, an entry of X = Ĝ_d⁻¹Ĝ_i exceeds the limit, a
-row that was left out becomes independent again, |Ĝ_r,i − Ĝ_r,d X| > 1e-6, or such a row is more
-than twice one of those that it depends on, |Ĝ_r,d Ĝ_d⁻¹| > 2.
+with a regular G_d of as many rows as G has rank. Rows are scaled to unit length and columns by
+their inertia, so that the choice does not depend on units or sizes; elastic coordinates become
+dependent only if there are not enough rigid ones. Redundant rows are left out. A new choice is made
+if a pivot of Ĝ_d falls below 1e-10, if an entry of X = Ĝ_d⁻¹Ĝ_i exceeds the limit, if a row that
+was left out becomes independent again, |Ĝ_r,i − Ĝ_r,d X| > 1e-6, or if such a row is more than
+twice one of those on which it depends, |Ĝ_r,d Ĝ_d⁻¹| > 2.
 
-Overconstrained linkages have their rank only where the loops are closed. Beside such positions, as
-at stages of a step, redundant rows are independent by the error of the position. Where the rank at
-regular positions is known (`Compiled.rank`), no more rows are taken, and factorizations leave out
-the others (`keep_rows`).
+Overconstrained linkages have their rank only where the loops are closed. Near such positions, as at
+the stages of a step, redundant rows are independent due to the error of the position. If the rank
+at regular positions is known (`Compiled.rank`), no more rows are taken, and factorizations leave
+out the others (`keep_rows`).
 
 Theory: docs/theory.md, sections 27 and 28. Wehage and Haug (1982), J. Mech. Des. 104, 247; Golub
 and Van Loan, Matrix Computations, the chapter on general linear systems (complete pivoting).
@@ -43,34 +42,34 @@ from flexmbs.system.compile import Compiled, frozen
 from flexmbs.system.names import velocity_names
 from flexmbs.system.records import Equations, Evaluation
 
-DEPENDENT = 1e-6  # of the first pivot: rows below depend on others
-SINGULAR = 1e-10  # pivots of G_d below: another choice is needed
+DEPENDENT = 1e-6  # of the first pivot: rows with smaller pivots depend on others
+SINGULAR = 1e-10  # smaller pivots of G_d need another choice
 # largest entry of G_d⁻¹G_i, in the scale of inertia, before the independent velocities are
 # re-selected
 LIMIT = 2.0
-# largest part of a row in one that is left out, as LIMIT: a step later it may be infinite
+# largest component of a row that is left out along one that is taken, as LIMIT: it may grow without
+# bound within a step
 MOST_OF_ROW = 2.0
-# length of the rows of drives, longer than any entry of others: they are the first to be taken
+# length of the rows of drives, larger than any entry of others, so that they are taken first
 PRESCRIBED = 2.0
-ROUND_OFF = 1e-12  # m or rad per unit of a coordinate: rows no longer than this are none
-VANISHING = 1e-5  # of the longest row: shorter rows are not made longer
-ELASTIC = 1e-2  # weight of elastic against reference coordinates
-REMEMBERED = 256  # choices kept for the notes
+ROUND_OFF = 1e-12  # m or rad per unit of a coordinate: rows not longer than this are round-off
+VANISHING = 1e-5  # of the longest row: shorter rows are not scaled to unit length
+ELASTIC = 1e-2  # weight of elastic relative to reference coordinates
+REMEMBERED = 256  # number of choices stored for the notes
 
 # indices into Choice.numbers
 RANK, NAMED, MADE = range(3)  # rank of G_d, dependent coordinates the user left over, choices made
 
 
 class CoordinateChoice(NamedTuple):
-    """The choice of an evaluation, the factor of G_d, and the history of choices that accepted
-    steps made (theory, section 28).
+    """The choice of an evaluation, the factor of G_d, and the history of accepted choices.
 
-    start and T are constants; time, rank and independent are the history.
+    start and T are constants; time, rank and independent are the history. Theory, section 28.
     """
 
     calls: np.ndarray  # (1,) address of `choose_at`
-    memory: np.ndarray  # words of this record
-    start: np.ndarray  # (3 + nc + ns,) what the first choice begins with, as `Path.choice`
+    memory: np.ndarray  # words that describe this record
+    start: np.ndarray  # (3 + nc + ns,) start of the first choice, in the form of `Path.choice`
     most: np.ndarray  # (1,) int64 rank of G at regular positions, at least
     numbers: np.ndarray  # (3,)
     row: np.ndarray  # (nc,) rows of G, those of G_d first
@@ -84,7 +83,7 @@ class CoordinateChoice(NamedTuple):
     X: np.ndarray  # (n, ns) weighted G_d⁻¹ G_i
     x: np.ndarray  # (n,)
     d: np.ndarray  # (ns,)
-    # (ns, ns) s = T w where the velocities w chosen from are quasi-velocities, else (0, 0)
+    # (ns, ns) s = T w for a choice among quasi-velocities w, else (0, 0)
     T: np.ndarray
     q: np.ndarray  # (nq,)
     s: np.ndarray  # (ns,)
@@ -94,8 +93,10 @@ class CoordinateChoice(NamedTuple):
 
 
 def make_choice(compiled: Compiled, T: np.ndarray | None = None) -> CoordinateChoice:
-    """Workspace for the choices of a run, among the velocities s or the quasi-velocities w, s = T w
-    (theory, sections 28 and 34).
+    """Workspace for the choices of a run.
+
+    Independent ones are chosen among the velocities s, or the quasi-velocities w, s = T w (theory,
+    sections 28 and 34).
     """
     _, nq, ns, nc, _ = (int(n) for n in compiled.system.layout)
     most = min(nc, ns) if compiled.rank is None else compiled.rank
@@ -107,9 +108,7 @@ def make_choice(compiled: Compiled, T: np.ndarray | None = None) -> CoordinateCh
 
 
 def make_row_choice(compiled: Compiled) -> CoordinateChoice:
-    """Workspace for the choice of independent rows; an empty one where no rows are known to be
-    redundant.
-    """
+    """Workspace for the choice of independent rows; empty if no rows are known to be redundant."""
     if redundant(compiled):
         choice = make_choice(compiled)
         frozen((choice.start, choice.T))
@@ -118,9 +117,7 @@ def make_row_choice(compiled: Compiled) -> CoordinateChoice:
 
 
 def redundant(compiled: Compiled) -> bool:
-    """True where some rows of the constraints are known to
-    depend on others at regular positions.
-    """
+    """True if some constraint rows are known to be redundant at regular positions."""
     return compiled.rank is not None and compiled.rank < compiled.n_constraints
 
 
@@ -158,7 +155,7 @@ def _choice(sizes: tuple[int, int, int], most: int, T: np.ndarray | None) -> Coo
 def choice_notes(
     compiled: Compiled, choice: CoordinateChoice, names: tuple[str, ...] | None = None
 ) -> list[str]:
-    """One line for each choice of a run but the first."""
+    """One line for each choice of a run except the first."""
     names = names or velocity_names(compiled)
     made = int(choice.numbers[MADE])
     lines = []
@@ -187,9 +184,9 @@ def choice_notes(
 
 @part
 def recall(path, choice):
-    """The choice of the last accepted step into the workspace of an evaluation."""
+    """Copy the choice of the last accepted step into the workspace of an evaluation."""
     nc, ns = choice.row.shape[0], choice.column.shape[0]
-    # evaluations begin with the choice of the path, whatever a rejected step has chosen since
+    # evaluations begin with the choice of the path: a rejected step may have changed this one
     made = path.choice[MADE] > 0
     for a in range(3):
         choice.numbers[a] = path.choice[a] if made else choice.start[a]
@@ -203,7 +200,7 @@ def recall(path, choice):
 
 @called
 def keep(choice, path):
-    """The present choice for the steps to come."""
+    """Store the present choice in the path variables, for the next steps."""
     nc, ns = choice.row.shape[0], choice.column.shape[0]
     for a in range(3):
         path.choice[a] = choice.numbers[a]
@@ -217,15 +214,17 @@ def keep(choice, path):
 
 @called
 def constraint_matrix(system, work, q, c_mass, G):
-    """G (nc, ns) of the positions of the last kinematics; c_mass M is left in ``work.values``."""
+    """G (nc, ns) at the positions of the last kinematics.
+
+    c_mass M is left in ``work.values``.
+    """
     kkt_blocks(system, work, q, c_mass)
     dense_constraints(system.elimination, work.values, G)
 
 
 @part
 def chosen_constraints(system, work, choice, q, c_mass):
-    """``choice.G`` of the positions of the last kinematics, in the velocities that are chosen from:
-    G, or G T.
+    """``choice.G`` at the positions of the last kinematics: G, or G T for quasi-velocities.
 
     Theory, section 34.
     """
@@ -259,15 +258,16 @@ def column_weights(system, work, q, weight):
             m = values[e.diagonal[i] + a * (n + 1)]
             weight[e.offset[i] + a] = 1.0 / m**0.5 if m > 0.0 else 1.0
         for k in range(system.tree.nf[i]):
-            # elastic coordinates are small and stiff: as dependent ones they would amplify errors
-            # of the others
+            # elastic coordinates are small and stiff: as dependent ones they would amplify the
+            # errors of the others
             weight[system.tree.sf_at[i] + k] *= ELASTIC
 
 
 @called
 def row_lengths(G, weight, length):
-    """l_r = 1/|G_r w| (nc,); rows that all but vanish stay short, and 0 for those that are
-    round-off (theory, section 28).
+    """l_r = 1/|G_r w| (nc,).
+
+    Nearly vanishing rows remain short; 0 for rows that are round-off (theory, section 28).
     """
     longest = 0.0
     for r in range(G.shape[0]):
@@ -280,14 +280,15 @@ def row_lengths(G, weight, length):
         longest = max(longest, length[r])
     for r in range(G.shape[0]):
         if length[r] > 0.0:
-            # scaling a vanishing row to length one would make its round-off a constraint
+            # scaling a vanishing row to unit length would turn its round-off into a constraint
             length[r] = 1.0 / max(length[r], VANISHING * longest)
 
 
 @called
 def lengths_among_redundant(drives, choice):
-    """l_r = 1/|G_r w| of the longest that row r was at any choice: one that vanishes at a position
-    is not to be taken there.
+    """l_r = 1/|G_r w| with the largest length that row r has had at any choice.
+
+    With it a row that vanishes at a position is not chosen there.
     """
     before = choice.A[:, 0]  # scratch
     for r in range(choice.row.shape[0]):
@@ -304,7 +305,7 @@ def lengths_among_redundant(drives, choice):
 
 @called
 def weighted(choice):
-    """A (nc, ns): Ĝ_rc = l_r G_rc w_c in the present order of the coordinates."""
+    """A (nc, ns): Ĝ_rc = l_r G_rc w_c in the current order of the coordinates."""
     for r in range(choice.G.shape[0]):
         choice.row[r] = r
         for c in range(choice.G.shape[1]):
@@ -314,7 +315,7 @@ def weighted(choice):
 
 @called
 def remember(choice, t):
-    """The choice into the history, where it differs from the last one."""
+    """Append the choice to the history if it differs from the last one."""
     made = choice.numbers[MADE]
     if made >= choice.time.shape[0]:
         choice.numbers[MADE] += 1
@@ -333,7 +334,10 @@ def remember(choice, t):
 
 @called
 def factor_dependent(choice):
-    """L and U of Ĝ_d of ``choice.G``; returns the smallest |pivot|, infinite for rank 0."""
+    """L and U of Ĝ_d from ``choice.G``.
+
+    Returns the smallest |pivot|, infinite for rank 0.
+    """
     n = choice.numbers[RANK]
     for a in range(n):
         r = choice.row[a]
@@ -345,7 +349,7 @@ def factor_dependent(choice):
 
 @seldom_entry
 def choose_at(equations, choice, here, /):
-    """`choose` by address: it is long and seldom called."""
+    """`choose` by address: it is long and rarely called."""
     numbers = choice.numbers
     column_weights(equations.system, equations.work, here.q, choice.weight)
     if choice.T.shape[0] > 0:
@@ -356,7 +360,7 @@ def choose_at(equations, choice, here, /):
         row_lengths(choice.G, choice.weight, choice.length)
     ns = choice.column.shape[0]
     named = numbers[NAMED]
-    # names hold for the first choice only: afterwards the pivots decide
+    # the user's names apply to the first choice only: later the pivots decide
     numbers[NAMED] = 0
     numbers[RANK] = -1
     if named > 0:
@@ -375,11 +379,10 @@ def choose_at(equations, choice, here, /):
 
 @part
 def choose(system, work, choice, q):
-    """Dependent coordinates and rows of G_d by complete pivoting on Ĝ, and its factor; ``choice.G``
-    is that of q.
+    """Choose dependent coordinates and the rows of G_d by complete pivoting on Ĝ, and factor Ĝ_d.
 
-    Coordinates named by the user, where G_d is regular with them, are the first choice. Theory,
-    section 28.
+    ``choice.G`` must be that of q. The first choice has the coordinates named by the user if G_d is
+    regular with them. Theory, section 28.
     """
     here = address_of(Evaluation(q, work.r, work.r, work.r, work.r, work.r))
     call(
@@ -395,10 +398,9 @@ def choose(system, work, choice, q):
 
 @called
 def dependent_solution(choice, b, d):
-    """d (ns,) with G_d d_d = −b on the rows of G_d, independent entries zero: δ of positions,
-    corrections of velocities.
+    """d (ns,) with G_d d_d = −b on the rows of G_d, independent entries zero.
 
-    Theory, section 27.
+    For the δ of positions and corrections of velocities. Theory, section 27.
     """
     n = choice.numbers[RANK]
     x = choice.x
@@ -412,8 +414,9 @@ def dependent_solution(choice, b, d):
 
 @called
 def dependence(choice):
-    """X = Ĝ_d⁻¹ Ĝ_i (rank, ns − rank) in the weighted scale; returns its largest |entry| (theory,
-    section 28).
+    """X = Ĝ_d⁻¹ Ĝ_i (rank, ns − rank) in the weighted scale.
+
+    Returns its largest |entry| (theory, section 28).
     """
     n = choice.numbers[RANK]
     free = choice.column.shape[0] - n
@@ -432,8 +435,9 @@ def dependence(choice):
 
 @called
 def remainder(choice):
-    """max |Ĝ_r,i − Ĝ_r,d X| over the rows r left out: what those of G_d do not explain (theory,
-    section 28).
+    """max |Ĝ_r,i − Ĝ_r,d X| over the rows r left out: their part independent of the rows of G_d.
+
+    Theory, section 28.
     """
     n = choice.numbers[RANK]
     free = choice.column.shape[0] - n
@@ -454,18 +458,19 @@ def remainder(choice):
 
 @called
 def row_dependence(choice):
-    """max |Ĝ_r,d Ĝ_d⁻¹| over the rows r left out: their parts along those of G_d (theory, section
-    28).
+    """max |Ĝ_r,d Ĝ_d⁻¹| over the rows r left out: their components along the rows of G_d.
+
+    Theory, section 28.
     """
     n = choice.numbers[RANK]
     x = choice.x
-    shortest = 1e300  # factor of the longest row
+    shortest = 1e300  # scale factor of the longest row
     for a in range(n):
         shortest = min(shortest, choice.length[choice.row[a]])
     size = 0.0
     for a in range(n, choice.row.shape[0]):
         r = choice.row[a]
-        # a row that was round-off at the choice has no length of its own
+        # a row that was round-off at the choice has no scale factor
         length = choice.length[r] if choice.length[r] > 0.0 else shortest
         for k in range(n):
             x[k] = choice.G[r, choice.column[k]] * choice.weight[choice.column[k]] * length
@@ -477,8 +482,10 @@ def row_dependence(choice):
 
 @called
 def degraded(choice, limit):
-    """True when G_d is (nearly) singular, an entry of X passes the limit, rows left out are
-    independent again, or need not be (section 28).
+    """True if a new choice is needed.
+
+    G_d is (nearly) singular, an entry of X exceeds the limit, or rows that were left out have
+    become independent or much longer than those of G_d. Theory, section 28.
     """
     if choice.numbers[MADE] == 0 or not factor_dependent(choice) > SINGULAR:
         return True
@@ -491,8 +498,9 @@ def degraded(choice, limit):
 
 @called
 def maintain(system, work, choice, q, limit):
-    """The choice that serves at q, and its factor; kinematics of q are up to date. Returns whether
-    it was re-selected.
+    """Make sure that the choice is suitable at q, and factor Ĝ_d.
+
+    The kinematics of q must be up to date. Returns True if a new choice was made.
     """
     chosen_constraints(system, work, choice, q, 0.0)
     if degraded(choice, limit):
@@ -503,7 +511,10 @@ def maintain(system, work, choice, q, limit):
 
 @called
 def settle_choice(system, work, choice, t, q, limit):
-    """The choice for the step to come, kept on the path; kinematics of q are up to date."""
+    """Store the choice for the next step in the path variables.
+
+    The kinematics of q must be up to date.
+    """
     recall(work.path, choice)
     if maintain(system, work, choice, q, limit):
         remember(choice, t)
@@ -513,8 +524,9 @@ def settle_choice(system, work, choice, t, q, limit):
 
 @part
 def leave_out(work, choice):
-    """The rows that are redundant at regular positions onto the path; at a singular one those of
-    before stay.
+    """Mark the rows that are redundant at regular positions in the path variables.
+
+    At a singular position the previous marks are kept.
     """
     n, nc, ns = choice.numbers[RANK], choice.row.shape[0], choice.column.shape[0]
     left_out, changed = work.path.left_out, False
@@ -523,14 +535,14 @@ def leave_out(work, choice):
             value = 0.0 if a < n else LEFT_OUT
             changed = changed or left_out[ns + choice.row[a]] != value
             left_out[ns + choice.row[a]] = value
-    if changed:  # pivots of other rows are no measure for those of these
+    if changed:  # pivots of the previous rows cannot be compared with those of the new ones
         for a in range(ns, ns + nc):
             work.path.pivot[a] = work.stiffness[a] = 0.0
 
 
 @part
 def keep_rows(system, work, choice, t, q, s):
-    """The choice of independent rows for the step to come, where there are redundant ones."""
+    """Choose the independent rows for the next step if some rows are redundant."""
     if choice.row.shape[0] > 0:
         kinematics(system, work, t, q, s, work.zero)
         settle_choice(system, work, choice, t, q, LIMIT)

@@ -1,11 +1,13 @@
-"""Interface of a formalism: the way in which the terms M, k, G, γ of the equations of motion
+"""Interface of a formalism.
+
+A formalism combines the terms M, k, G, γ of the equations of motion
 
     M ṡ = k + Gᵀ λ,   G ṡ = γ;   ẋ = Ψ(x, t),   x = (q, s, z),   q̇ = H(q) s
 
-are combined at a state. A formalism is a value with options. Its kernels are `part`s of one
-signature each, bound into the time loops; it states what it provides ("residual" for implicit
-methods, "accelerations" for explicit ones) and in which coordinates it works. A new one is a class
-of this kind in a file of its own and a line in `flexmbs.formalisms.FORMALISMS`.
+at a state. It is a value with options. Its kernels are `part`s with one signature each, bound into
+the time loop; it states what it provides ("residual" for implicit methods, "accelerations" for
+explicit ones) and in which coordinates it works. A new one is a class of this kind in a file of its
+own and a line in `flexmbs.formalisms.FORMALISMS`.
 
 Theory: docs/theory.md, sections 23, 26 and 33.
 """
@@ -23,30 +25,31 @@ from flexmbs.system.records import Work
 
 @part
 def unchanged(system, work, workspace, t, q, s):
-    """An accepted state needs nothing more."""
+    """Placeholder of the correction of accepted states: there is none."""
     return 0.0
 
 
 @part
 def no_matrix(system, work, workspace, q, c_mass, c_damping):
-    """Placeholder of the matrix of formalisms without "residual"."""
+    """Placeholder of the iteration matrix for formalisms without "residual"."""
     return -1
 
 
 @part
 def no_correction(system, work, workspace, x):
-    """Placeholder of the correction of formalisms without "residual"."""
+    """Placeholder of the solution for formalisms without "residual"."""
 
 
 class NoWorkspace(NamedTuple):
-    """A formalism without a workspace of its own."""
+    """Workspace of formalisms that need none."""
 
     options: np.ndarray
 
 
 class Formalism(abc.ABC):
-    """Combination of M, k, G, γ to accelerations and multipliers: M ṡ = k + Gᵀ λ, G ṡ = γ (theory,
-    sections 23 and 33).
+    """Combination of M, k, G, γ to accelerations and multipliers: M ṡ = k + Gᵀ λ, G ṡ = γ.
+
+    Theory, sections 23 and 33.
 
     accelerations(system, work, workspace, t, here) → number of dependent rows, or −1 − body.
         The latter if M is not positive definite. ``here`` has q, s, the force states z, ṡ and λ (at
@@ -80,18 +83,21 @@ class Formalism(abc.ABC):
         """
 
     def fitting(self, compiled: Compiled, needs: str) -> "Formalism":
-        """The formalism itself, or a shorter form of it for this model.
+        """The formalism itself, or a simpler form of it for this model.
 
-        ``needs``: the one of ``provides`` that is asked of it.
+        needs: the one of ``provides`` that is required.
         """
         return self
 
     def begin(self, compiled: Compiled, work: Work, q: np.ndarray, s: np.ndarray) -> None:
-        """Judge options that need the consistent initial state (q, s). Raises `InputError`."""
+        """Check options that depend on the consistent initial state (q, s).
+
+        Raises `InputError`.
+        """
         return
 
     def has_path(self, compiled: Compiled) -> bool:
-        """True where the formalism has path variables in this model, which `keep` writes."""
+        """True if the formalism has path variables in this model, which `keep` writes."""
         return type(self).keep is not unchanged
 
     def notes(self, compiled: Compiled, workspace: Any) -> list[str]:
@@ -100,7 +106,5 @@ class Formalism(abc.ABC):
 
     @property
     def stabilization_name(self) -> str:
-        """Treatment of constraint drift by explicit integrators: "none", or the name of a
-        stabilization.
-        """
+        """Treatment of constraint drift with explicit integrators: "none", or its name."""
         return "none"

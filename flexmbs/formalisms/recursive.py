@@ -1,13 +1,12 @@
-"""Recursive formalism: O(n) sweeps over the tree, loops and couplers by the Schur complement on
-their rows.
+"""Recursive formalism: O(n) sweeps over the tree, Schur complement for loops and couplers.
 
     N_i = C_iᵀ M*_i C_i,   M*_p = M_p + Σ_i Ad(X_pi⁻¹)ᵀ Λ_i M*_i Ad(X_pi⁻¹),   ṡ = L⁻ᵀ (L⁻¹ k + L⁻¹Gᵀ λ),   M = L Lᵀ,
     S λ = γ − G M⁻¹ k,   S = G M⁻¹ Gᵀ.
 
-Outward: motion of all bodies and their forces at ṡ = 0. Inward: articulated inertias, joint and
-modal velocities eliminated together, and what the loads leave at each joint. With cut joints S by
-the same sweeps with unit loads, then λ. Outward: ṡ and the wrenches of the joints. Rigid trees
-under joint forces take the shortest way, the articulated-body algorithm: see `rigid_tree`.
+Outward: motion of all bodies and their forces at ṡ = 0. Inward: articulated inertias, with joint
+and modal velocities eliminated together, and the remaining loads at each joint. With cut joints S
+by the same sweeps with unit loads, then λ. Outward: ṡ and the wrenches of the joints. Rigid trees
+under joint forces use the articulated-body algorithm, see `rigid_tree`.
 
 Theory: docs/theory.md, sections 20, 24, 25 and 32. Featherstone, Rigid Body Dynamics Algorithms
 (2008), section 7.3 and chapter 8; Bae and Haug (1987-88), Mech. Struct. Mach. 15, 359 and 481; Jain
@@ -84,8 +83,8 @@ class Factors(NamedTuple):
 
     art: Articulated
     cuts: SchurComplement  # the rows of the cut joints and couplers
-    coupled: SchurComplement  # and of the couplings, for iteration matrices
-    with_couplings: np.ndarray  # (1,) int64 the last factor has the couplings
+    coupled: SchurComplement  # the same and those of the couplings, for iteration matrices
+    with_couplings: np.ndarray  # (1,) int64 1: the last factor includes the couplings
 
 
 class RecursiveWorkspace(NamedTuple):
@@ -93,17 +92,17 @@ class RecursiveWorkspace(NamedTuple):
 
     factors: Factors
     options: np.ndarray  # (2,) of the stabilization
-    # (3,) int64 addresses of `factor_at`, `schur_at` and `solve_at`, the second where there are
-    # loops
+    # (3,) int64 addresses of `factor_at`, `schur_at` (only with loops) and `solve_at`
     calls: np.ndarray
     memory: np.ndarray  # words of ``factors``
-    choice: CoordinateChoice  # of independent rows, empty where none are redundant
+    choice: CoordinateChoice  # of independent rows, empty if none are redundant
 
 
 @called
 def eliminate_tree(system, work, art, q, factors, fresh):
-    """Articulated matrices of c_mass M + K + c_damping D, ``factors`` (c_mass, c_damping);
-    ``fresh``: the shape products belong to q. Theory, section 20.
+    """Articulated matrices of c_mass M + K + c_damping D.
+
+    factors: (c_mass, c_damping). fresh: the shape products belong to q. Theory, section 20.
     """
     tree = system.tree
     for i in range(tree.parent.shape[0]):
@@ -119,8 +118,9 @@ def eliminate_tree(system, work, art, q, factors, fresh):
 
 @entry
 def factor_at(equations, factors, here, fresh, c_mass, c_damping):
-    """The factor L of the tree; it, `schur_at` and `solve_at` are called from several kernels and
-    compiled once.
+    """Factor L of the tree, by address.
+
+    `factor_at`, `schur_at` and `solve_at` are called from several kernels and compiled once.
     """
     system, work, art, q = equations.system, equations.work, factors.art, here.q
     for a in range(art.velocity.shape[1]):
@@ -133,8 +133,9 @@ def factor_at(equations, factors, here, fresh, c_mass, c_damping):
 
 @entry
 def schur_at(equations, factors, here, /, c_mass, c_damping):
-    """The Schur complement S = G M⁻¹ Gᵀ of the closed loops on the factor of the tree, and its
-    factor (theory, section 25).
+    """Schur complement S = G M⁻¹ Gᵀ of the closed loops by the factor of the tree, and its factor.
+
+    Theory, section 25.
     """
     system, work, art, q = equations.system, equations.work, factors.art, here.q
     schur = factors.coupled if c_damping >= 0.0 else factors.cuts
@@ -176,9 +177,10 @@ def solve_at(equations, factors, here, /):
 
 @part
 def factor(system, work, workspace, q, factors, fresh):
-    """Factor of K_b = [[c_mass M + K + c_damping D, Gᵀ], [G, 0]], ``factors`` (c_mass, c_damping);
-    c_damping < 0: of M and G alone; ``fresh``: 1.0 where the shape products belong to q. Returns
-    the number of dependent rows or −1 − body. Theory, sections 20, 25 and 26.
+    """Factor of K_b = [[c_mass M + K + c_damping D, Gᵀ], [G, 0]].
+
+    factors: (c_mass, c_damping); c_damping < 0 for M and G alone. fresh: 1.0 if the shape products
+    belong to q. Returns the number of dependent rows or −1 − body. Theory, sections 20, 25 and 26.
     """
     c_mass, c_damping = factors
     here = address_of(Evaluation(q, work.zero, work.zero, work.zero, work.zero, work.r))
@@ -186,7 +188,7 @@ def factor(system, work, workspace, q, factors, fresh):
     tree = memory_of(workspace.memory, workspace.factors)
     status = call(workspace.calls[FACTOR], equations, tree, here, fresh, c_mass, c_damping)
     schur = workspace.factors.coupled if c_damping >= 0.0 else workspace.factors.cuts
-    # loads of the loop closure pass through the factor of the tree: it comes first
+    # loads of the loop closure pass through the factor of the tree, which therefore comes first
     if status >= 0 and schur.node.shape[0] > 0:
         status = call(workspace.calls[SCHUR], equations, tree, here, c_mass, c_damping, 0.0)
     return status
@@ -194,8 +196,9 @@ def factor(system, work, workspace, q, factors, fresh):
 
 @part
 def solve(system, work, workspace, x):
-    """x ← solution of K_b for the loads f* and τ in the factors and the prescribed G ṡ in x[ns …];
-    x[ns …] ← −λ.
+    """x ← solution of K_b for the loads f* and τ in the factors; x[ns …] ← −λ.
+
+    x[ns …] holds the prescribed G ṡ.
     """
     here = address_of(Evaluation(work.zero, work.zero, work.zero, work.zero, work.zero, x))
     equations = memory_of(work.memory, Equations(system, work))
@@ -212,8 +215,9 @@ def solve(system, work, workspace, x):
 
 @part
 def accelerations(system, work, workspace, t, here):
-    """ṡ and λ; with projection also of the states near a singular position. Returns the number of
-    dependent rows or −1 − body.
+    """ṡ and λ; with projection, near a singular position those of the projected state.
+
+    Returns the number of dependent rows or −1 − body.
     """
     status = general_accelerations(system, work, workspace, t, here)
     if (
@@ -228,8 +232,9 @@ def accelerations(system, work, workspace, t, here):
 
 @part
 def share_pivots(system, work, schur):
-    """Pivots of the rows of cut joints and couplers, L of −S, for `independence`; driven primary
-    coordinates have none.
+    """Pass the pivots of the rows of cut joints and couplers, L of −S, to `independence`.
+
+    Driven primary coordinates have none.
     """
     node = schur.node
     ns = work.r.shape[0]
@@ -242,14 +247,15 @@ def share_pivots(system, work, schur):
 
 @called
 def general_accelerations(system, work, workspace, t, here):
-    """ṡ (ns,), λ (nc,) and the wrenches of the primary joints of any tree with any loops (theory,
-    sections 20, 25 and 32).
+    """ṡ (ns,), λ (nc,) and the wrenches of the primary joints of any tree with any loops.
+
+    Theory, sections 20, 25 and 32.
     """
     art, sd, lam = workspace.factors.art, here.sd, here.lam
     ns = sd.shape[0]
     rate = workspace.options[RATE]
     gs = work.gs
-    # forces of the single bodies: the sweeps gather them themselves, together with the inertias
+    # forces of the single bodies: the sweeps gather them together with the inertias
     body_forces(system, work, t, here.q, here.s, here.z)
     status = factor(system, work, workspace, here.q, (1.0, -1.0), 1.0)
     if status < 0:
@@ -273,8 +279,9 @@ def general_accelerations(system, work, workspace, t, here):
 
 @called
 def power_of_prescribed(system, work, art, q):
-    """Σ f^p · u ḟ (W) from the wrenches of the joints that the outward sweep has left (theory,
-    section 20).
+    """Σ f^p · u ḟ (W) from the joint wrenches of the last outward sweep.
+
+    Theory, section 20.
     """
     rows, motion, body = system.prescribed, work.motion, art.body
     power = 0.0
@@ -288,8 +295,9 @@ def power_of_prescribed(system, work, art, q):
 
 @part
 def iteration_matrix(system, work, workspace, q, c_mass, c_damping):
-    """Factor of K_b = [[c_mass M + K + c_damping D, Gᵀ], [G, 0]]; c_damping < 0: of M and G alone
-    (theory, section 26).
+    """Factor of K_b = [[c_mass M + K + c_damping D, Gᵀ], [G, 0]].
+
+    c_damping < 0 for M and G alone (theory, section 26).
     """
     return factor(system, work, workspace, q, (c_mass, c_damping), 0.0)
 
@@ -303,10 +311,9 @@ def correction(system, work, workspace, x):
 
 @called
 def projected(system, work, workspace, t, q, s):
-    """Positions, then velocities onto the constraints by the least mass-weighted change; returns
-    the largest |g| left.
+    """Project positions, then velocities, onto the constraints by the least mass-weighted change.
 
-    Theory, section 32.
+    Returns the largest remaining |g|. Theory, section 32.
     """
     x = workspace.factors.art.x
     ns = s.shape[0]
@@ -323,7 +330,7 @@ def projected(system, work, workspace, t, q, s):
             work, ns, workspace.options[TOLERANCE], left, before
         )
         it += 1
-        # as `flexmbs.dynamics.kkt.project`, with the factor of the recursion
+        # as in `flexmbs.dynamics.kkt.project`, with the factor of the recursion
         iteration_matrix(system, work, workspace, q, 1.0, -1.0)
         error_of_constraints(work, x, ns, velocities)
         correction(system, work, workspace, x)
@@ -333,18 +340,18 @@ def projected(system, work, workspace, t, q, s):
 
 @part
 def keep(system, work, workspace, t, q, s):
-    """The independent rows for the coming step, where some are redundant."""
+    """Choose the independent rows for the next step if some rows are redundant."""
     keep_rows(system, work, workspace.choice, t, q, s)
 
 
 @dataclass(frozen=True)
 class Recursive(Formalism):
-    """Recursive formalism in O(n). ``stabilization`` (explicit integrators): None, `Baumgarte` or
-    `Projection`.
+    """Recursive formalism in O(n).
 
-    ``wrenches``: leave the wrenches of the primary joints of every evaluation in the workspace, for
-    rigid trees too. Source: docs/theory.md, section 20; Featherstone, Rigid Body Dynamics
-    Algorithms (2008), chapters 7 and 8.
+    stabilization: for explicit integrators None, `Baumgarte` or `Projection`. wrenches: leave the
+    wrenches of the primary joints of every evaluation in the workspace, for rigid trees too.
+    Source: docs/theory.md, section 20; Featherstone, Rigid Body Dynamics Algorithms (2008),
+    chapters 7 and 8.
 
     Examples
     --------

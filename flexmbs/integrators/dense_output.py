@@ -1,8 +1,7 @@
-"""States within a step of a method that knows its two ends: the dense output of generalized-α and
-of RATTLE.
+"""States within a step of a method that knows its two ends.
 
-Velocities are cubic in time, s(θ) from s and ṡ at both ends; displacements are their integral,
-corrected to meet the end of the step:
+The dense output of generalized-α and of RATTLE. Velocities are cubic in time, s(θ) from s and ṡ at
+both ends; displacements are their integral, corrected to match the end of the step:
 
     q(θ) = q_n ⊕ (h ∫₀^θ s + θ³ (hΔ − h ∫₀¹ s)),   q_{n+1} = q_n ⊕ hΔ,   0 ≤ θ ≤ 1.
 
@@ -16,12 +15,12 @@ from flexmbs._jit.address import entry
 from flexmbs.algebra.hermite import cubic, cubic_integral
 from flexmbs.integrators.run_context import AT, START, displace, take
 
-NEAR = 1e-9  # of a step: as good as its end
+NEAR = 1e-9  # of a step: times this close to its end count as the end
 
 
 @part
 def part_of_step(context, t):
-    """(θ, h) of a time within the last step; θ is 1 where the time is as good as its end."""
+    """(θ, h) of a time within the last step; θ is 1 if the time is its end up to round-off."""
     h = context.clock.time - context.clock.begun
     if t >= context.clock.time - NEAR * h:
         return 1.0, h
@@ -30,10 +29,9 @@ def part_of_step(context, t):
 
 @entry
 def between_ends(memory, context, /, t):
-    """The state at time t of the last step, into ``at``, by Hermite interpolation of s; ``state.d``
-    is hΔ.
+    """State at time t of the last step, into ``at``, by Hermite interpolation of s.
 
-    Powers are linear in time.
+    ``state.d`` is hΔ. Powers are linear in time.
     """
     start, state, at = context.start, context.state, context.at
     x, h = part_of_step(context, t)
@@ -62,10 +60,10 @@ def between_ends(memory, context, /, t):
 
 @part
 def between_linear(context, t):
-    """The state at time t of the last step, into ``at``: velocities, force states and works linear
-    in time, positions the integral of velocities. Returns θ.
+    """State at time t of the last step, into ``at``, by linear velocities; returns θ.
 
-    d(θ) = θ hΔ + ½ h θ (θ − 1) (s_{n+1} − s_n).
+    Force states and works are linear too; positions are the integral of velocities, d(θ) = θ hΔ + ½
+    h θ (θ − 1) (s_{n+1} − s_n).
     """
     start, state, at = context.start, context.state, context.at
     take(state, at)
@@ -85,5 +83,5 @@ def between_linear(context, t):
 
 @entry
 def nothing_kept(memory, context, /):
-    """A method without memory beyond the state."""
+    """Placeholder for a method without memory beyond the state."""
     return 0

@@ -1,5 +1,6 @@
-"""Explicit Runge-Kutta method of Dormand and Prince, order 5 with an embedded order 4 and a
-continuous order 4.
+"""Explicit Runge–Kutta method of Dormand and Prince.
+
+Order 5 with an embedded order 4 and a continuous order 4:
 
     k_j = ẏ(t + c_j h, y + h Σ_l a_jl k_l),   j = 1 … 7,   y_new = y + h Σ_j b_j k_j,   y = (q, s, z, w),
     e = √(1/n Σ_i (h Σ_j d_j k_ji / (atol + rtol max(|y_i|, |y_new,i|)))²),   d = b − b̂,   works w not counted,
@@ -39,8 +40,8 @@ from flexmbs.integrators.run_context import (
     take,
 )  # fmt: skip
 
-FAR = 0.3  # distances from a singular position that do not matter
-# round-off of a state; near a singular position it comes out divided by the square of the distance
+FAR = 0.3  # larger distances from a singular position do not matter
+# round-off of a state; near a singular position it is divided by the square of the distance
 NOISE = 1e-15
 
 STAGES = 7
@@ -78,11 +79,11 @@ ERROR_WEIGHTS = np.array(
 
 @dataclass(frozen=True)
 class DormandPrince(Integrator):
-    """Explicit Runge-Kutta of order 5: error-controlled steps with ``rtol`` and ``atol``, or a
-    fixed ``step`` (s).
+    """Explicit Runge–Kutta method of order 5 with controlled or fixed steps.
 
-    Raises `InputError` for options outside of their ranges.
-    Source: docs/theory.md, section 45; Dormand and Prince, J. Comput. Appl. Math. 6 (1980) 19.
+    Error-controlled steps with ``rtol`` and ``atol``, or a fixed ``step`` (s). Raises `InputError`
+    for options outside of their ranges. Source: docs/theory.md, section 45; Dormand and Prince, J.
+    Comput. Appl. Math. 6 (1980) 19.
 
     Examples
     --------
@@ -135,8 +136,7 @@ def stage(tableau, j, h, y, k, out):
 
 @part
 def error_norm(memory, context, h, atol):
-    """e: root of the mean square of h Σ_j d_j k_j over atol + rtol max(|y|, |y_new|), of all
-    unknowns but the works.
+    """e: root mean square of h Σ_j d_j k_j over atol + rtol max(|y|, |y_new|), except for works.
 
     y: start of the step, y_new: its end; theory, section 45.
     """
@@ -186,8 +186,9 @@ def within(dense, h, x, y, k, out):
 
 
 class Memory(NamedTuple):
-    """Coefficients, options, slopes of the last step; distance from a singular position and its
-    rate.
+    """Memory of the method.
+
+    Coefficients, options, slopes of the last step; distance from a singular position and its rate.
     """
 
     tableau: np.ndarray
@@ -201,12 +202,11 @@ class Memory(NamedTuple):
 
 @part
 def straddling(h, distance, rate):
-    """The step h, shortened where a singular position ahead would lie near a stage at 0.2 … 0.3 or
-    0.8 … 1.
+    """The step h, shortened if a singular position ahead would be near a stage.
 
-    Accelerations are not determined at a singular position and noisy beside it, but the motion goes
-    on smoothly: a step that has it between two stages passes it. ``distance`` falls linearly with
-    ``rate`` to 0 there.
+    Near is at 0.2 … 0.3 or 0.8 … 1. Accelerations are not determined at a singular position and
+    noisy near it, but the motion is smooth: a step with the position between two stages passes it.
+    ``distance`` falls linearly with ``rate`` to 0 there.
     """
     if rate >= 0.0 or distance >= FAR:
         return h
@@ -220,8 +220,9 @@ def straddling(h, distance, rate):
 
 @entry
 def step_at(memory, context, /, h):
-    """A step of length h, or a shorter one that straddles a singular position (theory, sections 31
-    and 45).
+    """A step of length h, or a shorter one that straddles a singular position.
+
+    Theory, sections 31 and 45.
     """
     state, start, clock = context.state, context.start, context.clock
     if clock.fixed <= 0.0:
@@ -241,7 +242,7 @@ def step_at(memory, context, /, h):
     error = error_norm(memory, context, h, atol)
     if not error < 1e30:
         return NOT_FINITE if status >= 0 else INDEFINITE
-    if status < 0:  # a stage may leave the region where M is definite: a shorter step may not
+    if status < 0:  # a stage may leave the region where M is definite; a shorter step may not
         context.exchange.status[0] = -1 - status
         return INDEFINITE
     clock.error = error

@@ -1,22 +1,23 @@
-"""Implicit Runge-Kutta method of order 5 on the index-1 equations, error-controlled: an ESDIRK
-pair.
+"""Implicit Runge–Kutta method of order 5 on the index-1 equations: an ESDIRK pair.
+
+Its steps are controlled by the error.
 
     y_i = y_n + h Σ_j a_ij ẏ_j,   ẏ = (H(q) s, ṡ, ż),   M ṡ_i − k − Gᵀ λ_i = 0,  G ṡ_i = γ  at (t_i, y_i):
 
-the order is that of an ordinary differential equation. The constraints themselves are met by a
-projection at the end of each step, nearest in the norm of the iteration matrix, which moves stiff
+the order is that for an ordinary differential equation. The constraints themselves are satisfied by
+a projection at the end of each step, nearest in the norm of the iteration matrix, which moves stiff
 coordinates least. The unknown of Newton's method is a displacement δ: δṡ = c² δ, δs = c δ with c =
 1/(γh), and its matrix is [[c² M + c D + K, Gᵀ], [G, 0]] in every stage. Rates of force states and
-Euler parameters are found by fixed-point iteration beside it.
+Euler parameters are found by fixed-point iteration alongside.
 
-Error: the difference e of the two orders, in positions e_q and velocities e_s, stiff parts taken
-out by the same matrix,
+Error: the difference e of the two orders, in positions e_q and velocities e_s, with stiff parts
+filtered by the same matrix,
 
     (M + hγ D + h²γ² K) e'_s = M e_s − hγ K e_q,   e'_q = e_q + hγ e'_s.
 
-Of a coordinate held by a spring much faster than the step, positions keep their order, velocities
-have order two and forces one (Lubich 1993), and the filter hides it: velocities are watched
-unfiltered too, and so is the work of forces.
+For a coordinate held by a spring much faster than the step, positions retain their order,
+velocities have order two and forces one (Lubich 1993), and the filter hides it: velocities are
+therefore monitored unfiltered too, and so is the work of forces.
 
 Theory: docs/theory.md, section 47. Kennedy and Carpenter (2019), Appl. Numer. Math. 146, 221;
 Hairer and Wanner, Solving Ordinary Differential Equations II (1996), sections IV.6 (diagonally
@@ -69,15 +70,16 @@ SHARE = 0.2  # of the tolerance that the error of a step may have: errors of ste
 # 44 (1993) 1022)
 STIFF = 100.0
 WORK = 10.0  # times the tolerance: for the work of stiff forces, whose rates are off in the stages
-LATE = 1.5  # steps ahead up to which the rates of the last step are a guess
-OPEN = 1e-6  # m or rad: more is not closed
-FAR = 0.3  # distances from a singular position that do not matter
+LATE = 1.5  # largest number of steps by which rates of the last step are extrapolated
+OPEN = 1e-6  # m or rad: with a larger |g| the loops count as open
+FAR = 0.3  # larger distances from a singular position do not matter
 
 
 @dataclass(frozen=True)
 class ESDIRK(Integrator):
-    """Implicit Runge-Kutta method of order 5 with an embedded order 4, L-stable: controlled steps
-    with ``rtol`` and ``atol``.
+    """L-stable implicit Runge–Kutta method of order 5 with an embedded order 4.
+
+    Controlled steps with ``rtol`` and ``atol``.
 
     For stiff and for smooth models, with constraints, in all coordinates. step: fixed step (s), or
     None for steps controlled by the error; of fixed steps rtol and atol set the tolerance of
@@ -177,7 +179,7 @@ class Memory(NamedTuple):
     ahead: np.ndarray
     control: np.ndarray  # (2,) rtol, atol
     iterations: int
-    keeps: int  # factorizations serve following stages and steps too
+    keeps: int  # 1: factorizations are used in following stages and steps
     contraction: float  # with a new factor, at least
     k: np.ndarray  # (STAGES, n) ẏ
     lam: np.ndarray  # (STAGES, nc)
@@ -188,7 +190,7 @@ class Memory(NamedTuple):
     speed: np.ndarray  # (ns,) largest velocity
     work: np.ndarray  # (1,) largest work
     near: np.ndarray  # (nq,) tolerances of positions in this step
-    fast: np.ndarray  # (ns,) and of velocities
+    fast: np.ndarray  # (ns,) tolerances of velocities
     e_q: np.ndarray  # (ns,) errors of the step
     e_s: np.ndarray  # (ns,)
     # (3,) length of the last step, step of the factorization that stands, 0 none; contraction
@@ -196,13 +198,14 @@ class Memory(NamedTuple):
     # (3,) independence of the constraints at the last factor, distance from a singular position,
     # its rate
     singular: np.ndarray
-    noise: np.ndarray  # (1,) corrections of multipliers that are round-off
+    noise: np.ndarray  # (1,) size of corrections of multipliers that are round-off
 
 
 @part
 def measure(memory, start, h):
-    """Tolerances of the step: atol + rtol · distance from the first position, and likewise of
-    velocities.
+    """Tolerances of the step.
+
+    atol + rtol · distance from the first position, and likewise for velocities.
     """
     rtol, atol = memory.control[0], memory.control[1]
     for i in range(start.q.shape[0]):
@@ -213,8 +216,9 @@ def measure(memory, start, h):
 
 @part
 def first_guess(memory, context, h):
-    """ṡ and λ of the second stage: the rates of the last step carried on, where it was no much
-    shorter one.
+    """First guess of ṡ and λ of the second stage.
+
+    The rates of the last step extrapolated, unless that step was much shorter.
     """
     state, start = context.state, context.start
     nq = start.q.shape[0]
@@ -267,8 +271,9 @@ def set_base(memory, context, i, h):
 
 @part
 def combine(memory, row, c, out):
-    """out = c Σ_j w_j ṡ_j with a row of the weights: b − b̂ for velocities, (b − b̂) A for
-    displacements.
+    """out = c Σ_j w_j ṡ_j with a row of the weights.
+
+    b − b̂ for velocities, (b − b̂) A for displacements.
     """
     at = memory.k.shape[1] - 3 - memory.zd.shape[0] - out.shape[0]
     for i in range(out.shape[0]):
@@ -280,10 +285,9 @@ def combine(memory, row, c, out):
 
 @called
 def error_of_step(memory, context, h):
-    """The filtered error of the step over its tolerance; that of positions, e'_q = e_q + hγ e'_s,
-    in context.local.
+    """Filtered error of the step over its tolerance.
 
-    Theory, section 47.
+    That of positions, e'_q = e_q + hγ e'_s, goes into context.local. Theory, section 47.
     """
     state, at, x = context.state, context.at, context.exchange.x
     ns, nz = state.s.shape[0], state.z.shape[0]
@@ -332,10 +336,10 @@ def error_of_step(memory, context, h):
 
 @part
 def straddling(h, distance, rate):
-    """The step h, shortened where a singular position ahead would lie near a stage: it comes half
-    way between two stages.
+    """The step h, shortened if a singular position ahead would be near a stage.
 
-    ``distance`` falls linearly with ``rate`` to 0 there.
+    The position then lies half way between two stages. ``distance`` falls linearly with ``rate`` to
+    0 there.
     """
     if rate >= 0.0 or distance >= FAR:
         return h
@@ -349,8 +353,9 @@ def straddling(h, distance, rate):
 
 @entry
 def step_at(memory, context, /, h):
-    """The end of a step of length h in ``state``, its error over the tolerance in the clock
-    (theory, section 47).
+    """A step of length h, whose end is in ``state``.
+
+    Its error over the tolerance goes into the clock (theory, section 47).
     """
     state, start, clock = context.state, context.start, context.clock
     t = clock.time
@@ -364,7 +369,7 @@ def step_at(memory, context, /, h):
         memory.last[1] = 0.0
         if status != DONE:
             return status
-    # the first stage is explicit: its rates are those of the start
+    # the first stage is explicit: its rates are those at the start
     position_rates(context, START)
     measure(memory, start, h)
     first_guess(memory, context, h)
@@ -397,7 +402,7 @@ def step_at(memory, context, /, h):
 
 @entry
 def finish_at(memory, context, /, h):
-    """The accepted step into the memory."""
+    """Update the memory after the accepted step."""
     state = context.state
     memory.last[0] = h
     distance = math.sqrt(memory.singular[0])
@@ -413,8 +418,9 @@ def finish_at(memory, context, /, h):
 
 @entry
 def jump_at(memory, context, /, t):
-    """ṡ, λ, rates and powers of ``state`` behind a jump of forces; those before it are no guess of
-    the next step.
+    """ṡ, λ, rates and powers of ``state`` after a jump of forces.
+
+    Those before it are not used as a guess for the next step.
     """
     memory.last[0] = memory.last[1] = 0.0
     return settle_accelerations(context, STATE, context.state, t, False)
@@ -434,7 +440,7 @@ def polynomial(dense, j, x):
 
 @entry
 def within_at(memory, context, /, t):
-    """The state at time t of the last step, y_n + h Σ_j b_j(θ) ẏ_j of order 4, on the constraints.
+    """State at time t of the last step, y_n + h Σ_j b_j(θ) ẏ_j of order 4, on the constraints.
 
     ṡ and λ by the slopes of b_j.
     """

@@ -1,12 +1,11 @@
-"""A stage of the ESDIRK method by Newton's method, and the projection on the constraints with its
-factor.
+"""A stage of the ESDIRK method by Newton's method, and the projection on the constraints.
 
     s_i = base + hγ ṡ_i,   q_i = base + hγ H(q_i) s_i,   c = 1/(hγ),
     [[c² M + c D + K, Gᵀ], [G, 0]] (δ, −δλ) = −(r, (G ṡ − γ)/c²),   δṡ = c² δ.
 
-``memory`` is the Memory of `flexmbs.integrators.esdirk`. Theory: docs/theory.md, section 47; Hairer
-and Wanner, Solving Ordinary Differential Equations II (1996), section IV.8 (simplified Newton
-iterations, their stopping criterion).
+Both use the same factor. ``memory`` is the Memory of `flexmbs.integrators.esdirk`. Theory:
+docs/theory.md, section 47; Hairer and Wanner, Solving Ordinary Differential Equations II (1996),
+section IV.8 (simplified Newton iterations, their stopping criterion).
 """
 
 import math
@@ -30,14 +29,14 @@ from flexmbs.integrators.run_context import (
 
 # of the tolerance of a step: errors that Newton's method may leave, which add up over the steps
 NEWTON = 1e-3
-NEWTON_NEAR = 5e-2  # near a singular position, where corrections are noisy
-SLOW = 0.2  # contraction slower than this is worth a new factorization
-TURNS = 8  # fixed-point iterations for q at most
+NEWTON_NEAR = 5e-2  # the same near a singular position, where corrections are noisy
+SLOW = 0.2  # a slower contraction justifies a new factorization
+TURNS = 8  # largest number of fixed-point iterations for q
 ROUND_OFF = 1e-15  # of positions
-GAP = 1e-2  # of atol: left of the constraints
+GAP = 1e-2  # of atol: remaining error of the constraints
 PROJECTIONS = 6
-NEAR = 0.03  # of the largest pivot of a constraint row: stages are closed too, with new factors
-STAGNATION = 1e-11  # corrections below this that no longer shrink are round-off
+NEAR = 0.03  # of the largest pivot of a constraint row; below it, stages are projected too
+STAGNATION = 1e-11  # smaller corrections that no longer shrink are round-off
 # of the largest multiplier: bounds of its last correction, `LOADS_OF_TOLERANCE` times rtol between
 # them: reactions have the accuracy of the run, and loose runs cost no more iterations
 LEAST_LOADS, LOADS, LOADS_OF_TOLERANCE = 1e-5, 1e-3, 10.0
@@ -67,11 +66,10 @@ def share_of_states(memory, state, rate, other, c):
 
 @part
 def take_rates(memory, context, hg):
-    """s, z and q of the stage from ṡ and ż in ``state``: s = base + hγ ṡ, z = base + hγ ż, q = base
-    + hγ H(q) s by iteration.
+    """s, z and q of the stage from ṡ and ż in ``state``.
 
-    Returns the sum of squares of the change of q over its tolerances, negative where the iteration
-    does not converge.
+    s = base + hγ ṡ, z = base + hγ ż, q = base + hγ H(q) s by iteration. Returns the sum of squares
+    of the change of q over its tolerances, negative if the iteration does not converge.
     """
     state, base = context.state, memory.base
     nq, ns = state.q.shape[0], state.s.shape[0]
@@ -97,9 +95,9 @@ def take_rates(memory, context, hg):
 
 @part
 def stage_correction(context, hg):
-    """One Newton correction of ṡ and λ in ``state``, whose residual is up to date: δṡ = c² δ.
+    """One Newton correction of ṡ and λ in ``state``, δṡ = c² δ.
 
-    The displacement δ stays in exchange.x.
+    The residual of ``state`` must be up to date. The displacement δ remains in exchange.x.
     """
     state, x, gdd = context.state, context.exchange.x, context.exchange.gdd
     ns = state.s.shape[0]
@@ -140,10 +138,10 @@ def longest(x, first, n):
 
 @called
 def close(memory, context, point, here, t):
-    """Positions and velocities of a point onto the constraints with the current factor.
+    """Project positions and velocities of a point on the constraints with the current factor.
 
-    Returns the largest |g| left (m or rad). Newton's steps G δ = −g and G Δs = −(G s + γ̄), least
-    in the norm of c² M + c D + K (theory, section 47).
+    Returns the largest remaining |g| (m or rad). Newton's steps G δ = −g and G Δs = −(G s + γ̄),
+    least in the norm of c² M + c D + K (theory, section 47).
     """
     x, g, gd = context.exchange.x, context.exchange.g, context.exchange.gd
     ns, nc = here.s.shape[0], here.lam.shape[0]
@@ -177,14 +175,14 @@ def close(memory, context, point, here, t):
 
 @called
 def solve_stage(memory, context, i, h, t):
-    """Newton's method for ṡ and λ of stage i in ``state``; the factorization is renewed where
-    corrections contract slowly.
+    """Newton's method for ṡ and λ of stage i in ``state``.
 
-    It ends where size · rate/(1 − rate), what the corrections to come add up to, is below its share
-    of the tolerance (Hairer and Wanner 1996, section IV.8), and where λ stands too: rows that have
-    turned with a body by θ since the factorization span the same forces, so that positions and
-    velocities are right while λ is corrected by Rᵀ(θ), an error of 2 sin(θ/2) of what was to be
-    corrected. Returns a status of `RunContext`.
+    The matrix is factored again if corrections contract slowly. The iteration ends when size ·
+    rate/(1 − rate), the sum of the further corrections, is below its share of the tolerance (Hairer
+    and Wanner 1996, section IV.8), and when λ has converged too: rows that have rotated with a body
+    by θ since the factorization span the same forces, so that positions and velocities are right
+    while λ is corrected by Rᵀ(θ), with a relative error of 2 sin(θ/2). Returns a status of
+    `RunContext`.
     """
     state, x = context.state, context.exchange.x
     hg = memory.tableau[i, i] * h
@@ -225,7 +223,7 @@ def solve_stage(memory, context, i, h, t):
             # serves
             rate = size / before if before > 0.0 else memory.last[2]
             if before > 0.0:
-                # one lucky ratio must not end the next stages too early
+                # a single small ratio must not end the next stages too early
                 memory.last[2] = max(rate, 0.3 * memory.last[2])
             slowest = max(rate, memory.contraction)
             ended = slowest < 1.0 and size * slowest <= (NEWTON_NEAR if near else NEWTON) * (

@@ -1,8 +1,8 @@
-"""Integration from event to event for models with few rigid contacts: impacts are located and
-solved, closed contacts hold.
+"""Integration from event to event for models with few rigid contacts.
 
-Between events the equations of motion are integrated by Dormand and Prince's method, with forces of
-the closed contacts for which their accelerations obey
+Impacts are located and solved; closed contacts hold. Between events the equations of motion are
+integrated by Dormand and Prince's method, with forces of the closed contacts for which their
+accelerations obey
 
     0 ≤ A_N ⊥ N ≥ 0;   T = −μ N γ_T/|γ_T| where they slip,   |T| ≤ μ N with A_T = 0 where they stick,
 
@@ -78,8 +78,11 @@ from flexmbs.integrators.run_context import (
     derivative,
 )  # fmt: skip
 
-TOUCHING = 1e-9  # of the size of the model, or rad: a gap that is closed
-CROWD, CROWDED = 500, 1e-5  # impacts within so short a time (s, relative beyond 1 s) go on for ever
+TOUCHING = 1e-9  # of the size of the model, or rad: smaller gaps are closed
+CROWD, CROWDED = (
+    500,
+    1e-5,
+)  # so many impacts within so short a time (s, relative beyond 1 s) would never end
 LATER = 1e-6  # s
 JAMMED = 1e-9  # s, beside the time: a step without forces that is not shortened
 REJECTED_ERROR = 1e4  # over the tolerance, in place of an error: a fifth of the step
@@ -87,8 +90,9 @@ REJECTED_ERROR = 1e4  # over the tolerance, in place of an error: a fifth of the
 
 @dataclass(frozen=True)
 class EventDriven(Integrator):
-    """Error-controlled steps of order 5 with ``rtol`` and ``atol`` between impacts that are located
-    in time, for few contacts.
+    """Error-controlled steps of order 5 between located impacts, for few contacts.
+
+    With ``rtol`` and ``atol``.
 
     settling: speed of approach (m/s or rad/s) below which a contact closes without rebound: so
     infinitely many impacts in a finite time are passed; of a bouncing ball it neglects a time of 2
@@ -168,7 +172,7 @@ class EventDriven(Integrator):
             context.state.w.copy(),
         )
         invoke(finish_at.address(memory, context, context), own, at, at, 0.0, 1.0)
-        context.state.w[:] = works  # works count from the state after an impact at the start
+        context.state.w[:] = works  # works are counted from the state after an impact at the start
 
     @property
     def calls(self) -> MethodCalls:
@@ -185,8 +189,10 @@ class EventDriven(Integrator):
 
 
 class Memory(NamedTuple):
-    """Integrator state: coefficients and options, slopes of the last step, modes of the contacts in
-    it, events at its end.
+    """Memory of the method.
+
+    Coefficients and options, slopes of the last step, modes of the contacts in it, events at its
+    end.
     """
 
     tableau: np.ndarray
@@ -201,7 +207,7 @@ class Memory(NamedTuple):
     turned: np.ndarray  # (n,) int64 contacts whose slip turns back there
     first: np.ndarray  # (n,) values of a state function at two times
     last: np.ndarray
-    until: np.ndarray  # (n,) part of the step where a contact was found closed, −1 where it was not
+    until: np.ndarray  # (n,) fraction of the step at which a contact was found closed, else −1
     # (n,) gap at the start of the step of contacts that part there below zero, else 0
     sunk: np.ndarray
     recent: np.ndarray  # (CROWD,) times of the last impacts
@@ -239,7 +245,7 @@ def derivative_with_forces(memory, context, t, mode, slip):
             driven -= force * contact.moving[contact.row[b], c]
     if derivative(context, STATE, t) < 0:
         return INDEFINITE
-    # forces of contacts are no applied forces: their work counts as loss
+    # contact forces are not applied forces: their work counts as loss
     state.powers.loss += lost
     state.powers.drives += driven
     return DONE
@@ -247,14 +253,16 @@ def derivative_with_forces(memory, context, t, mode, slip):
 
 @part
 def jams(context, status):
-    """True where no forces keep a contact closed."""
+    """True if no forces keep a contact closed."""
     return status == UNSOLVED and context.exchange.status[1] == NO_SOLUTION
 
 
 @part
 def shorter_or_impact(memory, context, h):
-    """A step in which no forces exist is rejected for a shorter one; the shortest ends at its
-    start, where the contact strikes without collision (theory, section 43). Returns a status.
+    """Reject a step for which no contact forces exist; a shorter one is tried.
+
+    The shortest ends at its start, where the contact strikes without collision (theory, section
+    43). Returns a status.
     """
     clock, state = context.clock, context.state
     if h > JAMMED * (1.0 + clock.time):
@@ -314,8 +322,9 @@ def step_at(memory, context, /, h):
 
 @part
 def touches(memory, context, k):
-    """True where contact k is open, its gap closed up to round-off, and it does not part; gaps and
-    velocities are up to date.
+    """True if contact k is open, its gap closed up to round-off, and it does not separate.
+
+    Gaps and velocities must be up to date.
     """
     contact = context.contact
     near = (
@@ -328,8 +337,9 @@ def touches(memory, context, k):
 
 @part
 def set_mode(contact, k, parts, u, v):
-    """Mode of contact k: open where it ``parts``, else sticking or slipping with the slip velocity
-    (u, v) (m/s).
+    """Mode of contact k: open if it ``parts``, else sticking or slipping.
+
+    (u, v): slip velocity (m/s).
     """
     speed = math.sqrt(u * u + v * v)
     contact.mode[k] = OPEN if parts else SLIPS if speed > SLIPPING else STICKS
@@ -340,14 +350,17 @@ def set_mode(contact, k, parts, u, v):
 
 @part
 def note_event(memory, t):
-    """One more event, among the last `CROWD`."""
+    """Record an event among the last `CROWD`."""
     memory.recent[memory.crowd[0] % CROWD] = t
     memory.crowd[0] += 1
 
 
 @part
 def crowded(memory, context, k, t):
-    """True where the last `CROWD` events, this one of contact k, have no time between them."""
+    """True if the last `CROWD` events have no time between them.
+
+    The present event is that of contact k.
+    """
     if memory.crowd[0] < CROWD or t - memory.recent[memory.crowd[0] % CROWD] >= CROWDED * (1.0 + t):
         return False
     context.exchange.status[0] = k
@@ -357,8 +370,9 @@ def crowded(memory, context, k, t):
 
 @part
 def pressed_contact(memory, m, contact):
-    """Number among the m contacts of an impact of that which presses, −1 where none does; it
-    presses no more.
+    """Index among the m contacts of an impact of the one that presses, −1 if none does.
+
+    Its mark is removed.
     """
     found = -1
     for b in range(m):
@@ -369,7 +383,7 @@ def pressed_contact(memory, m, contact):
 
 @part
 def without_collision(closed, m, settling):
-    """True where none of the m contacts of an impact approaches."""
+    """True if none of the m contacts of an impact approaches."""
     approaches = False
     for b in range(m):
         approaches = approaches or closed.before[b, 0] < -settling
@@ -378,7 +392,10 @@ def without_collision(closed, m, settling):
 
 @part
 def jolts(closed, b, after, settling):
-    """True where the impact changes a velocity of contact b, which is ``after`` then."""
+    """True if the impact changes a velocity of contact b.
+
+    after: its velocities after the impact.
+    """
     change = 0.0
     for c in range(3):
         change = max(change, abs(after[c] - closed.before[b, c]))
@@ -396,7 +413,7 @@ def velocity_after(closed, m, b, c):
 
 @part
 def velocities_after(closed, m, b):
-    """The normal velocity and both tangential ones of contact b after the impact of m contacts."""
+    """Normal and both tangential velocities of contact b after the impact of m contacts."""
     return (
         velocity_after(closed, m, b, 0),
         velocity_after(closed, m, b, 1),
@@ -406,7 +423,10 @@ def velocities_after(closed, m, b):
 
 @part
 def energy_lost(closed, b, after):
-    """Energy −½ p · (U⁻ + U⁺) (J) of contact b in the impact, with the velocities ``after`` it."""
+    """Energy −½ p · (U⁻ + U⁺) (J) of contact b in the impact.
+
+    after: its velocities after the impact.
+    """
     lost = 0.0
     for c in range(3):
         lost -= 0.5 * closed.problem.x[3 * b + c] * (closed.before[b, c] + after[c])
@@ -415,8 +435,9 @@ def energy_lost(closed, b, after):
 
 @part
 def log_struck(memory, contact, t, m, settling):
-    """All of the m contacts whose impulse alone would change their normal velocity into the log:
-    those that strike, and those that pass the impact on.
+    """Log the contacts of an impact whose impulse alone would change their normal velocity.
+
+    Those of the m contacts that strike, and those that transmit the impact.
     """
     closed = memory.closed
     p = closed.problem.x
@@ -431,7 +452,7 @@ def log_struck(memory, contact, t, m, settling):
 
 @part
 def compare_laws(memory, t, m):
-    """Note an impact of several contacts at once whose velocities depend on the law for these."""
+    """Note a simultaneous impact whose velocities depend on the law for such impacts."""
     closed = memory.closed
     speed = 0.0
     for b in range(m):
@@ -442,14 +463,18 @@ def compare_laws(memory, t, m):
 
 @part
 def collide(memory, context, t):
-    """Impact of the contacts that struck; where no forces keep a contact closed after it, another
-    one without collision. Returns a status.
+    """Impact of the contacts that struck.
+
+    If no forces keep a contact closed after it, another impact without collision follows. Returns a
+    status.
     """
     status = strike(memory, context, t)
     for _ in range(memory.mode.shape[0] + 1):
         if status != DONE:
             return status
-        status = shortened(memory, context, t)  # with the forces of the contacts that stay closed
+        status = shortened(
+            memory, context, t
+        )  # includes the forces of the contacts that stay closed
         if not jams(context, status):
             return status
         memory.closed.presses[context.exchange.status[0]] = 1
@@ -459,15 +484,16 @@ def collide(memory, context, t):
 
 @part
 def strike(memory, context, t):
-    """Impact of the contacts that struck with all that are closed: s ← s + Y p; they part, or stay
-    closed. Returns a status.
+    """Impact of the contacts that struck together with all that are closed: s ← s + Y p.
+
+    They separate or stay closed. Returns a status.
     """
     state, contact, closed = context.state, context.contact, memory.closed
     settling = memory.control[2]
     evaluate_contacts(context, STATE, t)
     m = 0
     for k in range(memory.struck.shape[0]):
-        # dry friction is finite: an impact does not feel it
+        # dry friction is finite and does not affect an impact
         if contact.dry[k] == 0 and (
             memory.struck[k] == 1 or contact.mode[k] != OPEN or touches(memory, context, k)
         ):
@@ -508,7 +534,7 @@ def strike(memory, context, t):
             )
     if memory.counts.logged + memory.mode.shape[0] > memory.log.shape[0]:
         context.counts.paused = 1
-    if not hard:  # an event all the same
+    if not hard:  # without impulse it still counts as an event
         note_event(memory, t)
     if crowded(memory, context, contact.row[0], t):
         return UNSOLVED
@@ -517,8 +543,9 @@ def strike(memory, context, t):
 
 @part
 def shortened(memory, context, t):
-    """The next step is no longer than the flights that begin, so that gaps are evaluated before
-    they close again.
+    """Limit the next step to the duration of the flights that begin.
+
+    Gaps are then evaluated before they close again.
     """
     state, at, contact = context.state, context.at, context.contact
     status = derivative_with_forces(memory, context, t, contact.mode, contact.slip)
@@ -536,18 +563,17 @@ def shortened(memory, context, t):
             fall = (contact.rate[k, 0] - u) / LATER
             near = TOUCHING * contact.length[k] + LATER * (abs(u) + contact.length[k])
             if fall < 0.0 < u and contact.gap[k] <= near:
-                # 2 u/fall is the time of the flight
+                # 2 u/fall is the duration of the flight
                 context.clock.next = min(context.clock.next, -2.2 * u / fall)
     return DONE
 
 
 @part
 def change_modes(memory, context, t):
-    """Contacts without force that part open; the others slip the way they move, or stick where they
-    do not.
+    """Open contacts without force that separate; others slip in their direction of motion or stick.
 
-    The direction of slip that a step begins with is that of its own start: slip may turn by any
-    angle in many steps.
+    The direction of slip is that at the start of the step: over many steps slip may turn by any
+    angle.
     """
     contact = context.contact
     shut = False
@@ -560,12 +586,12 @@ def change_modes(memory, context, t):
         if contact.mode[k] == OPEN and contact.dry[k] == 0:
             continue
         if contact.dry[k] == 1 and memory.turned[k] == 1 and memory.mode[k] == STICKS:
-            # it broke away: the event is the rate at which it slips, reached up to round-off
+            # it broke away: the event is the slip rate, reached up to round-off
             contact.mode[k] = SLIPS
             contact.slip[k, 0] = 1.0 if contact.rate[k, 1] > 0.0 else -1.0
             contact.slip[k, 1] = 0.0
             continue
-        # a contact with a force must not open for the round-off of its velocity
+        # a contact with a force must not open because of round-off in its velocity
         if (contact.rate[k, 0] > 1e-9 and contact.force[k, 0] <= 0.0) or contact.outside[k] != 0.0:
             contact.mode[k] = OPEN
         else:
@@ -584,8 +610,10 @@ def change_dry_modes(context, t):
 
 @seldom_entry
 def finish_at(memory, context, /, h, start):
-    """Impacts at the end of the accepted step, and the modes for the next one; at the ``start`` of
-    the run, where it is not 0, contacts that touch strike or stay closed."""
+    """Impacts at the end of the accepted step, and the modes for the next one.
+
+    start: not 0 at the start of the run, where contacts that touch strike or stay closed.
+    """
     t = context.clock.time
     if start != 0.0:
         for k in range(memory.struck.shape[0]):
@@ -614,7 +642,7 @@ def finish_at(memory, context, /, h, start):
 
 @entry
 def within_at(memory, context, /, t):
-    """The state at time t of the last step with the forces of its closed contacts, for outputs."""
+    """State at time t of the last step with the forces of its closed contacts, for outputs."""
     contact, state, at = context.contact, context.state, context.at
     x, _ = part_of_step(context, t)
     copy(state.y, memory.closed.kept)

@@ -1,17 +1,16 @@
-"""Fast contacts of Moreau and Jean's time stepping: contacts that close within a step over which
-their normal turns.
+"""Fast contacts of Moreau and Jean's time stepping.
 
-The rows of a contact are those of the end of the step. Where bodies move far in it beside the size
-of the contact, these are the rows of another place: a ball that has passed another one separates
-from it. A contact that is open at the start of a step h is fast if it can close, g ≤ 5/4 h |γ|, and
-along the prediction q₀ ⊕ h s₀
+They close within a step over which their normal turns. The rows of a contact are those at the end
+of the step. If bodies move far within it relative to the size of the contact, these rows belong to
+another position: a ball that has passed another one separates from it. A contact that is open at
+the start of a step h is fast if it can close, g ≤ 5/4 h |γ|, and along the prediction q₀ ⊕ h s₀
 
     |γ_N(q₀ ⊕ h s₀, s₀) − γ_N(q₀, s₀)| > ε |γ|,   or   −½ h γ_N > ε R and g + h γ_N ≤ 0,
 
-R the size of the contact; also where it may be within its bounds in a part of the step only. It
+with the size R of the contact; also if it may be within its bounds only in a part of the step. It
 takes no part in the step, whose path is searched for the first zero of its gap. There the step
-ends; the impact takes a step of length 10⁻⁸ h, and the rest of the step follows, divided again
-where another contact strikes.
+ends; the impact takes a step of length 10⁻⁸ h, and the rest of the step follows, divided again if
+another contact strikes.
 
 Theory: docs/theory.md, section 42. The records are `flexmbs.integrators.moreau_jean.Memory` and
 `flexmbs.integrators.run_context.RunContext`. Acary and Brogliato, Numerical Methods for Nonsmooth
@@ -39,13 +38,13 @@ from flexmbs.integrators.run_context import (
     displace,
 )  # fmt: skip
 
-SHARE = 0.02  # of the size of a contact: how far from closing an impact may take place
-TURN = 0.02  # of the speed at a contact: change of its normal part by which the normal has turned
+SHARE = 0.02  # of the size of a contact: largest gap at which an impact may take place
+TURN = 0.02  # of the speed at a contact: change of the normal velocity that means a turning normal
 TOUCHING = 1e-6  # of the size of a contact: a gap at which it strikes
 IMPACT = 1e-8  # of the step: duration of an impact that was located
 SHORTEST = 1e-11  # s, beside the time
-FEWEST = 8  # evaluations of gaps along a step, `MOST` at most
-STRIKES = 100  # impacts of a contact within a step: more follow each other without end
+FEWEST = 8  # least number of evaluations of gaps along a step; at most `MOST`
+STRIKES = 100  # impacts of a contact within a step: more would never end
 HALVINGS = 60
 
 
@@ -57,17 +56,16 @@ def impact_time(clock):
 
 @part
 def touches(memory, contact, k):
-    """True where contact k was located, or is closed up to a small part of its size, and
-    approaches.
-    """
+    """True if contact k was located, or is nearly closed relative to its size, and approaches."""
     near = contact.gap[k] <= TOUCHING * contact.size[k] or memory.arrives[k] == 1
     return near and contact.rate[k, 0] < 0.0 and contact.outside[k] == 0.0
 
 
 @part
 def rests(contact, k, h):
-    """True where contact k is closed, or carried an impulse, and neither parts nor approaches by
-    much in a step.
+    """True if contact k is closed, or carried an impulse, and hardly moves.
+
+    It neither separates nor approaches by much in a step.
     """
     size = contact.size[k]
     slow = 0.5 * h * abs(contact.rate[k, 0]) <= SHARE * size
@@ -76,10 +74,9 @@ def rests(contact, k, h):
 
 @part
 def may_close(memory, context, h):
-    """Mark contacts that may close in the step, by their speeds; gaps and velocities of the start
-    are up to date.
+    """Mark contacts that may close in the step, by their speeds; True if there are any.
 
-    Returns True where there is one.
+    Gaps and velocities at the start must be up to date.
     """
     contact = context.contact
     found = False
@@ -93,10 +90,10 @@ def may_close(memory, context, h):
 
 @called
 def fast_contacts(memory, context, h):
-    """memory.fast (n,) ← 1 for fast contacts of a step of length h; gaps and velocities of the
-    start are up to date, and in memory.gap and memory.rate. ``at`` is workspace.
+    """memory.fast (n,) ← 1 for fast contacts of a step of length h; returns their number.
 
-    Returns the number of them. Theory, section 42.
+    Gaps and velocities at the start must be up to date, also in memory.gap and memory.rate. ``at``
+    is workspace. Theory, section 42.
     """
     contact, start, at = context.contact, context.start, context.at
     if not may_close(memory, context, h):
@@ -129,8 +126,9 @@ def fast_contacts(memory, context, h):
 
 @called
 def bracket(context, k, low, high):
-    """A time between ``low`` and ``high`` at which contact k is closed, or ``high`` + 1 where it
-    stays open: the gap is least where its rate changes sign.
+    """A time between ``low`` and ``high`` at which contact k is closed.
+
+    ``high`` + 1 if it stays open. The gap is least where its rate changes sign.
     """
     contact = context.contact
     end = high
@@ -149,8 +147,9 @@ def bracket(context, k, low, high):
 
 @called
 def crossing(context, k, low, high):
-    """The last time between ``low``, where contact k is open, and ``high``, where it is closed, at
-    which it is open.
+    """The last time between ``low`` and ``high`` at which contact k is open.
+
+    It is open at ``low`` and closed at ``high``.
     """
     contact = context.contact
     for _ in range(HALVINGS):
@@ -177,10 +176,10 @@ def evaluations(memory, context, h):
 
 @called
 def first_closing(memory, context, h):
-    """Length of the step, at most h, after which the first fast contact closes; h where none does;
-    the step ends at ``state``.
+    """Length of the step, at most h, after which the first fast contact closes; h if none does.
 
-    The contacts are evaluated at its start. ``at`` is workspace. Theory, section 42.
+    The step ends at ``state``; the contacts are evaluated at its start. ``at`` is workspace.
+    Theory, section 42.
     """
     clock, contact, seen = context.clock, context.contact, memory.seen
     begun, before = clock.time, clock.begun
@@ -204,7 +203,7 @@ def first_closing(memory, context, h):
             if closed and memory.bounds[k] == 1.0:
                 memory.until[k] = high
             elif not closed and may_dip(seen, k, high - low):
-                memory.until[k] = 0.0  # to be searched
+                memory.until[k] = 0.0  # to be searched for
             memory.bounds[k] = 0.0 if closed else 1.0
         for k in range(contact.gap.shape[0]):
             if memory.until[k] == 0.0:
@@ -227,9 +226,9 @@ def first_closing(memory, context, h):
 
 @part
 def begin_impact(memory, context, h):
-    """Mark the fast contacts that touch as striking; they alone are fast no more.
+    """Mark the fast contacts that touch as striking; they are no longer fast.
 
-    Returns the length of the step: that of an impact where there is one.
+    Returns the length of the step: that of an impact if there is one.
     """
     contact, clock = context.contact, context.clock
     found = False
@@ -248,8 +247,9 @@ def begin_impact(memory, context, h):
 
 @part
 def count_strikes(memory, context):
-    """Count the contacts that strike in the step; the first that strikes too often, −1 where none
-    does.
+    """Count the contacts that strike in the step.
+
+    Returns the first one that strikes too often, −1 if none does.
     """
     contact = context.contact
     fresh = context.clock.next >= context.clock.fixed * (1.0 - 1e-9)

@@ -62,24 +62,24 @@ from flexmbs.integrators.run_context import (
     settle_accelerations,
 )  # fmt: skip
 
-REFACTOR_RATE = 0.02  # contraction slower than this is worth a new factorization
-# contraction slower than this with a new factor is worth another one where forces bend within the
+REFACTOR_RATE = 0.02  # a slower contraction justifies a new factorization
+# a slower contraction with a new factor justifies another one if slopes of forces change within the
 # step
 NONLINEAR_RATE = 0.3
-ACCELERATION_TOLERANCE = 1e3  # accelerations to this times the tolerance of displacements
+ACCELERATION_TOLERANCE = 1e3  # tolerance of accelerations over that of displacements
 SAME_TOLERANCE = 1e-4  # of the run, which a step has too
-SHARE = 1.0 / 15.0  # of what is asked of the run: errors of steps grow on their way to its end
-NEWTON_SHARE = 1e-3  # of SHARE rtol: what Newton's method leaves adds up over the steps
+SHARE = 1.0 / 15.0  # of the tolerance of the run: errors of steps grow until its end
+NEWTON_SHARE = 1e-3  # of SHARE rtol: residual errors of Newton's method add up over the steps
 MULTIPLIER_TOLERANCE = 1e-6  # of the largest multiplier
-ROUND_OFF = 1e-14  # of corrections beside displacements that are alike
-# change of s̈ and κ in a step, over their size, above which they say nothing of other steps
+ROUND_OFF = 1e-14  # of corrections relative to comparable displacements
+# relative change of s̈ and κ in a step above which they are not used for other steps
 SMOOTH = 2.0
-# of a step, for s̈ by differences: the second shows whether the first holds over a step
+# of a step, for s̈ by differences: the second shows whether the first is constant over a step
 JERK_STEPS = (0.05, 1.0)
 SMOOTH_JERK = 0.5  # of their difference
-FADING = 0.8  # of a size from step to step
+FADING = 0.8  # decay of a size from step to step
 SAME = 1e-6  # of a step: changes of its length that do not matter
-# corrections below this, of displacements that are alike and of positions, that no longer shrink are
+# relative to comparable displacements and positions: smaller corrections that no longer shrink are
 # round-off
 STAGNATION = 1e-11
 # indices into Memory.last: length of the last step; how constant κ and s̈ were from step to step, 0
@@ -200,10 +200,10 @@ class GeneralizedAlpha(Integrator):
         return share * np.array([self.rtol, self.atol])
 
     def parameters(self) -> np.ndarray:
-        """(α_m, α_f, β, γ) for the wanted ρ∞: α_m = (2ρ∞ − 1)/(ρ∞ + 1), α_f = ρ∞/(ρ∞ + 1), γ = ½ +
-        α_f − α_m, β = ¼ (γ + ½)².
+        """(α_m, α_f, β, γ) for the wanted ρ∞.
 
-        Second order, unconditional stability and most dissipation of high frequencies (Chung and
+        α_m = (2ρ∞ − 1)/(ρ∞ + 1), α_f = ρ∞/(ρ∞ + 1), γ = ½ + α_f − α_m, β = ¼ (γ + ½)². Second
+        order, unconditional stability and the largest dissipation of high frequencies (Chung and
         Hulbert 1993).
         """
         r = self.rho_inf
@@ -214,16 +214,18 @@ class GeneralizedAlpha(Integrator):
 
 @part
 def factors(p, h):
-    """(∂ṡ/∂δ, ∂s/∂δ) = ((1 − α_m)/(βh² (1 − α_f)), γ/(βh)), the factors of M and D in K_b (1/s²,
-    1/s).
+    """(∂ṡ/∂δ, ∂s/∂δ) = ((1 − α_m)/(βh² (1 − α_f)), γ/(βh)).
+
+    The factors of M and D in K_b (1/s², 1/s).
     """
     return (1.0 - p[0]) / (h * h * p[2] * (1.0 - p[1])), p[3] / (h * p[2])
 
 
 @part
 def predict(memory, state, h):
-    """First guess of the step with ṡ kept: a_{n+1} = (ṡ_n − α_m a_n)/(1 − α_m), s_{n+1} in place,
-    hΔ (theory, section 46).
+    """First guess of the step with constant ṡ.
+
+    a_{n+1} = (ṡ_n − α_m a_n)/(1 − α_m), s_{n+1} in place, hΔ (theory, section 46).
     """
     p, a, a_new, s, sd, delta = memory.p, memory.a0, memory.a1, state.s, state.sd, state.d
     am, af, beta, gamma = p[0], p[1], p[2], p[3]
@@ -235,8 +237,9 @@ def predict(memory, state, h):
 
 @part
 def correct(c_sd, c_s, x, sizes, delta, s, sd):
-    """hΔ ← hΔ + x, s ← s + γ/(βh) x, ṡ ← ṡ + (1 − α_m)/(βh² (1 − α_f)) x; returns the size of x
-    beside displacements that are alike, NaN where one of x is.
+    """hΔ ← hΔ + x, s ← s + γ/(βh) x, ṡ ← ṡ + (1 − α_m)/(βh² (1 − α_f)) x.
+
+    Returns the size of x relative to comparable displacements, NaN if x has one.
     """
     for i in range(s.shape[0]):
         delta[i] += x[i]
@@ -255,8 +258,9 @@ def finish(p, sd, sd_old, a):
 
 @part
 def local_error(p, h, a_new, a_old, error):
-    """h² (β − 1/6) (a_{n+1} − a_n), error of the displacements of a step (Zienkiewicz and Xie 1991;
-    theory, section 46).
+    """h² (β − 1/6) (a_{n+1} − a_n): error of the displacements of a step.
+
+    Zienkiewicz and Xie 1991; theory, section 46.
     """
     for i in range(error.shape[0]):
         error[i] = h * h * (p[2] - 1.0 / 6.0) * (a_new[i] - a_old[i])
@@ -264,8 +268,10 @@ def local_error(p, h, a_new, a_old, error):
 
 @part
 def without_stiff(h, a_new, a_old, s_new, s_old, error):
-    """The error over 1 + (hω)²/4 with ω = |Δa|/|Δs|: vibrations faster than the step jump in their
-    accelerations, but are off by their small amplitude at most (Shampine 1984, BIT 24, 558).
+    """The error over 1 + (hω)²/4 with ω = |Δa|/|Δs|.
+
+    Accelerations of vibrations faster than the step jump, but their error is at most their small
+    amplitude (Shampine 1984, BIT 24, 558).
     """
     for i in range(error.shape[0]):
         jump = h * abs(a_new[i] - a_old[i])
@@ -275,7 +281,7 @@ def without_stiff(h, a_new, a_old, s_new, s_old, error):
 
 @part
 def error_norm(error, travel, rtol, atol):
-    """e: root of the mean square of the local error over atol + rtol · distance travelled."""
+    """e: root mean square of the local error over atol + rtol · distance travelled."""
     total = 0.0
     for i in range(error.shape[0]):
         e = error[i] / (atol + rtol * travel[i])
@@ -284,15 +290,17 @@ def error_norm(error, travel, rtol, atol):
 
 
 class Memory(NamedTuple):
-    """Integrator state: coefficients and options, algorithmic accelerations, distances travelled,
-    the factor's step.
+    """Memory of the method.
+
+    Coefficients and options, algorithmic accelerations, distances travelled, the step of the
+    factor.
     """
 
     p: np.ndarray  # (4,) α_m, α_f, β, γ
     tolerance: float
     iterations: int
-    keeps: int  # factorizations serve following steps too
-    strongly_nonlinear: int  # forces whose slopes change within a step
+    keeps: int  # 1: factorizations are used in following steps
+    strongly_nonlinear: int  # 1: slopes of forces change within a step
     contraction: float  # with a new factor, at least
     control: np.ndarray  # (2,) rtol, atol
     factor: np.ndarray  # (1,) step of the factorization that stands, 0 none
@@ -305,25 +313,25 @@ class Memory(NamedTuple):
     kappa: np.ndarray  # (nc,) what G s leaves its exact value by, over h²
     last: np.ndarray  # (LAST,)
     base: np.ndarray  # (nz,) force states without the rate at the end of the step
-    sizes: np.ndarray  # (ns,) displacements that are alike
+    sizes: np.ndarray  # (ns,) comparable displacements
     places: np.ndarray  # (nq,) of positions
 
 
 @part
 def constancy(change, size):
-    """1 where ``change`` is less than half of SMOOTH ``size``, 0 where it is more than SMOOTH
-    ``size``, linear between.
+    """1 if ``change`` is less than half of SMOOTH ``size``, 0 if it is more than SMOOTH ``size``.
+
+    Linear between.
     """
     return min(max(2.0 - 2.0 * change / (SMOOTH * size + 1e-300), 0.0), 1.0)
 
 
 @part
 def suit(memory, context, h):
-    """The start of a step, in ``state`` and memory.a0, as steps of length h have it. Returns a
-    status of `RunContext`.
+    """Adapt the start of a step, in ``state`` and memory.a0, to steps of length h.
 
-    a_n + (α_m − α_f)(h − h_last) s̈, and s_n + Δs with G Δs = (h² − h_last²) κ (theory, section 46;
-    Arnold, Brüls and Cardona 2015).
+    Returns a status of `RunContext`. a_n + (α_m − α_f)(h − h_last) s̈, and s_n + Δs with G Δs = (h²
+    − h_last²) κ (theory, section 46; Arnold, Brüls and Cardona 2015).
     """
     state, x = context.state, context.exchange.x
     ns, nc, last = state.s.shape[0], state.lam.shape[0], memory.last[LENGTH]
@@ -357,8 +365,9 @@ def suit(memory, context, h):
 
 @part
 def evaluate_end(memory, context, h, c_sd, c_s, renew):
-    """r and g of the iterate ``state`` at the end of the step; ``renew``: the factor of K_b with
-    them. Returns a status.
+    """r and g of the iterate ``state`` at the end of the step; returns a status.
+
+    renew: factor K_b too.
     """
     state, start = context.state, context.start
     displace(context, STATE, START)
@@ -380,7 +389,7 @@ def evaluate_end(memory, context, h, c_sd, c_s, renew):
 
 @part
 def correct_end(memory, context, c_sd, c_s):
-    """The iterate ``state`` corrected by K_b (δ, −δλ) = −(r, g); returns the sizes of δ and δλ."""
+    """Correct the iterate ``state`` by K_b (δ, −δλ) = −(r, g); returns the sizes of δ and δλ."""
     state, exchange = context.state, context.exchange
     x, lam, ns = exchange.x, state.lam, state.s.shape[0]
     for a in range(ns):
@@ -400,9 +409,10 @@ def correct_end(memory, context, c_sd, c_s):
 
 @part
 def solve_step(memory, context, h):
-    """Newton's method for the end of the step, in ``state``, K_b (δ, −δλ) = −(r, g); the
-    factorization is kept while the corrections converge well and the step does not change. Returns
-    a status of `RunContext` (theory, section 46).
+    """Newton's method for the end of the step, in ``state``, K_b (δ, −δλ) = −(r, g).
+
+    The factorization is kept while the corrections converge well and the step does not change.
+    Returns a status of `RunContext` (theory, section 46).
     """
     state = context.state
     status = suit(memory, context, h)
@@ -470,8 +480,9 @@ def solve_step(memory, context, h):
 
 @entry
 def step_at(memory, context, /, h):
-    """The end of a step of length h in ``state``, its error over the tolerance in the clock
-    (theory, section 46).
+    """A step of length h, whose end is in ``state``.
+
+    Its error over the tolerance goes into the clock (theory, section 46).
     """
     state, start = context.state, context.start
     status = solve_step(memory, context, h)
@@ -497,10 +508,10 @@ def step_at(memory, context, /, h):
 
 @part
 def begin_kappa(memory, context, h):
-    """κ at the start, ``state``: a step of length h with exact velocities would end at g, one with
-    G s off by −g/h ends at 0.
+    """κ at the start, ``state``: κ = −g/h³.
 
-    κ = −g/h³ (theory, section 46).
+    A step of length h with exact velocities would end at g, one with G s changed by −g/h ends at 0
+    (theory, section 46).
     """
     state, at, p = context.state, context.at, memory.p
     ahead = (p[0] - p[1]) * h
@@ -517,17 +528,16 @@ def begin_kappa(memory, context, h):
 
 @entry
 def begin_at(memory, context, /, h):
-    """κ at the start, with s̈ in memory.jerk"""
+    """κ at the start, with s̈ in memory.jerk."""
     begin_kappa(memory, context, h)
     return DONE
 
 
 @part
 def find_jerk(memory, context, t, h):
-    """memory.jerk ← s̈ at ``state``, by the difference of accelerations a little later; zero where
-    it does not hold over a step.
+    """memory.jerk ← s̈ at ``state``, by the difference of accelerations a little later.
 
-    Returns a status.
+    Zero if it is not constant over a step. Returns a status.
     """
     state, at = context.state, context.at
     size = 0.0
@@ -562,7 +572,7 @@ def find_jerk(memory, context, t, h):
 
 @entry
 def jump_at(memory, context, /, t):
-    """ṡ, λ, rates and powers of ``state`` behind a jump of forces, by which a_n jumps as ṡ does.
+    """ṡ, λ, rates and powers of ``state`` after a jump of forces, by which a_n jumps as ṡ does.
 
     Constrained motions begin anew: G s + γ̄ = 0, s̈ and κ as at the start of a run (theory, section
     46).
@@ -598,7 +608,7 @@ def jump_at(memory, context, /, t):
 
 @entry
 def finish_at(memory, context, /, h):
-    """The accepted step into the memory."""
+    """Update the memory after the accepted step."""
     memory.last[LENGTH] = h
     memory.last[CONSTANT] = 1.0
     size = 0.0

@@ -1,5 +1,7 @@
-"""The log of impacts that a compiled method keeps until Python takes them: time (s), impulse p (N
-s) and the energy −½ p · (U⁻ + U⁺) (J) lost in each. Theory: docs/theory.md, sections 42 and 49.
+"""Log of impacts, stored by a compiled method until Python collects them.
+
+Time (s), impulse p (N s) and the energy −½ p · (U⁻ + U⁺) (J) lost in each. Theory: docs/theory.md,
+sections 42 and 49.
 """
 
 from typing import NamedTuple
@@ -13,16 +15,17 @@ from flexmbs.errors import InputError
 MOST_LOGGED = 1000
 # columns of the log
 LOG_CONTACT, LOG_TIME, LOG_IMPULSE, LOG_LOST, LOG_WIDTH = 0, 1, 2, 5, 6
-TOO_MANY = -2  # impacts, in place of a number of sweeps
+TOO_MANY = -2  # too many impacts, instead of a number of sweeps
 
-SIMULTANEOUS, SEQUENTIAL = "simultaneous", "sequential"  # laws for several impacts at once
-DIFFERENT = 0.05  # of the speed of approach: velocities that depend on this law
+SIMULTANEOUS, SEQUENTIAL = "simultaneous", "sequential"  # laws for simultaneous impacts
+# of the speed of approach: a larger difference means that velocities depend on this law
+DIFFERENT = 0.05
 
 ImpactRow = tuple[int, float, tuple[float, float, float], float]
 
 
 def check_multiple(value: str | None) -> None:
-    """Raises `InputError` where ``multiple_impacts`` is not a law."""
+    """Raise `InputError` if ``multiple_impacts`` is not a law."""
     if value not in (None, SIMULTANEOUS, SEQUENTIAL):
         raise InputError(
             f"integrator.multiple_impacts: {value!r} is not {SIMULTANEOUS!r} or {SEQUENTIAL!r}"
@@ -42,7 +45,7 @@ class ImpactCounts(Scalars):
 
 @part
 def rough(contact, m):
-    """True where one of the m contacts of an impact has friction."""
+    """True if one of the m contacts of an impact has friction."""
     found = False
     for b in range(m):
         found = found or contact.mu[contact.row[b]] > 0.0
@@ -51,7 +54,7 @@ def rough(contact, m):
 
 @part
 def log_impact(log, counts, k, t, p, lost):
-    """Impact of contact k at time t with the impulse p and the energy lost in it."""
+    """Log an impact of contact k at time t with the impulse p and the energy lost in it."""
     at = counts.logged
     log[at, LOG_CONTACT] = k
     log[at, LOG_TIME] = t
@@ -62,7 +65,7 @@ def log_impact(log, counts, k, t, p, lost):
 
 
 class Undecided(NamedTuple):
-    """Impacts of several contacts at once whose velocities depend on the law for such impacts."""
+    """Simultaneous impacts whose velocities depend on the law for such impacts."""
 
     number: int
     t: float  # of the first one (s)
@@ -74,7 +77,10 @@ class Undecided(NamedTuple):
 def undecided_impacts(
     counts: ImpactCounts, record: np.ndarray, law: str | None
 ) -> Undecided | None:
-    """Undecided impacts of a run, None without any; ``record``: (2,) of `note_undecided`."""
+    """Undecided impacts of a run; None if there are none.
+
+    record (2,): that of `note_undecided`.
+    """
     if not counts.undecided:
         return None
     return Undecided(
@@ -88,8 +94,9 @@ def undecided_impacts(
 
 @part
 def note_undecided(counts, record, t, spread, speed):
-    """Count an impact at time t at the approach ``speed`` whose velocities differ by ``spread``
-    between the laws (m/s).
+    """Count an impact at time t whose velocities depend on the law.
+
+    speed: that of approach. spread: difference of the velocities by both laws (m/s).
     """
     if spread > DIFFERENT * speed:
         if counts.undecided == 0:
@@ -99,8 +106,9 @@ def note_undecided(counts, record, t, spread, speed):
 
 
 def reduction_notes(counts: ImpactCounts, times: str) -> list[str]:
-    """Notes on how often restitution was reduced; ``times``:
-    the steps or impacts that are counted.
+    """Notes on how often restitution was reduced.
+
+    times: the steps or impacts that are counted.
     """
     smooth, rough = counts.frictionless, counts.reduced - counts.frictionless
     notes = []
@@ -120,7 +128,7 @@ def reduction_notes(counts: ImpactCounts, times: str) -> list[str]:
 
 
 def taken_impacts(log: np.ndarray, counts: ImpactCounts) -> list[ImpactRow]:
-    """(contact, time, impulse, energy lost) of the impacts in the log, which is empty then."""
+    """(contact, time, impulse, energy lost) of the impacts in the log, which is emptied."""
     rows = log[: counts.logged]
     counts.logged = 0
     return [

@@ -18,13 +18,14 @@ from flexmbs.integrators.dense_output import between_ends, nothing_kept
 from flexmbs.integrators.impacts import Undecided
 from flexmbs.integrators.run_context import Control, RunContext
 
-RTOL, ATOL = 1e-6, 1e-8  # tolerances where none are given
+RTOL, ATOL = 1e-6, 1e-8  # default tolerances
 FINEST = 1e-14  # rtol: 45 units of round-off; smaller errors cannot be estimated
 
 
 class Facts(NamedTuple):
-    """Facts of the equations for a method: numbers of positions, velocities, force states,
-    constraint rows and contacts.
+    """Facts of the equations for a method.
+
+    Numbers of positions, velocities, force states, constraint rows and contacts; properties.
     """
 
     nq: int
@@ -32,26 +33,28 @@ class Facts(NamedTuple):
     nz: int
     nc: int
     contacts: int
-    free_bodies: bool  # no body hangs on another one
-    constant_mass: bool  # free rigid bodies
+    free_bodies: bool  # True: no body is connected to another body by a joint of the tree
+    constant_mass: bool  # True: all bodies are free and rigid
     # forces whose slopes change within a step: friction, joint limits, contacts
     strongly_nonlinear: bool
-    loaded: bool  # forces that depend on reactions: Newton's matrix has no slopes over these
+    loaded: bool  # True: forces depend on reactions, whose slopes are not in the iteration matrix
     sizes: np.ndarray  # (ns,) displacements that are alike, in m, rad or modal amplitudes
     places: np.ndarray  # (nq,) of positions
 
     @property
     def contraction(self) -> float:
-        """Contraction factor of Newton's method with a new matrix that ratios of few corrections
-        may hide: friction follows the reactions by a share of the friction coefficient only.
+        """Contraction of Newton's method with a new matrix that few corrections may not show.
+
+        Friction follows the reactions only by a share of the friction coefficient.
         """
         return 0.5 if self.loaded else 0.0
 
 
 class MethodCalls(NamedTuple):
-    """Kernels of a method, each called with (memory, context, context, t): the step of length t,
-    the actions after its acceptance, the state at time t of the last step; what it does where
-    forces jump at time t, before the next step.
+    """Kernels of a method, each called with (memory, context, context, t).
+
+    The step of length t, the actions after its acceptance, the state at time t of the last step,
+    and the actions at a jump of forces at time t, before the next step.
     """
 
     step: Entry
@@ -61,8 +64,9 @@ class MethodCalls(NamedTuple):
 
 
 class Integrator(abc.ABC):
-    """Options of a method: fixed ``step`` (s) or None for steps controlled by the error within
-    ``rtol`` and ``atol``.
+    """Options of a method.
+
+    ``step`` (s) is fixed, or None where the error within ``rtol`` and ``atol`` controls the step.
 
     stabilizations: stabilizations of constraints that go with it. keeps_velocity_rows: whether
     constraints may be nonholonomic. has_reactions: whether forces may depend on reactions.
@@ -96,10 +100,10 @@ class Integrator(abc.ABC):
 
     @abc.abstractmethod
     def memory(self, facts: Facts) -> Any:
-        """Options and the integrator state beyond q, s, z, a NamedTuple of arrays and numbers."""
+        """Options and memory of the method beyond q, s, z: a NamedTuple of arrays and numbers."""
 
     def begin(self, memory: Any, context: RunContext) -> None:
-        """The memory at the consistent initial state ``context.state``."""
+        """Initialize the memory at the consistent initial state ``context.state``."""
         return
 
     @property
@@ -112,7 +116,7 @@ class Integrator(abc.ABC):
         return []
 
     def undecided(self, memory: Any) -> Undecided | None:
-        """Impacts whose velocities depend on the law for several contacts at once."""
+        """Impacts whose velocities depend on the law for simultaneous impacts."""
         return None
 
     def lifted(self, memory: Any) -> tuple[int, float]:
@@ -130,7 +134,7 @@ class Integrator(abc.ABC):
 
 
 def is_number(value: object) -> bool:
-    """A real number, and no truth value."""
+    """True for a real number that is not a bool."""
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
@@ -147,10 +151,10 @@ def check_tolerance(key: str, value: float, finest: float = FINEST) -> None:
 
 
 def check_tolerances(rtol: float, atol: float, finest: float = FINEST) -> None:
-    """Raise InputError for an rtol below ``finest`` or an atol that is not positive, or one of them
-    not below 1.
+    """Raise InputError for tolerances out of range.
 
-    atol has the unit of positions: no value above zero is too small for every size of model.
+    An rtol below ``finest``, an atol that is not positive, or one of them not below 1. atol has the
+    unit of positions: no value above zero is too small for every size of model.
     """
     check_tolerance("rtol", rtol, finest)
     if not (is_number(atol) and 0.0 < atol < 1.0):

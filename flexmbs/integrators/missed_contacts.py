@@ -1,16 +1,16 @@
-"""Contacts that close and open within a step: bodies that pass through each other between two
-evaluations of their gaps.
+"""Contacts that close and open within a step.
 
-A gap that shrinks at one evaluation and grows at the next has a minimum between them. The contact
-may have been closed there if its speed v suffices for the way there and back,
+Bodies could pass through each other between two evaluations of their gaps. A gap that shrinks at
+one evaluation and grows at the next has a minimum between them. The contact may have been closed
+there if its speed v suffices for the distance there and back,
 
     g₀ + g₁ ≤ v Δt.
 
-The time of the minimum is found from the sign of the rate by bisection. Where bodies move by more
-than a quarter of the size of the contact in a step, their gaps are evaluated within it, too.
-Controlled steps are halved until they see the contact. Fixed steps h are divided where a contact
-with a force law closes in them alone, also by the velocities at their start, g₀ + h γ_N ≤ 0, or
-where they do not resolve its impact of depth δ and angular frequency ω,
+The time of the minimum is found from the sign of the rate by bisection. If bodies move by more than
+a quarter of the size of the contact in a step, their gaps are evaluated within it, too. Controlled
+steps are halved until they detect the contact. Fixed steps h are divided if a contact with a force
+law closes only within them, also as predicted by the velocities at their start, g₀ + h γ_N ≤ 0, or
+if they do not resolve its impact of depth δ and angular frequency ω,
 
     (h ω)² = h |Δγ_N|/δ > 0.005,
 
@@ -39,16 +39,16 @@ GAP_BEFORE, RATE_BEFORE, SPEED_BEFORE, OUT_BEFORE, GAP_NOW, RATE_NOW, SPEED_NOW,
     range(9)
 )
 NOTED = 4  # numbers of an evaluation
-FASTER = 1.25  # the velocity at a contact between two evaluations over that at them
+FASTER = 1.25  # bound of the velocity at a contact between two evaluations over that at these
 HALVINGS = 60
-CLOSED = 1e-9  # m or rad: a gap so much below zero was closed
+CLOSED = 1e-9  # m or rad: a contact with a gap below minus this is closed
 GRAZES = 1e-4  # of the size of a rigid contact: overlaps that steps without fast contacts leave
 # what an unseen contact does to a step: context.counts.unseen
 NOTHING, REJECTS, DIVIDES = range(3)
 SHORTEST = 1e-10  # s
 # (h ω)²: about 45 steps over an impact, energy balanced to 1e-3 by methods of order 2
 RESOLVED = 0.005
-SHALLOW = 1e-6  # of the size of a contact: less depth counts as this
+SHALLOW = 1e-6  # of the size of a contact: lower bound of the depth
 # acceleration of a gap over gravity: below, a contact is at rest, and its vibrations need not be
 # resolved
 WEIGHTS = 2.0
@@ -60,14 +60,15 @@ MOST = 64  # evaluations of gaps within a step
 
 @part
 def evaluate_contacts(context, point, t):
-    """Gaps and velocities of all contacts at a point. Returns a status."""
+    """Gaps and velocities of all contacts at a point; returns a status."""
     return call_common(context, context.calls.contacts, point, t, 0.0)
 
 
 @part
 def gaps_at(context, t):
-    """Gaps and velocities of all contacts at a time of the last step, in ``at``. True where they
-    are finite.
+    """Gaps and velocities of all contacts at a time of the last step, in ``at``.
+
+    Returns True if they are finite.
     """
     call_method(context, context.calls.between, t)
     normalize(context, AT)
@@ -76,7 +77,7 @@ def gaps_at(context, t):
 
 @part
 def is_closed(contact, k):
-    """True where the last evaluation has contact k below zero, within its bounds."""
+    """True if the last evaluation has contact k below zero, within its bounds."""
     return contact.gap[k] < 0.0 and contact.outside[k] == 0.0
 
 
@@ -88,8 +89,10 @@ def speed_of(contact, k):
 
 @part
 def note_gaps(recent, contact):
-    """recent (n, RECENT) ← gaps, their rates and the speeds at the contacts of the last evaluation;
-    those of the one before are kept."""
+    """recent (n, RECENT) ← gaps, their rates and the speeds of the last evaluation.
+
+    Those of the previous evaluation are kept.
+    """
     for k in range(recent.shape[0]):
         for a in range(NOTED):
             recent[k, GAP_BEFORE + a] = recent[k, GAP_NOW + a]
@@ -98,7 +101,7 @@ def note_gaps(recent, contact):
 
 
 def first_evaluation(contact: ContactData) -> None:
-    """The evaluation at the start."""
+    """Store the evaluation at the start."""
     contact.recent[:, GAP_NOW], contact.recent[:, RATE_NOW] = contact.gap, contact.rate[:, 0]
     contact.recent[:, SPEED_NOW], contact.recent[:, OUT_NOW] = (
         np.linalg.norm(contact.rate, axis=1),
@@ -118,10 +121,9 @@ def unseen_notes(contact: ContactData, names: Sequence[str]) -> list[str]:
 
 @part
 def may_dip(recent, k, length):
-    """True where contact k, open at the last two evaluations, may have been closed between: g₀ + g₁
-    ≤ v Δt.
+    """True if contact k may have been closed between the last two evaluations: g₀ + g₁ ≤ v Δt.
 
-    Also where its gap changed sign outside its bounds.
+    It is open at both. Also True if its gap changed sign outside its bounds.
     """
     a, b = recent[k, GAP_BEFORE], recent[k, GAP_NOW]
     if a > 0.0 > b:
@@ -138,7 +140,8 @@ def may_dip(recent, k, length):
 
 @called
 def dips(context, k, low, high):
-    """True where contact k was closed between the times ``low`` and ``high`` of the last step;
+    """True if contact k was closed between the times ``low`` and ``high`` of the last step.
+
     ``at`` is workspace.
     """
     contact = context.contact
@@ -166,10 +169,9 @@ def reach(contact, k, h):
 
 @called
 def closes_within(context, k, begun, h):
-    """True where contact k, open at both ends of the step, is closed within it: evaluated four
-    times while it moves by its size.
+    """True if contact k, open at both ends of the step, is closed within it.
 
-    ``at`` and contact.within are workspace.
+    It is evaluated four times per motion by its size. ``at`` and contact.within are workspace.
     """
     contact, within = context.contact, context.contact.within
     count = int(min(max(4.0 * reach(contact, k, h) / contact.size[k], 1.0), 1.0 * MOST))
@@ -190,7 +192,7 @@ def closes_within(context, k, begun, h):
 
 @part
 def given_impulses(context, k):
-    """True where the step has given contact k impulses."""
+    """True if contact k got impulses in the step."""
     found = False
     for b in range(context.counts.taking):
         found = found or context.contact.row[b] == k
@@ -199,18 +201,19 @@ def given_impulses(context, k):
 
 @part
 def is_open(recent, k, gap, out):
-    """True where an evaluation in the columns ``gap`` and
-    ``out`` of ``recent`` has contact k open.
+    """True if contact k is open at an evaluation.
+
+    gap, out: its columns in ``recent``.
     """
     return recent[k, gap] > 0.0 or recent[k, out] != 0.0
 
 
 @called
 def unseen(context, h, least):
-    """The contact that was closed within the step of length h alone, −1 where there is none; the
-    step ends at ``state``.
+    """Contact that was closed only within the step of length h, −1 if there is none.
 
-    In steps longer than ``least`` also one with a law that should close by its velocities.
+    The step ends at ``state``. In steps longer than ``least`` also a contact with a force law that
+    should close by its velocities.
     """
     clock, contact = context.clock, context.contact
     begun, before, found = clock.time, clock.begun, -1
@@ -221,7 +224,7 @@ def unseen(context, h, least):
             contact.recent, k, GAP_NOW, OUT_NOW
         )
         if found < 0 and both and not given_impulses(context, k):
-            # forces at stages of an explicit step may throw bodies back before it ends
+            # forces at stages of an explicit step may separate bodies before it ends
             if (
                 contact.rigid[k] == 0
                 and contact.recent[k, GAP_BEFORE] + h * contact.recent[k, RATE_BEFORE]
@@ -231,7 +234,7 @@ def unseen(context, h, least):
                 found = k
                 continue
             clock.holds = -abs(clock.holds)
-            # most contacts are far apart: an evaluation of all of them for each would cost the square
+            # most contacts are far apart; evaluating all for each would cost their number squared
             if contact.recent[k, GAP_BEFORE] > reach(contact, k, h):
                 continue
             clock.begun, clock.time = begun, begun + h
@@ -245,7 +248,7 @@ def unseen(context, h, least):
 
 @part
 def forget(contact):
-    """The step was not accepted: the evaluation before it becomes the last one."""
+    """Restore the previous evaluation after a step that was not accepted."""
     for k in range(contact.recent.shape[0]):
         for a in range(NOTED):
             contact.recent[k, GAP_NOW + a] = contact.recent[k, GAP_BEFORE + a]
@@ -253,17 +256,20 @@ def forget(contact):
 
 @part
 def depth_at(recent, k, gap, out):
-    """Depth (m) at an evaluation in the columns ``gap`` and ``out`` of ``recent``, 0 where the
-    contact is open.
+    """Depth (m) at an evaluation, 0 if the contact is open.
+
+    gap, out: columns of the evaluation in ``recent``.
     """
     return 0.0 if is_open(recent, k, gap, out) else -recent[k, gap]
 
 
 @called
 def note_depths(context, h):
-    """contact.depth ← depths (m) in a step of length h that ends at ``state``: the larger one of
-    its ends, or that where the equations hold within the step; −1 where a contact has closed since.
-    ``at`` is workspace."""
+    """contact.depth ← depths (m) in a step of length h that ends at ``state``.
+
+    The larger one of its ends, or that where the equations hold within the step; −1 if a contact
+    has closed since. ``at`` is workspace.
+    """
     clock, contact = context.clock, context.contact
     recent, n, begun, before = contact.recent, contact.recent.shape[0], clock.time, clock.begun
     touched = False
@@ -286,8 +292,10 @@ def note_depths(context, h):
 
 @part
 def turn_of_impact(contact, k, h):
-    """(h ω)² = h |Δγ_N|/δ of contact k with a force law in a step of length h, 0 where it is open
-    or at rest; twice what is allowed where the equations of the step do not know of its closing."""
+    """(h ω)² = h |Δγ_N|/δ of contact k with a force law in a step of length h.
+
+    0 if it is open or at rest; twice the limit if the equations of the step miss its closing.
+    """
     recent, rest = contact.recent, WEIGHTS * h * contact.weight[k]
     if contact.rigid[k] == 1:
         return 0.0
@@ -322,8 +330,9 @@ def note_impacts(contact, h):
 
 @part
 def strikes_near(context, h):
-    """True where a contact with a force law may strike in a step of length h that was not
-    evaluated.
+    """True if a contact with a force law may strike in a step of length h.
+
+    The step has not been evaluated.
     """
     contact, found = context.contact, False
     for k in range(contact.recent.shape[0]):
@@ -334,15 +343,16 @@ def strikes_near(context, h):
 
 @part
 def mark_unseen(context, k):
-    """The time of the first step in which contact k was not seen."""
+    """Store the time of the first step in which contact k was missed."""
     if context.contact.unseen[k] < 0.0:
         context.contact.unseen[k] = context.clock.time
 
 
 @part
 def length_by_contacts(context, h):
-    """Length of steps by the contacts of one of length h: below h if it has to be repeated, else of
-    the next one.
+    """Length of steps limited by the contacts of a step of length h.
+
+    Below h if the step must be repeated, else the limit of the next one.
     """
     what, contact = context.counts.unseen, context.contact
     longer = LONGER * h
@@ -353,7 +363,7 @@ def length_by_contacts(context, h):
         shortest = max(shortest, SHORTEST_PART * context.clock.fixed)
     k = unseen(context, h, shortest if what == DIVIDES else h)
     if k >= 0:
-        # impulses of rigid contacts are not found by shorter steps
+        # shorter steps do not help to find impulses of rigid contacts
         if h > shortest and (what == REJECTS or contact.rigid[k] == 0):
             forget(contact)
             return max(0.5 * h, shortest)

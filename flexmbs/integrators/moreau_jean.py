@@ -8,11 +8,11 @@ contacts obey
 
 with the rows W of the contacts at the end of the step, the part w of U of bounds that move in time,
 the rows W_θ at q_θ and the damping D_d; constraint rows G border the inverse on acceleration level.
-A contact takes part where its gap, foreseen by half a step, is closed: g₀ + ½ h γ_N ≤ 0. The
+A contact takes part if its gap, predicted for half a step, is closed: g₀ + ½ h γ_N ≤ 0. The
 impulses p solve the contact problem (`flexmbs.integrators.contact_problem`). Velocities are those
 at the end of the step, forces act at q_θ like all others: forces of closed contacts then balance
-weights without error of order h. For free motions ⊕ is the midpoint rule's (Cayley's map): with θ =
-½ free flight keeps energy, and momentum where no weight acts, whatever the spin.
+weights without error of order h. For free motions ⊕ is the midpoint rule (Cayley's map): with θ = ½
+free flight conserves energy, and momentum if no weight acts, whatever the spin.
 
 Theory: docs/theory.md, section 42. Moreau (1988), Unilateral contact and dry friction in finite
 freedom dynamics; Jean (1999), Comput. Methods Appl. Mech. Eng. 177, 235; Acary and Brogliato,
@@ -92,20 +92,23 @@ from flexmbs.integrators.step_impulses import foreseen, rows_of_contacts, veloci
 
 SMOOTH = 1e-14  # of velocity corrections of order one
 SMOOTH_ERROR = 1.0 / 12.0  # of h³ times the third derivative: local error of the positions
-# of what forces do in a step, of the velocities: a change of velocity that is an impact
+# an impact is a change of velocity by this multiple of that due to forces in a step, and by this
+# fraction of the velocities
 JOLT, FELT = 20.0, 0.05
-SMALLEST = 1e-300  # of a speed of slip (m/s): no division by zero
+SMALLEST = 1e-300  # least speed of slip (m/s), against division by zero
 PASSED_ON = 1e-3  # of the fastest approach: change of velocity of a contact that passes it on
 ROUND_OFF = 1e-9  # of the fastest normal velocity of a contact: an approach that is round-off
-AT_LIMIT = 1.0 - 1e-12  # of the limit of dry friction: it slides
-# of a step: how far from where it is taken an impact is in the mean; accelerations jump there and
-# back
+AT_LIMIT = 1.0 - 1e-12  # of the limit of dry friction: above it the joint slides
+# of a step: mean distance of an impact from the point at which the method takes it, where
+# accelerations jump there and back
 WITHIN = 0.25
 
 
 @dataclass(frozen=True)
 class MoreauJean(Integrator):
-    """Time stepping with a fixed ``step`` (s) through impacts, for rigid contacts and joint limits.
+    """Time stepping with a fixed ``step`` (s) through impacts, for rigid contacts.
+
+    Joint limits are rigid contacts too.
 
     theta: ½ (order 2 where smooth, keeps the energy of linear vibrations) … 1 (damps them). Impacts
     are passed, not located: errors are of order h; the overlap of a contact stays below h times its
@@ -193,8 +196,9 @@ class MoreauJean(Integrator):
 
 
 class Memory(NamedTuple):
-    """Options, the contact problem of the contacts that take part, and impacts not yet taken by
-    Python.
+    """Memory of the method.
+
+    Options, the contact problem of the active contacts, and impacts not yet collected by Python.
     """
 
     theta: float
@@ -210,13 +214,13 @@ class Memory(NamedTuple):
     solver: np.ndarray  # (1,) int64 address of the solver
     G: np.ndarray  # (3n, 3n) ½ F Y
     moving: np.ndarray  # (3n,) w of U = W v + w at the end of the step
-    moving_middle: np.ndarray  # (3n,) and at q_θ
+    moving_middle: np.ndarray  # (3n,) the same at q_θ
     # (3n,) ½ F (v + v₀) + w without impulses: the energy that impulses p add is p·(mean + G p)
     mean: np.ndarray
     free: np.ndarray  # (3n,) U without impulses
     v: np.ndarray  # (ns,) velocities of an iterate
-    taking: np.ndarray  # (1,) int64 number of contacts that take part
-    taken: np.ndarray  # (1,) int64 that in the step before, without dry friction
+    taking: np.ndarray  # (1,) int64 number of active contacts
+    taken: np.ndarray  # (1,) int64 number in the previous step, without dry friction
     gap: np.ndarray  # (n,) at the start of the step
     rate: np.ndarray  # (n, 3)
     fast: np.ndarray  # (n,) int64 1: takes no part, its closing is located
@@ -280,7 +284,7 @@ def make_memory(method: MoreauJean, facts: Facts) -> Memory:
 def evaluate_middle(memory, context, h):
     """``at``: q_θ = q₀ ⊕ θh v_θ, v_θ and force states at t₀ + θh of the iterate ``state``.
 
-    Accelerations (v − v₀)/h of the step.
+    Its accelerations are (v − v₀)/h.
     """
     state, start, at = context.state, context.start, context.at
     theta = memory.theta
@@ -299,11 +303,10 @@ def evaluate_middle(memory, context, h):
 
 @part
 def solve_step(memory, context, h, m):
-    """Newton's method on the smooth equations; in each iteration the impulses for the velocities
-    that it would reach.
+    """Newton's method on the smooth equations with the impulses of each iterate.
 
-    K_b has the factors 1/(θ²h²) of M and 1/(θh) of D_d; a displacement δ changes v by δ/(θ²h).
-    Theory, section 42.
+    The impulses are those for the velocities that the iteration would reach. K_b has the factors
+    1/(θ²h²) of M and 1/(θh) of D_d; a displacement δ changes v by δ/(θ²h). Theory, section 42.
     """
     state, x = context.state, context.exchange.x
     ns, nc = state.s.shape[0], state.lam.shape[0]
@@ -361,8 +364,9 @@ def solve_step(memory, context, h, m):
 
 @part
 def end_of_step(memory, context, h):
-    """``state``: the end of a step of length h with the contacts that take part. Returns a status
-    (theory, section 42).
+    """``state``: the end of a step of length h with the active contacts.
+
+    Returns a status (theory, section 42).
     """
     state, start, at, contact = context.state, context.start, context.at, context.contact
     t0 = context.clock.time
@@ -377,7 +381,7 @@ def end_of_step(memory, context, h):
         context.local[a] = state.d[a]
     displace_by_midpoint(context, STATE, START)
     for a in range(state.s.shape[0]):
-        context.local[a] -= state.d[a]  # of a turn hω the midpoint rule takes 2 atan ½hω
+        context.local[a] -= state.d[a]  # the midpoint rule gives 2 atan ½hω of a turn hω
     for a in range(state.z.shape[0]):
         state.z[a] = start.z[a] + h * at.zd[a]
     for a in range(3):
@@ -401,8 +405,9 @@ def end_of_step(memory, context, h):
 
 @part
 def keep_start(memory, context):
-    """Gaps and velocities of the contacts at the start of the step into the memory. Returns a
-    status.
+    """Store gaps and velocities of the contacts at the start of the step.
+
+    Returns a status.
     """
     contact = context.contact
     status = evaluate_contacts(context, START, context.clock.time)
@@ -415,8 +420,9 @@ def keep_start(memory, context):
 
 @part
 def after_impact(context):
-    """The multipliers and accelerations of an impact that was located are not those of the steps
-    beside it.
+    """Replace the multipliers and accelerations of a located impact.
+
+    They are not those of the neighbouring steps.
     """
     state, start = context.state, context.start
     copy(start.lam, state.lam)
@@ -427,8 +433,9 @@ def after_impact(context):
 
 @entry
 def step_at(memory, context, /, h):
-    """One step through its impacts, or its part up to the first fast contact, or the impact there
-    (theory, section 42).
+    """One step through its impacts.
+
+    Or its part up to the first fast contact, or the impact there (theory, section 42).
     """
     status = keep_start(memory, context)
     if status != DONE:
@@ -459,7 +466,7 @@ def step_at(memory, context, /, h):
 
 @part
 def struck(memory, context):
-    """True where contacts that take part strike in the step."""
+    """True if active contacts strike in the step."""
     fastest = largest(memory.rate[:, 0])
     for b in range(memory.taking[0]):
         if strikes(memory, context.contact, b, ROUND_OFF * fastest):
@@ -469,9 +476,10 @@ def struck(memory, context):
 
 @seldom_entry
 def begin_at(memory, context, /, h):
-    """Forces of contacts, multipliers and accelerations of the initial state: those of its first
-    step, of length h, which is solved and taken back. After an impact in it they stay without the
-    forces of contacts, which close later.
+    """Forces of contacts, multipliers and accelerations of the initial state.
+
+    Those of its first step, of length h, which is solved and undone. If there is an impact in it,
+    they exclude the forces of contacts, which close later.
     """
     state, start, contact = context.state, context.start, context.contact
     copy(state.y, start.y)
@@ -508,8 +516,10 @@ def unilateral(memory, contact):
 
 @part
 def local_error(memory, context, h):
-    """context.local ← error of the positions: h² (1/12 Δṡ + (θ − ½) ṡ), beside that of the midpoint
-    rule; 1/4 for 1/12 in steps with impacts, which change velocities somewhere in their step.
+    """context.local ← error of the positions, h² (1/12 Δṡ + (θ − ½) ṡ).
+
+    Relative to the midpoint rule; 1/4 instead of 1/12 in steps with impacts, which change
+    velocities somewhere in their step.
     """
     state, start = context.state, context.start
     strikes = unilateral(memory, context.contact) > 0 or memory.taken[0] > 0
@@ -528,8 +538,9 @@ def local_error(memory, context, h):
 
 @part
 def lost_energy(memory, context):
-    """Energy that the impulses of the step take: −p · (½ W_θ (v + v₀) + w) (J) (theory, section
-    49).
+    """Energy that the impulses of the step dissipate, −p · (½ W_θ (v + v₀) + w) (J).
+
+    Theory, section 49.
     """
     lost = 0.0
     for j in range(3 * memory.taking[0]):
@@ -546,9 +557,11 @@ def lost_energy(memory, context):
 
 @entry
 def within_at(memory, context, /, t):
-    """The state at time t of the last step, at its part θ; impulses that act evenly over the step
-    take the energy −p · (θ (W_θ v₀ + w) + ½ θ² W_θ (v − v₀)) by then, since velocities are linear
-    in time."""
+    """State at time t of the last step, at its fraction θ.
+
+    Impulses that act evenly over the step have dissipated −p · (θ (W_θ v₀ + w) + ½ θ² W_θ (v − v₀))
+    by then, since velocities are linear in time.
+    """
     x = between_linear(context, t)
     for j in range(3 * memory.taking[0]):
         for a in range(context.state.s.shape[0]):
@@ -561,7 +574,7 @@ def within_at(memory, context, /, t):
 
 @part
 def impact_cost(memory, context, b):
-    """Energy that the impulse of contact b of those that take part takes (J)."""
+    """Energy that the impulse of active contact b dissipates (J)."""
     cost = 0.0
     for c in range(3):
         j = 3 * b + c
@@ -578,7 +591,7 @@ def impact_cost(memory, context, b):
 
 @part
 def log_contact(memory, context, b, t):
-    """Impact of contact b of those that take part into the log."""
+    """Log an impact of active contact b."""
     p = (memory.problem.x[3 * b], memory.problem.x[3 * b + 1], memory.problem.x[3 * b + 2])
     log_impact(
         memory.log, memory.counts, context.contact.row[b], t, p, impact_cost(memory, context, b)
@@ -587,7 +600,7 @@ def log_contact(memory, context, b, t):
 
 @part
 def change_by_forces(memory, contact):
-    """Largest change of a velocity of the contacts that take part by the forces of the step."""
+    """Largest change of a velocity of the active contacts by the forces of the step."""
     forced = 0.0
     for i in range(3 * memory.taking[0]):
         if memory.problem.held[i // 3] > 0.0:
@@ -598,7 +611,7 @@ def change_by_forces(memory, contact):
 
 @part
 def strikes(memory, contact, b, round_off):
-    """True where contact b of those that take part closes in the step, faster than by round-off."""
+    """True if active contact b closes in the step, faster than by round-off."""
     k = contact.row[b]
     return (
         not contact.impulse[k, 0] > 0.0
@@ -615,8 +628,9 @@ def strike_time(memory, k, t0, h):
 
 @part
 def passes_on(memory, contact, b, least):
-    """True where contact b of those that take part passes an impact of others on: its impulse grows
-    by more than alone would change its normal velocity by ``least`` (m/s).
+    """True if active contact b transmits an impact of others.
+
+    Its impulse grows by more than alone would change its normal velocity by ``least`` (m/s).
     """
     problem = memory.problem
     growth = problem.x[3 * b] - contact.impulse[contact.row[b], 0]
@@ -625,9 +639,10 @@ def passes_on(memory, contact, b, least):
 
 @part
 def lifts_off(memory, contact, b):
-    """True where contact b of those that take part lifts off as it slides although it does not
-    separate at the start, and Coulomb's law has a second solution: forces press it the more, the
-    more it resists, D_NN − μ D_NT · t < 0, so that it jams.
+    """True if active contact b lifts off as it slides although Coulomb's law has a second solution.
+
+    It does not separate at the start, and forces press it the more, the more it resists, D_NN − μ
+    D_NT · t < 0, so that it might jam instead.
     """
     problem, k, o = memory.problem, contact.row[b], 3 * b
     u, v = memory.rate[k, 1], memory.rate[k, 2]
@@ -640,8 +655,9 @@ def lifts_off(memory, contact, b):
 
 @part
 def jolts(memory, context):
-    """True where impulses change velocities of contacts far more than the forces of the step do: an
-    impact without collision.
+    """True if impulses change velocities of contacts far more than the forces of the step do.
+
+    This is an impact without collision.
     """
     problem, contact = memory.problem, context.contact
     m = memory.taking[0]
@@ -659,8 +675,9 @@ def jolts(memory, context):
 
 @part
 def log_impacts(memory, context, t0, h):
-    """Impacts of the accepted step from t₀ into the log; those of several contacts at once by both
-    laws.
+    """Log the impacts of the accepted step from t₀.
+
+    Simultaneous impacts are compared by both laws.
     """
     contact = context.contact
     hard, when, fastest, falls = 0.0, t0, 0.0, False
@@ -701,7 +718,7 @@ def log_impacts(memory, context, t0, h):
 
 @entry
 def finish_at(memory, context, /, h):
-    """Impulses of the accepted step onto the path, its impacts into the log."""
+    """Store the impulses of the accepted step in the path variables, its impacts in the log."""
     contact = context.contact
     log_impacts(memory, context, context.clock.time - h, h)
     for k in range(contact.impulse.shape[0]):

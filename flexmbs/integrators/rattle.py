@@ -1,8 +1,8 @@
-"""RATTLE on a Lie group with a configuration-dependent mass matrix: a variational integrator with
-constraints, order 2.
+"""RATTLE on a Lie group with a configuration-dependent mass matrix.
 
-Discrete Lagrangian of the trapezoidal rule, L_d(q₀, q₁) = ½ h (L(q₀, Δ) + L(q₁, Δ)) with q₁ = q₀ ⊕
-hΔ. With d = ½ (M₁ − M₀) Δ, 𝒟 the derivative along Δ with Δ kept, c the gyroscopic terms and
+A variational integrator with constraints, of order 2. The discrete Lagrangian of the trapezoidal
+rule is L_d(q₀, q₁) = ½ h (L(q₀, Δ) + L(q₁, Δ)) with q₁ = q₀ ⊕ hΔ. With d = ½ (M₁ − M₀) Δ, 𝒟 the
+derivative along Δ for constant Δ, c the gyroscopic terms and
 
     e₀ = d − ½ h 𝒟M₀ Δ + b,   e₁ = d − ½ h 𝒟M₁ Δ − b,   b = (½ x coth ½ x − 1) ½ (M₀ + M₁) Δ − ½ x d,   x = ad*_{hΔ},
 
@@ -12,8 +12,8 @@ a step is
     M₁ (s₁ − Δ) + ½ h (c(q₁, Δ) − f(q₁)) + e₁ = ½ h G₁ᵀ λ₁⁻,   G₁ s₁ + γ̄ = 0.
 
 For vector coordinates and constant M these are the equations of Andersen (1983); for constant M on
-a group those of Hante and Arnold (2021). Without e₀ and e₁ the method is of order 2 and symmetric
-only; e is of order h².
+a group those of Hante and Arnold (2021). Without e₀ and e₁ the method is only of order 2 and
+symmetric; e is of order h².
 
 Theory: docs/theory.md, section 48. Andersen (1983), J. Comput. Phys. 52, 24; Hante and Arnold
 (2021), J. Comput. Appl. Math. 387, 112492; Hairer, Lubich and Wanner, Geometric Numerical
@@ -55,17 +55,18 @@ from flexmbs.integrators.run_context import (
     settle_accelerations,
 )  # fmt: skip
 
-ROUND_OFF = 1e-15  # of displacements that are alike
+ROUND_OFF = 1e-15  # relative to comparable displacements
 ERROR_CONSTANT = 1.0 / 12.0  # of h³ times the third derivative: local error of the positions
-# corrections below this, of displacements that are alike and of positions, that no longer shrink are
+# relative to comparable displacements and positions: smaller corrections that no longer shrink are
 # round-off
 STAGNATION = 1e-11
 
 
 @dataclass(frozen=True)
 class Rattle(Integrator):
-    """Variational method of order 2 with a fixed ``step`` (s) that keeps g = 0 and G s + γ̄ = 0 to
-    round-off.
+    """Variational method of order 2 with a fixed ``step`` (s).
+
+    It satisfies g = 0 and G s + γ̄ = 0 to round-off.
 
     Symplectic, hence no drift of the energy over long times, where forces are conservative,
     constraints do not depend on time, and the step stays below 2/ω of the fastest vibration: in
@@ -134,14 +135,15 @@ class Memory(NamedTuple):
     iterations: int
     constant: int  # M does not depend on positions
     factor: np.ndarray  # (1,)
-    sizes: np.ndarray  # (ns,) displacements that are alike
+    sizes: np.ndarray  # (ns,) comparable displacements
     places: np.ndarray  # (nq,) of positions
 
 
 @part
 def variation(context, h, memory):
-    """e₀, e₁ of the step from ``start`` to ``state`` with Δ in
-    ``state.s``, and the gap at its end.
+    """e₀, e₁ of the step from ``start`` to ``state``, and the gap at its end.
+
+    Δ is in ``state.s``.
     """
     call(
         context.calls.variation,
@@ -170,11 +172,10 @@ def start_gap(context):
 
 @part
 def middle(memory, context, h):
-    """Newton's method for the velocity Δ of the step and the multipliers λ₀⁺ of its start: Δ in
-    ``state.s``, q₁ in ``state.q``.
+    """Newton's method for the velocity Δ of the step and the multipliers λ₀⁺ of its start.
 
-    The residual at (q₀, Δ) with ṡ = 2 (Δ − s₀)/h, plus 2 e₀/h, vanishes; the matrix is [[M, Gᵀ],
-    [G, 0]] (theory, section 48).
+    Δ goes into ``state.s``, q₁ into ``state.q``. The residual at (q₀, Δ) with ṡ = 2 (Δ − s₀)/h,
+    plus 2 e₀/h, vanishes; the matrix is [[M, Gᵀ], [G, 0]] (theory, section 48).
     """
     state, start, at, x = context.state, context.start, context.at, context.exchange.x
     ns = state.s.shape[0]
@@ -224,8 +225,9 @@ def middle(memory, context, h):
 
 @entry
 def step_at(memory, context, /, h):
-    """A step of length h: Δ, then the velocities s₁ of its end, then accelerations and multipliers
-    there (theory, section 48).
+    """A step of length h: Δ, then the velocities s₁ at its end.
+
+    Also the accelerations and multipliers there. Theory, section 48.
     """
     state, start, at, x = context.state, context.start, context.at, context.exchange.x
     ns = state.s.shape[0]
@@ -284,5 +286,5 @@ def step_at(memory, context, /, h):
 
 @entry
 def jump_at(memory, context, /, t):
-    """ṡ, λ, rates and powers of ``state`` behind a jump of forces."""
+    """ṡ, λ, rates and powers of ``state`` after a jump of forces."""
     return settle_accelerations(context, STATE, context.state, t, False)

@@ -83,8 +83,9 @@ class Clock(Scalars):
 
 
 class Control(NamedTuple):
-    """Step control: h_new = h · 0.9 e^(−k), e the error over its tolerance, k the exponent, within
-    shrink … grow.
+    """Step control: h_new = h · 0.9 e^(−k), limited to the factors shrink … grow.
+
+    Here e is the error relative to its tolerance and k the exponent.
 
     Kept between keep_above and keep_below. steady: h_new = h · 0.96 e^(−0.7 k) e_before^(0.4 k)
     with the error of the step before (theory, section 44; Gustafsson 1991, ACM Trans. Math. Softw.

@@ -1,11 +1,12 @@
-"""The one loop over steps: it proposes, accepts or rejects, commits, watches for events, and writes
-outputs within steps.
+"""The one loop over steps.
+
+It proposes, accepts or rejects, commits, watches for events, and writes outputs within steps.
 
     e ≤ 1 accepted,   h_new = h · 0.9 e^(−k)   or   h · 0.96 e^(−0.7 k) e_before^(0.4 k).
 
-A method gives a trial state and an estimate e of its error over its tolerance; what is kept between
+A method gives a trial state and an estimate e of its error over its tolerance; data kept between
 steps beyond the state is the method's own memory. Path variables (turns of joints, modes of
-contact, choices of coordinates) are written where a step is accepted, nowhere else.
+contact, choices of coordinates) are written only when a step is accepted.
 
 Theory: docs/theory.md, section 44. Hairer, Nørsett and Wanner, Solving Ordinary Differential
 Equations I (1993), section II.4 (step size control); Gustafsson (1991), ACM Trans. Math. Softw. 17,
@@ -36,7 +37,7 @@ from flexmbs.integrators.run_context import (
 )  # fmt: skip
 from flexmbs.integrators.step_samples import sample
 
-PAUSE = 1000  # steps between returns to Python, which only there sees an interrupt
+PAUSE = 1000  # steps between returns to Python, where interrupts are handled
 # relative to the time: 450 units of round-off of t, below which t + h loses digits
 SMALLEST_STEP = 1e-13
 ACCEPTED_GAP = 1e-6  # m or rad, left by the projection
@@ -67,7 +68,10 @@ def ahead(clock, t):
 
 @part
 def next_corner(context):
-    """Next time that a controlled step must not pass over; the end of the run is the last one."""
+    """Next time at which a controlled step must end.
+
+    The end of the run is the last one.
+    """
     clock, corners = context.clock, context.corners
     k = context.counts.corner
     while k + 1 < corners.shape[0] and corners[k] <= clock.time + round_off(clock, clock.time):
@@ -78,8 +82,7 @@ def next_corner(context):
 
 @part
 def next_step(context):
-    """The fixed or the proposed step, shortened so that the end of the stretch and corners of laws
-    are met.
+    """The fixed or proposed step, shortened to end at corners of laws and ends of stretches.
 
     The last steps before them are made equal. Instants of discrete controllers are ends of steps.
     """
@@ -97,10 +100,10 @@ def next_step(context):
 
 @part
 def propose(clock, control, h, error, most):
-    """The next step after one of length h that was accepted with this error: h · 0.9 e^(−k), or h ·
-    0.96 e^(−0.7 k) e_before^(0.4 k), at most h times ``most``.
+    """The next step after an accepted one of length h with this error.
 
-    Theory, section 44; Gustafsson 1991.
+    h · 0.9 e^(−k), or h · 0.96 e^(−0.7 k) e_before^(0.4 k), at most h times ``most``. Theory,
+    section 44; Gustafsson 1991.
     """
     error = max(error, 1e-10)
     factor = 0.9 * math.pow(error, -control.exponent)
@@ -120,8 +123,7 @@ def propose(clock, control, h, error, most):
 
 @part
 def accept(context, h):
-    """The accepted step: its end becomes the state, path variables and the method's memory are
-    written.
+    """Accept the step: its end becomes the state, path variables and memory are updated.
 
     Returns the status of the method.
     """
@@ -139,8 +141,9 @@ def accept(context, h):
 
 @part
 def part_of(clock, whole):
-    """Length of the next part of a fixed step of which ``whole`` is left: the last two parts are
-    equal.
+    """Length of the next part of a fixed step of which ``whole`` is left.
+
+    The last two parts are equal.
     """
     h = clock.divided
     if h <= 0.0 or h >= whole:
@@ -150,8 +153,9 @@ def part_of(clock, whole):
 
 @part
 def next_part(clock, whole, h, longest):
-    """After a fixed step or its part of length h was accepted: the rest of the step, and parts of
-    at most ``longest``.
+    """Set the next part of a fixed step after one of length h was accepted.
+
+    The rest of the step, in parts of at most ``longest``.
     """
     clock.next = whole - h if h < whole * (1.0 - 1e-9) else clock.fixed
     if h < clock.divided:  # the rest of a step says little about longer parts
@@ -161,8 +165,9 @@ def next_part(clock, whole, h, longest):
 
 @part
 def shorter(context, h, status):
-    """True where a fixed step of length h that failed is divided: a contact with a force law
-    strikes within it.
+    """True if a fixed step of length h that failed is divided.
+
+    A contact with a force law strikes within it.
     """
     clock = context.clock
     if status == DONE or h <= SHORTEST_PART * clock.fixed or not strikes_near(context, h):
@@ -173,8 +178,9 @@ def shorter(context, h, status):
 
 @part
 def step(context):
-    """One accepted step. Returns `DONE`, or why there is none; where it was not accepted the state
-    is the one before.
+    """One accepted step.
+
+    Returns `DONE`, or why there is none; then the state is that before the step.
     """
     clock, state = context.clock, context.state
     fixed = clock.fixed > 0.0
@@ -198,7 +204,7 @@ def step(context):
             left = context.exchange.gauge.left
             longest = length_by_contacts(context, h) if left <= ACCEPTED_GAP else h
             if left > ACCEPTED_GAP:
-                status = NO_CONVERGENCE  # the constraints cannot be met there
+                status = NO_CONVERGENCE  # the constraints cannot be satisfied there
             elif longest >= h:
                 if not fixed:
                     propose(clock, context.control, h, error, most)
@@ -246,8 +252,9 @@ def meet_samples(context):
 
 @part
 def record(context, i, t):
-    """Output i at time t: the state within the last step, its accelerations and multipliers,
-    residuals of the constraints.
+    """Output i at time t.
+
+    The state within the last step, its accelerations and multipliers, residuals of the constraints.
     """
     at, out, exchange = context.at, context.out, context.exchange
     reported = t
@@ -314,7 +321,7 @@ def advance_to(context, t):
 
 @entry
 def integrate(context, /, first, last, until):
-    """Steps until the outputs first … last−1 are there, and time ``until`` is reached.
+    """Steps until the outputs first … last−1 are written and time ``until`` is reached.
 
     `Counts.reached`: number of outputs written.
     """
@@ -331,7 +338,7 @@ def integrate(context, /, first, last, until):
 
 @entry
 def state_at(context, /, t):
-    """The state at a time of the last step, into ``at``."""
+    """State at a time of the last step, into ``at``."""
     call_method(context, context.calls.between, t)
     normalize(context, AT)
     return DONE

@@ -1,5 +1,6 @@
-"""Surfaces z = f(x, y) over a rectangular grid: coefficients of bicubic splines, and the kernel
-part that evaluates them.
+"""Surfaces z = f(x, y) over a rectangular grid.
+
+Coefficients of bicubic splines, and the kernel part that evaluates them.
 
 f = Σ_kl C[k, l] (x − x_i)^(3 − k) (y − y_j)^(3 − l) on each cell, C² over the grid: splines
 (not-a-knot) along x of splines along y. de Boor, A Practical Guide to Splines (1978), chapter XVII.

@@ -1,11 +1,12 @@
-"""User functions behind one C signature ``void f(double *x, double *out)``, called by address from
-the compiled loop.
+"""User functions behind the C signature ``void f(double *x, double *out)``.
 
-A function that the user compiled with Numba costs about 15 ns a call, any other Python function
-about 1 µs plus its body. The C function that Numba makes of one is made once in its life: the
-function itself keeps it, for all runs of the process. An exception in a function is kept, its
-results become NaN, the loop stops, and the exception is raised again. Where results are not finite,
-the function and its arguments are kept for the message.
+The compiled loop calls them by address. A function compiled by the user with Numba costs about 15
+ns a call, any other Python function about 1 µs plus its body. The C function of a Numba function is
+compiled once per process and stored as an attribute of the function.
+
+An exception in a user function is stored and its results become NaN, which stops the loop; the
+exception is then raised again. If results are not finite, the function and its arguments are stored
+for the message.
 """
 
 import contextlib
@@ -35,7 +36,7 @@ TIMED_CALLS = 4
 RECORDED_CALLS = frozenset({2, 5, 20, 100, 1000, 10_000})
 FRAME_ARGUMENTS = 19  # t, r, A, v, ω of a frame
 POSE_ARGUMENTS = 13  # t, x, A of a relative pose
-KEPT = "_flexmbs_callbacks"  # attribute of a function of Numba's
+KEPT = "_flexmbs_callbacks"  # attribute of a Numba function
 
 
 class Call(NamedTuple):
@@ -47,8 +48,9 @@ class Call(NamedTuple):
 
 
 class Recorded(NamedTuple):
-    """Record of a call of a function: arguments, as text and as a call that repeats it, and
-    result.
+    """Recorded call of a function.
+
+    again: repeats the call. text: the call as text. values: its result.
     """
 
     again: Callable[[], Any]
@@ -57,18 +59,21 @@ class Recorded(NamedTuple):
 
 
 class Callbacks:
-    """The user functions of one compiled model; keeps them alive and holds the first exception."""
+    """User functions of one compiled model.
+
+    It keeps the functions alive and holds the first exception.
+    """
 
     def __init__(self) -> None:
         self.kept: list[Any] = []
         self.error: BaseException | None = None
-        self.where: Call | None = None  # the last call that raised or gave no finite number
-        self.in_python = 0  # functions that are not compiled
-        self.slow: dict[str, float] = {}  # seconds a call, where that is long
-        self.recorded: dict[str, list[Recorded]] = {}  # some calls of each function of Python
+        self.where: Call | None = None  # the last call that raised or returned a non-finite number
+        self.in_python = 0  # number of functions that are not compiled
+        self.slow: dict[str, float] = {}  # seconds per call, of slow functions only
+        self.recorded: dict[str, list[Recorded]] = {}  # some calls of each Python function
 
     def __deepcopy__(self, _: object) -> "Callbacks":
-        return self  # copies of records have the addresses of its functions too
+        return self  # copies of records hold the addresses of the same functions
 
     def __getstate__(self) -> dict[str, Any]:
         if self.kept:
@@ -89,9 +94,12 @@ class Callbacks:
         *,
         given: int | None = None,
     ) -> int:
-        """Address of ``function``; ``body(function, x)`` returns its n_out results from the n_in
-        arguments x, of which it takes the first ``given`` only, all by default; ``spread`` is its
-        form for Numba."""
+        """Address of a C function that evaluates ``function``.
+
+        body: ``body(function, x)`` returns the n_out results from the n_in arguments x. spread: the
+        form of ``function`` that Numba compiles. given: number of leading arguments that the
+        function takes, by default all.
+        """
         given = n_in if given is None else given
         if is_jitted(function):
             checked = _checked(function, spread or _spread(function, n_in, n_out), n_in, n_out)
@@ -106,8 +114,9 @@ class Callbacks:
 
     @contextlib.contextmanager
     def interrupts_kept(self) -> Iterator[None]:
-        """While the loop runs, an interrupt is kept as the error too: Python drops one raised at
-        the border of a C callback.
+        """Store an interrupt as the error while the loop runs.
+
+        Python drops an interrupt that is raised at the boundary of a C callback.
         """
         if threading.current_thread() is not threading.main_thread():
             yield
@@ -133,10 +142,10 @@ class Callbacks:
                 signal.signal(number, handler)
 
     def raise_error(self, solution: object = None) -> None:
-        """Raise the first exception of a user function again, with its own traceback and the time,
-        ``solution`` attached to it.
+        """Raise the first exception of a user function again, with its traceback and the time.
 
-        What would end Python silently, such as `SystemExit`, becomes a `SolverError`.
+        ``solution`` is attached to it. Exceptions that would end Python silently, such as
+        `SystemExit`, become a `SolverError`.
         """
         if self.error is None:
             return
@@ -152,20 +161,21 @@ class Callbacks:
         if place:
             error.add_note(place)
         if solution is not None:
-            # an exception that takes no attributes
+            # some exceptions do not accept attributes
             with contextlib.suppress(AttributeError, TypeError):
                 error.solution = solution  # type: ignore[union-attr]
         raise error
 
     def changed(self) -> dict[str, tuple[float, str]]:
-        """Functions that give other values now than they gave in the run: the largest change over
-        the largest value, the call.
+        """Functions whose values differ from those of the run.
+
+        By name, the largest change relative to the largest value, and the call.
         """
         found: dict[str, tuple[float, str]] = {}
         for name, calls in self.recorded.items():
             largest = max((float(np.abs(call.values).max()) for call in calls), default=0.0)
             for call in calls:
-                with contextlib.suppress(Exception):  # what it raises now other checks report
+                with contextlib.suppress(Exception):  # other checks report exceptions
                     change = float(np.abs(np.array(call.again(), float) - call.values).max()) / max(
                         largest, 1e-300
                     )
@@ -218,8 +228,8 @@ class Callbacks:
 
         def call(x: int, out: int) -> None:
             a, b, arguments = views.get((x, out)) or view(x, out)
-            # a trial step that ran away is no fault of the function: it is given finite numbers
-            # alone
+            # a diverged trial step is not the fault of the function: it only gets finite
+            # arguments
             if self.error is not None or not math.isfinite(arguments.dot(ones)):
                 b[:] = math.nan
                 return
@@ -238,7 +248,7 @@ class Callbacks:
                 lost(a, b, InputError(f"{name}: its function {error}"))
                 return
             except BaseException as error:
-                # raised again after the loop; a C caller cannot carry it
+                # raised again after the loop: exceptions do not pass through C callers
                 lost(a, b, error)
                 return
             if total - total != 0.0:  # infinite or not a number
@@ -256,7 +266,10 @@ class Callbacks:
         return call
 
     def _timed(self, name: str, call: Callable[[int, int], None]) -> Callable[[int, int], None]:
-        """The same call; the least time of its first ones is kept where it is long."""
+        """The same call, timed the first few times.
+
+        The least time is stored if it exceeds `SLOW_CALL`.
+        """
         seconds: list[float] = []
 
         def timed(x: int, out: int) -> None:
@@ -275,10 +288,10 @@ class Callbacks:
 def _checked(
     function: Any, spread: Callable[..., Any], n_in: int, n_out: int
 ) -> tuple[int, Any] | None:
-    """Address and code of the C function of a function of Numba's in the form ``spread``, or None
-    where nothing is compiled.
+    """Address and code of the C function of a Numba function, or None if it cannot be compiled.
 
-    It is made again if Numba has recompiled the function.
+    spread: the form of the function that is compiled. It is compiled again if Numba has recompiled
+    the function.
     """
     from numba.core.errors import NumbaError
 
@@ -289,7 +302,7 @@ def _checked(
         n_out,
         *(number for number in numbers if isinstance(number, int)),
     )
-    kept = function.__dict__.setdefault(KEPT, {})  # machine code, which does not hold the function
+    kept = function.__dict__.setdefault(KEPT, {})  # machine code; does not keep the function alive
     if form in kept:
         made, of = kept[form]
         if all(
@@ -300,7 +313,7 @@ def _checked(
     try:
         made = compiled_callback(spread, n_in, n_out)
     except NumbaError:
-        # its results are no numbers of one kind: Python converts them, or reports it
+        # its results are not numbers of one type: Python converts them or reports it
         made = None
     kept[form] = made, [result.library for result in function.overloads.values()]
     return made
@@ -326,13 +339,13 @@ def _text(function: Callable[..., Any], x: np.ndarray, n_out: int) -> str:
     return f"{getattr(function, '__name__', 'function')}({shown})"
 
 
-# Forms of user functions that Numba compiles, ``body(x, out)``. Parameters are an array behind the
-# other arguments, so that the function is compiled once for all their values. Numba checks no
+# Forms ``body(x, out)`` of user functions for Numba. Parameters are passed as an array after the
+# other arguments, so that the function is compiled once for all their values. Numba does not check
 # bounds: results of another length raise, and the Python form reports them.
 
 
 def loaded_spread(function: Callable[..., Any], constants: int = 0) -> Callable[..., Any]:
-    """Form of a force law with the four loads of its joint."""
+    """Compiled form of a force law that takes the four loads of its joint."""
     parametric = constants > 0
 
     def loaded(x: Any, out: Any) -> None:
@@ -345,7 +358,7 @@ def loaded_spread(function: Callable[..., Any], constants: int = 0) -> Callable[
 
 
 def joints_spread(function: Callable[..., Any], n: int, constants: int = 0) -> Callable[..., Any]:
-    """Form of forces on n joint coordinates."""
+    """Compiled form of forces on n joint coordinates."""
     parametric = constants > 0
 
     def joints(x: Any, out: Any) -> None:
@@ -365,7 +378,7 @@ def joints_spread(function: Callable[..., Any], n: int, constants: int = 0) -> C
 def wrench_spread(
     function: Callable[..., Any], readings: int = 0, constants: int = 0
 ) -> Callable[..., Any]:
-    """Form of a force and torque, with the reactions that it reads."""
+    """Compiled form of a force and torque, with the reactions that it reads."""
     end, reading, parametric = FRAME_ARGUMENTS + 6 * readings, readings > 0, constants > 0
 
     def wrench(x: Any, out: Any) -> None:
@@ -390,7 +403,7 @@ def wrench_spread(
 
 
 def sampled_spread(function: Callable[..., Any], n: int, constants: int = 0) -> Callable[..., Any]:
-    """Form of a discrete controller with n numbers of memory."""
+    """Compiled form of a discrete controller with n stored numbers."""
     parametric = constants > 0
 
     def sampled(x: Any, out: Any) -> None:

@@ -199,7 +199,7 @@ def compile_forces(
 def _counted(
     acting: dict[str, list[_Acting]],
 ) -> dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """By place: first reading and number of readings of each force, 1 if they are in world axes."""
+    """First reading, number of readings and 1 for world axes of each force, by its place."""
     counts = {
         place: np.array([len(each.row.reads) for each in rows], np.int64)
         for place, rows in acting.items()

@@ -19,10 +19,10 @@ R = TypeVar("R", bound=tuple[np.ndarray, ...])
 
 # kinds of laws
 LAW_CONSTANT, LAW_RAMP, LAW_SMOOTH, LAW_SINE, LAW_TABLE, LAW_FUNCTION = range(6)
-# Contacts.geometry_kernel where a coordinate is bounded, or a user function of a pose or of
-# coordinates gives the gap
+# Contacts.geometry_kernel for a bounded coordinate, for gaps that are user functions of a pose or of
+# coordinates, and for dry friction
 OF_BOUND, OF_POSE, OF_COORDINATES, OF_FRICTION = -1, -2, -3, -4
-# Cuts.kernel where the rows are those of the joint's chain, or user-defined functions
+# Cuts.kernel for rows that are those of the joint's chain, or user functions
 OF_CHAIN, OF_FUNCTIONS = -1, -2
 
 # rows of Bodies.linear: 3a+b for ∫x_a φ_b dm, MOMENT + a for ∫φ_a dm; of Bodies.quadratic: 3a+b for
@@ -34,16 +34,18 @@ MOMENT, GYROSCOPIC, CENTRE, BEHIND = 9, 9, 12, 12
 USER_PARENT, USER_POSITION, USER_VELOCITY, USER_CONSTANTS = range(4)
 # of rows by a function: ROWS_ALONG, VALUES_ALONG, or the law of ġ along a motion
 USER_ALONG = USER_CONSTANTS
-ROWS_ALONG, VALUES_ALONG = -1, -2  # a rate is that of the rows, or by differences of the values
+ROWS_ALONG, VALUES_ALONG = -1, -2  # rates of the rows, or from differences of the values
 SPARE = 8  # scratch behind Work.beta
-# iterations at most for the loads of forces that depend on reactions; last change per turn,
-# relative; size beyond all bounds
+# forces that depend on reactions: largest number of fixed-point iterations; relative change at which
+# they have converged; size of a load that counts as divergence
 LOADINGS, SETTLED, UNBOUNDED = 200, 1e-13, 1e60
 
 
 class Tree(NamedTuple):
-    """Body i hangs on frame `frame_p` of its parent by its primary joint at its own frame
-    `frame_c`; all (nb,) int64.
+    """Tree of primary joints, (nb,) int64 each.
+
+    Body i is attached by its primary joint to frame `frame_p` of its parent, at its own frame
+    `frame_c`.
     """
 
     parent: np.ndarray
@@ -62,8 +64,8 @@ class Tree(NamedTuple):
 class Bodies(NamedTuple):
     """Inertia shape integrals and modal matrices of u = x + φ q + ψ z, body axes.
 
-    Columns F: modes φ, then second-order fields ψ; beside these the modes φ are without their part
-    in ψ, see `second_order`.
+    The F columns are modes φ, then second-order fields ψ; in these columns the part of the modes
+    that lies in ψ is removed, see `second_order_fields`.
     """
 
     mass: np.ndarray  # (nb,)
@@ -71,23 +73,23 @@ class Bodies(NamedTuple):
     second: np.ndarray  # (nb, 9) ∫x xᵀ dm
     diagonal: np.ndarray  # (nb,) 1: m_ff, K_ff and D_ff are diagonal
     n_fields: np.ndarray  # (nb,) number of second-order fields
-    # (nb,) index of the shape integrals, which bodies of the same data share: caches hold them once
+    # (nb,) index of the shape integrals; bodies with the same data share them, which saves cache
     integrals: np.ndarray
     linear: np.ndarray  # (n, 12 F) row by row
     quadratic: np.ndarray  # (n, F, 12 F)  [l, row F + k]
     m_ff: np.ndarray  # (nb, modes, modes)
     k_ff: np.ndarray
     d_ff: np.ndarray
-    m_rest: np.ndarray  # m_ff of φ alone: without the part that second-order fields ψ have
+    m_rest: np.ndarray  # m_ff without the part of φ in the second-order fields ψ
     curvature: np.ndarray  # (n, modes, R modes)  [l, r modes + k] C_r
     mixed: np.ndarray  # (n, R modes)  ∫ψ_r·φ_k dm
 
 
 class PiecesDamping(NamedTuple):
-    """Damping D = UᵀU over the elastic coordinates of all pieces of a divided body, besides that of
-    each piece; (n,).
+    """Damping D = UᵀU over the elastic coordinates of all pieces of a divided body, (n,).
 
-    Its pieces: `System.paths` from ``path`` to ``path_end``, their coordinates one after the other.
+    It is added to the damping of each piece. The pieces are `System.paths` from ``path`` to
+    ``path_end``, their coordinates one after the other.
     """
 
     path: np.ndarray
@@ -100,8 +102,10 @@ class PiecesDamping(NamedTuple):
 
 
 class Frames(NamedTuple):
-    """Frames on bodies: position x + φ q − ½ qᵀ K0 q, orientation exp(ψ q − ½ qᵀ K0 q) R; K0 where
-    geometric stiffness stands.
+    """Frames on bodies.
+
+    Position x + φ q − ½ qᵀ K0 q and orientation exp(ψ q − ½ qᵀ K0 q) R, with the geometric
+    stiffness K0, if there is any, of unit forces and moments at the frame.
     """
 
     body: np.ndarray  # (nm,)
@@ -117,7 +121,7 @@ class Frames(NamedTuple):
 
 
 class CurrentFrames(NamedTuple):
-    """The frames with their shapes at the last kinematics."""
+    """The frames, with their shape functions at the last kinematics."""
 
     body: np.ndarray
     elastic: np.ndarray
@@ -135,8 +139,9 @@ class CurrentFrames(NamedTuple):
 
 
 class Joints(NamedTuple):
-    """Chains of elementary motions from the parent's frame to the child's frame: motions `first` …
-    `end` − 1 of joint j.
+    """Chains of elementary motions from the parent's frame to the child's frame.
+
+    Joint j has the motions `first` … `end` − 1.
     """
 
     first: np.ndarray  # (nj,)
@@ -155,8 +160,10 @@ class Joints(NamedTuple):
 
 
 class Cuts(NamedTuple):
-    """Cut joints: `closed` constrained directions, the first `positions` of them holonomic, then
-    driven coordinates; (ncut,).
+    """Cut joints, (ncut,).
+
+    Each has `closed` constrained directions, the first `positions` of them holonomic, then the rows
+    of its driven coordinates.
     """
 
     joint: np.ndarray
@@ -171,15 +178,16 @@ class Cuts(NamedTuple):
     path: np.ndarray
     path_end: np.ndarray
     nv: np.ndarray
-    constant: np.ndarray  # 1: C does not depend on the joint's coordinates
+    constant: np.ndarray  # 1: C does not depend on the joint coordinates
     kernel: np.ndarray  # of the rows of a relation, or OF_CHAIN, OF_FUNCTIONS
     positions: np.ndarray
     kernel_index: np.ndarray  # among all kernels
 
 
 class Drives(NamedTuple):
-    """Driven coordinates with a constraint row: drive of the model, body of a primary joint or −1,
-    cut joint or −1; (nd,).
+    """Driven coordinates with a constraint row, (nd,).
+
+    Drive of the model, body of a primary joint or −1, cut joint or −1.
     """
 
     drive: np.ndarray
@@ -193,8 +201,9 @@ class Drives(NamedTuple):
 
 
 class Prescribed(NamedTuple):
-    """Coordinates of the tree that are functions of time: drive, body of the primary joint, motion
-    of `Joints`, law; (np,).
+    """Coordinates of the tree that are functions of time, (np,).
+
+    Drive, body of the primary joint, motion of `Joints`, law.
     """
 
     drive: np.ndarray
@@ -204,8 +213,10 @@ class Prescribed(NamedTuple):
 
 
 class CouplerTerms(NamedTuple):
-    """The terms a β of couplers: coupler, body of a primary joint or −1, cut joint or −1, velocity,
-    position, factor a, comparable change (1 rad or a length of the model) for user functions; (n,).
+    """Terms a β of couplers, (n,).
+
+    Coupler, body of a primary joint or −1, cut joint or −1, velocity, position, factor a, and for
+    user functions the comparable change (1 rad or a length of the model).
     """
 
     coupler: np.ndarray
@@ -227,16 +238,17 @@ class Couplers(NamedTuple):
     end: np.ndarray
     path: np.ndarray  # bodies that move its coordinates
     path_end: np.ndarray
-    function: np.ndarray  # law of g of a user function, −1 where there is none
-    # law of (a | a₀) of a user function, −1 where the factors are constant
+    function: np.ndarray  # law of g of a user function, or −1
+    # law of (a | a₀) of a user function, −1 for constant factors
     row_function: np.ndarray
-    constant: np.ndarray  # NaN where the initial position gives it
+    constant: np.ndarray  # NaN if the initial position determines it
     terms: CouplerTerms
 
 
 class Couplings(NamedTuple):
-    """Pairs of frames with forces between: springs, bushings, joint forces on cut joints, contacts;
-    (n,).
+    """Pairs of frames with forces between them, (n,).
+
+    Springs, bushings, joint forces on cut joints, contacts.
     """
 
     a: np.ndarray
@@ -247,17 +259,17 @@ class Couplings(NamedTuple):
 
 
 class Rotors(NamedTuple):
-    """Rotors geared to joint coordinates: body of a primary joint or −1, cut joint or −1, its
-    velocity; the carrier's frame.
+    """Rotors geared to joint coordinates, (n,).
 
-    Their bodies: those whose velocities enter, `System.paths` from ``path`` to ``path_end``. (n,)
+    Body of a primary joint or −1, cut joint or −1, its velocity; the carrier's frame. The bodies
+    whose velocities enter are `System.paths` from ``path`` to ``path_end``.
     """
 
     body: np.ndarray
     cut: np.ndarray
     v: np.ndarray
     frame: np.ndarray
-    reversed: np.ndarray  # 1: a primary joint whose parent is the body that it carries in the tree
+    reversed: np.ndarray  # 1: a primary joint that carries its declared parent in the tree
     path: np.ndarray
     path_end: np.ndarray
     reflected: np.ndarray  # n² I
@@ -272,29 +284,33 @@ class Laws(NamedTuple):
     at: np.ndarray
     address: np.ndarray
     value: np.ndarray
-    length: np.ndarray  # (1,) near the size of the model, by which user functions are differenced
+    length: (
+        np.ndarray
+    )  # (1,) about the size of the model: scale of the steps of differences of user functions
 
 
 class ForceLaws(NamedTuple):
-    """The laws of forces: kernel, the laws of time or user functions that it reads, what it gives;
-    (n,).
+    """Force laws, (n,).
+
+    Kernel, the laws of time or user functions that it reads, and the numbers that it gives.
     """
 
     kernel: np.ndarray
     first: np.ndarray  # first law of time or user function
-    n_given: np.ndarray  # how many
-    gives: np.ndarray  # how many numbers each gives
+    n_given: np.ndarray  # number of these laws
+    gives: np.ndarray  # number of values that each gives
     has_slopes: np.ndarray  # 1: the kernel gives slopes
-    strongly_nonlinear: np.ndarray  # 1: Newton's matrix is renewed
+    strongly_nonlinear: np.ndarray  # 1: the iteration matrix of Newton's method is renewed
     kernel_index: np.ndarray  # among all kernels
     state: np.ndarray  # first force state
-    n_states: np.ndarray  # how many the law has
-    n_held: np.ndarray  # how many follow whose rates are zero
+    n_states: np.ndarray  # number of force states of the law
+    n_held: np.ndarray  # number of further states with zero rates
 
 
 class JointForces(NamedTuple):
-    """Forces on joint coordinates: body of a primary joint or −1, cut joint or −1, its velocity and
-    position.
+    """Forces on joint coordinates.
+
+    Body of a primary joint or −1, cut joint or −1, its velocity and position.
     """
 
     law: ForceLaws
@@ -303,15 +319,18 @@ class JointForces(NamedTuple):
     cut: np.ndarray
     v: np.ndarray
     q: np.ndarray
-    # 1: its law takes the loads of the joint; 2: of one that the tree passes from the child to the
-    # parent
+    # 1: its law takes the loads of the joint; 2: the same for a joint that the tree traverses from
+    # child to parent
     loaded: np.ndarray
     value: np.ndarray  # (n, width) parameters of the laws
 
 
 class JointsForces(NamedTuple):
-    """Forces on several joint coordinates: how many (n,), 1 for those on a combination (n,); by
-    coordinate its factor and what `JointForces` have, (n, most)."""
+    """Forces on several joint coordinates.
+
+    n (n,): number of coordinates. combined (n,): 1 for a force on a linear combination. For each
+    coordinate, its factor and the columns of `JointForces`, (n, most).
+    """
 
     law: ForceLaws
     n: np.ndarray
@@ -331,17 +350,18 @@ class FrameForces(NamedTuple):
     law: ForceLaws
     coupling: np.ndarray
     a: np.ndarray
-    b: np.ndarray  # −1 of forces on one frame
+    b: np.ndarray  # −1 for forces on one frame
     reading: np.ndarray  # first row of System.readings
-    n_readings: np.ndarray  # how many
+    n_readings: np.ndarray  # number of its rows
     world_axes: np.ndarray  # 1: readings in world axes, 0: in those of the child's frame
-    # (n, width) parameters of the laws; of forces along lines last the length without load
+    # (n, width) parameters of the laws; for forces along lines the unloaded length is last
     value: np.ndarray
 
 
 class Forces(NamedTuple):
-    """Applied forces by where they act: joint coordinates, several of them, frames, lines between
-    two frames, two frames.
+    """Applied forces by place.
+
+    Joint coordinates, several of them, frames, lines between two frames, two frames.
     """
 
     joint: JointForces
@@ -352,25 +372,28 @@ class Forces(NamedTuple):
 
 
 class Readings(NamedTuple):
-    """Joints whose reactions forces on frames read: body of a primary joint or −1, cut joint or −1;
-    (n,).
+    """Joints whose reactions are read by forces on frames, (n,).
+
+    Body of a primary joint or −1, cut joint or −1.
     """
 
     body: np.ndarray
     cut: np.ndarray
-    reversed: np.ndarray  # 1: the tree passes the joint from the child to the parent
+    reversed: np.ndarray  # 1: the tree traverses the joint from child to parent
     frame: np.ndarray  # of the child
 
 
 class Samplers(NamedTuple):
-    """Discrete controllers of joint forces: their force states are output, time to the next sample,
-    values measured (positions, then rates, last ones first), outputs to come (last ones first),
-    memory; (n,)."""
+    """Discrete controllers of joint forces.
 
-    law: ForceLaws  # of a sample
+    Their force states are the output, the time to the next sample, the measured values (positions,
+    then rates, latest first), the coming outputs (latest first), and the memory; (n,).
+    """
+
+    law: ForceLaws  # evaluated once per sample
     force: np.ndarray  # row of Forces.joint
-    n_measured: np.ndarray  # how many positions and rates are stored
-    n_coming: np.ndarray  # how many outputs are
+    n_measured: np.ndarray  # number of stored positions, and of rates
+    n_coming: np.ndarray  # number of stored outputs
     n_memory: np.ndarray
     period: np.ndarray
     phase: np.ndarray  # (n, 3) of the measurement, the sample and the output within a period
@@ -379,14 +402,14 @@ class Samplers(NamedTuple):
 
 
 class Contacts(NamedTuple):
-    """Unilateral constraints g ≥ 0 between frames, and bounds of joint coordinates; (n,)."""
+    """Unilateral constraints g ≥ 0 between frames, and bounds of joint coordinates, (n,)."""
 
     geometry_kernel: np.ndarray  # or OF_BOUND, OF_POSE, OF_COORDINATES, OF_FRICTION
     a: np.ndarray
     b: np.ndarray
-    law_kernel: np.ndarray  # of its force, −1 where it is rigid
+    law_kernel: np.ndarray  # of its force law, −1 for a rigid contact
     poisson: np.ndarray
-    # of a bounded coordinate: body of a primary joint or −1, cut joint or −1, velocity and position
+    # bounded coordinate: body of a primary joint or −1, cut joint or −1, velocity and position
     body: np.ndarray
     cut: np.ndarray
     v: np.ndarray
@@ -394,19 +417,19 @@ class Contacts(NamedTuple):
     coupling: np.ndarray
     law_index: np.ndarray  # among all kernels
     geometry_index: np.ndarray
-    # laws of the gap, of its row and of the rows of slip by user functions, −1 where there is none
+    # laws of the gap, its row and the rows of slip by user functions, or −1
     function: np.ndarray
     row_function: np.ndarray
     slip_function: np.ndarray
-    first: np.ndarray  # of the coordinates of a user function
+    first: np.ndarray  # first coordinate of a user function
     end: np.ndarray
     path: np.ndarray  # bodies that move these coordinates
     path_end: np.ndarray
     e: np.ndarray  # coefficients of restitution, normal and tangential, and of friction
     et: np.ndarray
     mu: np.ndarray
-    # arms (m) of rolling and torsional friction, rate (rad/s) below which they are smooth, of force
-    # laws
+    # force laws: lever arms (m) of rolling and torsional friction, rate (rad/s) below which they are
+    # smoothed
     rolling: np.ndarray
     torsional: np.ndarray
     turn_rate: np.ndarray
@@ -414,7 +437,7 @@ class Contacts(NamedTuple):
     bound: np.ndarray
     geometry: np.ndarray  # (n, width) parameters; of dry friction F_c, F_s, v_s
     law: np.ndarray  # (n, width) parameters
-    terms: CouplerTerms  # coordinates of user functions; the factors follow from these
+    terms: CouplerTerms  # coordinates of user functions; their factors are evaluated
 
 
 class LawArguments(NamedTuple):
@@ -427,8 +450,10 @@ class LawArguments(NamedTuple):
 
 
 class LawWorkspace(NamedTuple):
-    """Kernels of relations, of the laws of forces and contacts and of the geometries of these by
-    their indices, and workspace for their arguments and results."""
+    """Kernels of relations, force laws, contact laws and contact geometries, with their arguments.
+
+    By their indices.
+    """
 
     calls: np.ndarray  # (n,) int64 addresses
     words: np.ndarray  # (n, …) of their `LawArguments`
@@ -438,8 +463,9 @@ class LawWorkspace(NamedTuple):
 
 
 class Evaluation(NamedTuple):
-    """A state as kernels are given it, and where the residual of the equations goes; what is not
-    read is work.zero.
+    """State passed to the kernels, and the array for the residual of the equations.
+
+    Entries that are not read are work.zero.
     """
 
     q: np.ndarray
@@ -451,7 +477,7 @@ class Evaluation(NamedTuple):
 
 
 class Directions(NamedTuple):
-    """C, C⁺ and the constraint covectors of cut joints, up to six rows of 6 each."""
+    """C, C⁺ and the constraint covectors of cut joints, up to six rows of six each."""
 
     directions: np.ndarray  # (ncut, 36)
     inverse: np.ndarray
@@ -459,14 +485,14 @@ class Directions(NamedTuple):
 
 
 class System(NamedTuple):
-    """Everything a formalism reads. It never changes: its arrays cannot be written to."""
+    """All records that a formalism reads; read-only."""
 
     tree: Tree
     bodies: Bodies
     frames: Frames
     joints: Joints
     cuts: Cuts
-    constant: Directions  # of cut joints where they are constant
+    constant: Directions  # of cut joints with constant directions
     relations: np.ndarray  # (ncut, width) parameters of relations
     drives: Drives
     prescribed: Prescribed
@@ -487,15 +513,18 @@ class System(NamedTuple):
 
 
 class Path(NamedTuple):
-    """Path variables: state besides t, q, s and the force states; evaluations read it, only an
-    accepted step writes it.
+    """Path variables: state besides t, q, s and the force states.
+
+    Evaluations read them; only an accepted step writes them.
     """
 
     beta: np.ndarray  # coordinates of the cut joints, with their whole turns
-    change: np.ndarray  # (nβ, 2) rate and length (s) of the step in which each of them changed most
-    kept: np.ndarray  # (ncut, 3) what relations kept at the last accepted step
+    change: (
+        np.ndarray
+    )  # (nβ, 2) rate and length (s) of the step in which each coordinate changed most
+    kept: np.ndarray  # (ncut, 3) values stored by relations at the last accepted step
     pivot: np.ndarray  # (ns + nc,) largest pivot so far of each constraint row
-    # (ns + nc,) `LEFT_OUT` for constraint rows that depend on others everywhere, else 0
+    # (ns + nc,) `LEFT_OUT` for constraint rows that are redundant everywhere, else 0
     left_out: np.ndarray
     # (ncontacts, 3) forces of rigid contacts, as the method of integration gives them
     force: np.ndarray
@@ -514,8 +543,9 @@ class Path(NamedTuple):
 
 
 class BodyMotion(NamedTuple):
-    """Kinematics and forces of the bodies; relative poses are (R, x), twists in own axes,
-    accelerations include −gravity.
+    """Kinematics and forces of the bodies.
+
+    Relative poses are (R, x), twists are in the own axes, accelerations include −gravity.
     """
 
     x: np.ndarray  # (nb, 3) position of the body frame in the world
@@ -550,8 +580,9 @@ class Pairs(NamedTuple):
 
 
 class CutMotion(NamedTuple):
-    """Kinematics of the cut joints: velocities η and their rates, poses of the two frames,
-    directions.
+    """Kinematics of the cut joints.
+
+    Velocities η and their rates, poses of the two frames, directions.
     """
 
     eta: np.ndarray  # (ncut, 6)
@@ -560,7 +591,7 @@ class CutMotion(NamedTuple):
     directions: np.ndarray  # (ncut, 36) C, rows are the columns of theory
     inverse: np.ndarray  # (ncut, 36) C⁺
     covectors: np.ndarray  # (ncut, 36) constraint rows
-    keeps: np.ndarray  # (ncut, 3) what a relation keeps of this state if it is accepted
+    keeps: np.ndarray  # (ncut, 3) values that a relation stores if this state is accepted
     # (ncut, 6) of the child relative to the parent, child's axes, of relations and user functions
     twist: np.ndarray
     twist_rate: np.ndarray  # (ncut, 6)
@@ -571,11 +602,11 @@ class ContactState(NamedTuple):
 
     gap: np.ndarray  # (n,)
     velocity: np.ndarray  # (n, 3) along normal and tangents
-    moving: np.ndarray  # (n, 3) the part of it at rest, w = ∂g/∂t
-    force: np.ndarray  # (n, 3) along them
+    moving: np.ndarray  # (n, 3) its part for s = 0, w = ∂g/∂t
+    force: np.ndarray  # (n, 3) along normal and tangents
     turning: np.ndarray  # (n, 3) angular velocities about them
     moment: np.ndarray  # (n, 3) of rolling and torsional friction about them
-    beside: np.ndarray  # (n,) 1 beside an edge
+    beside: np.ndarray  # (n,) 1 beside the edge
     pair: Pairs
     covectors: np.ndarray  # (n, 18) of normal and tangents on the relative twist, axes of frame b
     slope: np.ndarray  # (n, 2) −∂N/∂g, −∂N/∂ġ of laws
@@ -593,8 +624,10 @@ class RotorMotion(NamedTuple):
 class Loads(NamedTuple):
     """Reactions on which forces depend."""
 
-    joint: np.ndarray  # (njf, 8) loads of the joints of loaded joint forces, and those before
-    # (nr, 18) constraint wrenches that are read; those before; those of the last sweep
+    joint: (
+        np.ndarray
+    )  # (njf, 8) joint loads of loaded joint forces, and those of the previous iteration
+    # (nr, 18) constraint wrenches that are read: current, previous iteration, last sweep
     read: np.ndarray
     free: np.ndarray  # (nr, 36) scratch: C of a joint, rows are the columns of theory
     dual: np.ndarray  # (nr, 36) scratch: C⁺
@@ -624,15 +657,16 @@ class SharedCalls(Scalars):
 
 
 class Work(NamedTuple):
-    """Scratch of one evaluation, allocated once: nothing in it matters to the next one, but
-    ``path``, which it reads.
+    """Scratch of one evaluation, allocated once.
+
+    No evaluation depends on what an earlier one left in it, except for ``path``, which is read.
     """
 
     path: Path
     frames: CurrentFrames
     joints: Joints  # with the prescribed motions of the last kinematics
     calls: SharedCalls
-    memory: np.ndarray  # words of (system, work): how those are given the records
+    memory: np.ndarray  # words of (system, work): form in which these kernels get the records
     motion: BodyMotion
     force: np.ndarray  # (ns,) applied generalized forces
     cut: CutMotion
@@ -654,22 +688,22 @@ class Work(NamedTuple):
     power: Works
     status: np.ndarray  # (4,)
     zero: np.ndarray  # (ns,) zeros
-    products: np.ndarray  # (nb, …) the same of all bodies
+    products: np.ndarray  # (nb, …) `U` of all bodies
     force_rate: np.ndarray  # (nz,) rates of force states
     factor: np.ndarray  # (nterms,) factors a of the couplers' coordinates
     drive_rate: np.ndarray  # (nc,) ḟ of the driven rows, ḃ of couplers, 0 elsewhere
     coupling: Pairs
     slopes: np.ndarray  # (ncouplings, 12, 6) stiffness and damping of couplings
     joint_slope: np.ndarray  # (njf, 2) −∂τ/∂β, −∂τ/∂η
-    joints_slope: np.ndarray  # (n, most, 2) the same of forces on several coordinates
-    joints_force: np.ndarray  # (n, most) these forces
+    joints_slope: np.ndarray  # (n, most, 2) the same for forces on several coordinates
+    joints_force: np.ndarray  # (n, most) forces on several coordinates
     loads: Loads
     contact: ContactState
     rotor: RotorMotion
 
 
 class Equations(NamedTuple):
-    """A system with its scratch: what the shared kernels are given by address."""
+    """A system with its scratch, whose addresses are passed to the shared kernels."""
 
     system: System
     work: Work
@@ -690,12 +724,15 @@ def held_states(system: System) -> np.ndarray:
 
 
 def rows_of(record: R) -> Iterator[R]:
-    """The rows of a record one after the other, each with the same fields."""
+    """The rows of a record in turn, each with the same fields."""
     return map(type(record)._make, zip(*record))  # type: ignore[attr-defined]
 
 
 def some_rows(record: Any, chosen: Any) -> Any:
-    """The record with the chosen rows of its arrays, records within it likewise."""
+    """The record with the chosen rows of its arrays.
+
+    Nested records are treated likewise.
+    """
     return type(record)(
         *(some_rows(each, chosen) if isinstance(each, tuple) else each[chosen] for each in record)
     )

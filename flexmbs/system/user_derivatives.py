@@ -1,5 +1,6 @@
-"""Derivatives of user functions, and the first place at which they are defined: constants and rules
-of functions of poses and of coordinates.
+"""Derivatives of user functions, and a position at which they are defined.
+
+Constants and rules common to functions of poses and of coordinates.
 """
 
 import math
@@ -16,20 +17,21 @@ from flexmbs.model.bodies import BodyWithFrames, RigidBody
 from flexmbs.model.functions import MissingFunction
 from flexmbs.model.model import ModelData
 
-STEP = 1e-3  # of a length of the model, rad or s, of differences of fourth order
-TINY = 1e-30  # complex step: its square is below round-off of any number
-AGREE = 1e-6  # of the derivatives: error of the differences beside which complex steps are judged
-# m, rad and s from the declared start, where that is a special place, as a pose without rotation
-# often is
+STEP = 1e-3  # step of differences of fourth order: times the length of the model, 1 rad or 1 s
+TINY = 1e-30  # complex step: its square is below the round-off of any number
+AGREE = 1e-6  # of the derivatives: accuracy of the differences that check complex steps
+# m, rad and s from the declared start, which may be a special position, such as a pose without
+# rotation
 NEAR = 1e-3
 
 
 def length_scale(model: ModelData, data: Mapping[str, FlexibleBodyData]) -> float:
-    """The power of 1000 m nearest to the size of the model: the largest distance of a frame from the
-    origin of its body, on the ground from the centroid of its frames, or radius of gyration.
+    """The power of 1000 m nearest to the size of the model.
 
-    Steps of differences may be off by a factor of 30, and as a power their number stays the same
-    when a length of the model changes, so that compiled functions serve all such models.
+    The size is the largest distance of a frame from the origin of its body, or on the ground from
+    the centroid of its frames, or a radius of gyration. Steps of differences may be off by a factor
+    of 30; rounding to a power keeps the number the same when a length of the model changes, so that
+    compiled functions serve all such models.
     """
     found = [0.0]
     for name, body in model.bodies.items():
@@ -51,13 +53,13 @@ def length_scale(model: ModelData, data: Mapping[str, FlexibleBodyData]) -> floa
 
 
 def takes_complex(by_complex_steps: Callable[[], Any], by_differences: Callable[[], Any]) -> bool:
-    """True where complex steps give the derivatives that differences give."""
+    """True if complex steps give the same derivatives as differences."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             exact, rough = np.asarray(by_complex_steps()), np.asarray(by_differences())
         return bool(np.abs(exact - rough).max() <= AGREE * (1.0 + np.abs(rough).max()))
-    except (Exception, SystemExit):  # the function takes no complex numbers, or not these
+    except (Exception, SystemExit):  # the function does not accept complex numbers, or not these
         return False
 
 
@@ -67,9 +69,11 @@ def first_defined(
     call: Callable[[Any, np.ndarray], Any],
     remedy: str,
 ) -> np.ndarray:
-    """The first of the ``places`` at which all functions, by their names, can be called: a general
-    one, one near the declared start, the start itself. Raises `InputError`, with the ``remedy``,
-    where a function raises at all of them."""
+    """The first of the ``places`` at which all functions can be called.
+
+    functions: by name. The places are a general one, one near the declared start, and the start
+    itself. Raises `InputError`, with the ``remedy``, if a function raises at all of them.
+    """
     plain = {
         name: getattr(function, "py_func", function)
         for name, function in functions.items()

@@ -43,8 +43,11 @@ def outcome(
     singular: Singular | None,
     good: Trajectory,
 ) -> str:
-    """ "finished", or why the run stopped; ``first``: the constraints at the start, or beside it if
-    it is ``singular``; ``good``: the outputs that were reached."""
+    """ "finished", or the reason why the run stopped.
+
+    first: the constraints at the start, or near it if it is ``singular``. good: the outputs that
+    were reached.
+    """
     t, h = context.clock.time, context.clock.taken
     if status == DONE:
         return "finished"
@@ -65,7 +68,7 @@ def outcome(
 
 
 def _locked(status: int, compiled: Compiled) -> str:
-    """Friction that depends on reactions, where no accelerations agree with it."""
+    """Friction that depends on reactions, if no accelerations are consistent with it."""
     return (
         locked_friction(compiled.model)
         if status in (NOT_FINITE, NO_CONVERGENCE, STEP_TOO_SMALL)
@@ -74,7 +77,7 @@ def _locked(status: int, compiled: Compiled) -> str:
 
 
 def _function(compiled: Compiled) -> str:
-    """The user function that raised or gave no finite number, if one did."""
+    """User function that raised or returned a non-finite number, if one did."""
     call, error = compiled.callbacks.where, compiled.callbacks.error
     if call is None:
         return ""
@@ -87,12 +90,12 @@ def _function(compiled: Compiled) -> str:
 
 
 def _sensible(*values: np.ndarray) -> bool:
-    """True for finite numbers of a size that a machine may have."""
+    """True for finite numbers of a plausible size."""
     return all(bool((np.abs(each) < HUGE).all()) for each in values)
 
 
 def _undefined(compiled: Compiled, context: RunContext, work: Work) -> str:
-    """The relations whose rows are hardly defined any more, as of wheels that have fallen over."""
+    """Relations whose rows have become nearly undefined, such as wheels that have fallen over."""
     if compiled.n_constraints == 0 or not _sensible(context.state.q, context.state.s):
         return ""
     here = make_work(compiled.system, work.path.beta)
@@ -107,7 +110,7 @@ def _undefined(compiled: Compiled, context: RunContext, work: Work) -> str:
 
 
 def _dependent(compiled: Compiled, context: RunContext, work: Work, good: Trajectory) -> str:
-    """Joints whose motions hardly differ any more where the run stopped, or at the last output."""
+    """Joints with nearly dependent motions where the run stopped, or at the last output."""
     found: list[Joint] = []
     if _sensible(context.state.q, work.path.beta):
         found = dependent_motions(compiled, context.state.q, work.path.beta, NEARLY_DEPENDENT)
@@ -125,7 +128,7 @@ def _dependent(compiled: Compiled, context: RunContext, work: Work, good: Trajec
 
 
 def _contact(status: int, compiled: Compiled, method: Integrator, work: Work) -> str:
-    """The contact whose impulses were not found, if that stopped the run."""
+    """Contact whose impulses were not found, if that stopped the run."""
     if status != UNSOLVED:
         return ""
     contact = f"contact '{compiled.contacts[int(work.status[0])]}'"
@@ -161,7 +164,7 @@ def _contact(status: int, compiled: Compiled, method: Integrator, work: Work) ->
 def _singular(
     compiled: Compiled, context: RunContext, work: Work, first: Pivots, singular: Singular | None
 ) -> str:
-    """The singular position that the last good state is near to, if it is."""
+    """Singular position near the last good state, or ""."""
     t, q, s, beta = context.clock.time, context.state.q, context.state.s, work.path.beta
     if compiled.n_constraints == 0 or not _sensible(q, s):
         return ""
@@ -185,9 +188,7 @@ def _singular(
 def _passed(
     compiled: Compiled, context: RunContext, work: Work, first: Pivots, good: Trajectory
 ) -> str:
-    """The singular position between the last output and the place where the run stopped, if there
-    is one.
-    """
+    """Singular position between the last output and the end of the run, or ""."""
     if (
         compiled.n_constraints == 0
         or len(good.t) == 0
@@ -210,7 +211,7 @@ def _passed(
 
 
 def _seen(status: int, work: Work) -> int:
-    """`NOT_FINITE` where bodies have left all bounds: the mass matrix is none then."""
+    """`NOT_FINITE` if bodies have left all bounds: the mass matrix is meaningless then."""
     return (
         status
         if status != INDEFINITE or _sensible(work.motion.x, work.motion.twist)

@@ -66,18 +66,17 @@ from flexmbs.time_stepping.records import (
 Progress = Callable[[float, str], None]
 Keep = Callable[[int], None]
 ALWAYS = ("residual", "normalize", "constraints", "commit")  # called in every run
-# to compile
+# kernels that take long to compile
 LONG_KERNELS = ("derivative", "matrix", "correction", "rows")
-BATCH_SECONDS = 0.25  # between two calls of the progress function
-# a controlled step is at most this part of the run, so that it passes over no short event
+BATCH_SECONDS = 0.25  # s between two calls of the progress function
+# a controlled step is at most this part of the run, so that it does not miss short events
 SHARE_OF_RUN = 0.02
-# of a second or of the time: how far behind it the next one begins, on its other side whatever
-# round-off does
+# of 1 s or of the time: distance of the next stretch behind a jump, beyond round-off
 PAST = 1e-15
-# steps over which the pace of a run is taken, and how often it creeps until it is stopped
+# steps over which the pace of a run is measured, and consecutive slow measurements that stop it
 PACE, CREPT = 1000, 2
-CREEPING = 1e-3  # of the steps before: a step that stays below it
-# steps that a run which creeps may still take: ten minutes of a model of some ten bodies
+CREEPING = 1e-3  # of the previous steps: a smaller step has collapsed
+# steps that a run with collapsed steps may still take: about ten minutes with ten bodies
 PATIENCE = 2e7
 
 
@@ -102,10 +101,10 @@ class PackedRecords(NamedTuple):
 
 
 class Run:
-    """One run, written in batches of outputs; ``found``: its events so far, ``ending``: the
-    terminal one.
+    """One run, integrated in batches of outputs.
 
-    ``work``: scratch of its evaluations, with the path variables of the start.
+    work: scratch of its evaluations, with the path variables of the start. found: its events so
+    far. ending: the terminal event.
     """
 
     def __init__(
@@ -129,12 +128,12 @@ class Run:
         self.overlaps: list[str] = []  # notes on contacts that overlap at the start
         self.begun: InitialState | None = None
         self.pace: Pace | None = None
-        self.stopping = False  # asked to end after the present step
-        # called with the number of outputs where the state is that after an accepted step
+        self.stopping = False  # True: end after the present step
+        # called with the number of outputs after an accepted step
         self.keep: Keep | None = None
         self.facts = facts(compiled)
-        # jumps of drives, just before which a stretch of the run ends; not where rigid contacts may
-        # be closed
+        # jumps of drives, just before which a stretch of the run ends; none with rigid contacts,
+        # which may be closed
         jumps = (
             restarts(compiled, float(times[-1]))
             if not (method.contacts and self.facts.contacts)
@@ -216,7 +215,7 @@ class Run:
         )
 
     def _lay_out(self) -> None:
-        """Records into memory, their addresses into the context."""
+        """Lay out the records in memory and store their addresses in the context."""
         c, system, work = self.context, self.compiled.system, self.work
         self.common = equations.SharedRecords(
             system,
@@ -266,14 +265,16 @@ class Run:
                 yield name, kernel, (self.memory, c, c)
 
     def connect(self) -> None:
-        """The addresses of all kernels into the context; what is not on the disk is compiled."""
+        """Store the addresses of all kernels in the context; compile those that are not cached."""
         for name, kernel, records in self.calls():
             setattr(self.context.calls, name, kernel.address(*records))
         frozen(self.context.calls.values)
 
     def begin(self, start: InitialState) -> None:
-        """Consistent accelerations and multipliers, path variables, the method's memory, signs of
-        the state functions.
+        """Initialize the run at its first state.
+
+        Consistent accelerations and multipliers, path variables, memory of the method, signs of the
+        state functions.
         """
         c, state, p = self.context, self.state, self.packed
         self.begun = start
@@ -300,8 +301,9 @@ class Run:
             self.events.before[:] = self.events.value
 
     def _close_contacts(self, force: np.ndarray) -> None:
-        """Rigid contacts that carry a force at the start are closed, with the impulse of a step of
-        it.
+        """Close the rigid contacts that carry a force at the start.
+
+        Their impulse is that of one step with this force.
         """
         contact = self.context.contact
         shut = (contact.rigid == 1) & (force[:, 0] > 0.0)
@@ -309,8 +311,10 @@ class Run:
         contact.impulse[shut] = force[shut] * self.context.clock.next
 
     def _settle(self, t: float) -> None:
-        """Velocities onto the constraints by the change of least kinetic energy, an impact;
-        accelerations, multipliers and path variables there."""
+        """Project the velocities onto the constraints by an impact of least kinetic energy.
+
+        Then accelerations, multipliers and path variables.
+        """
         c, state, p = self.context, self.state, self.packed
         settled = settle(self.compiled, self.work, t, state.q, state.s, state.z)
         if settled.status < 0:
@@ -327,7 +331,7 @@ class Run:
         equations.commit(p.common, p.state, p.state)
 
     def _restart(self, t: float) -> None:
-        """The method's memory at the state."""
+        """Initialize the memory of the method at the state."""
         c = self.context
         if self.method.begins_with_jerk and self.facts.nc:
             self._find_jerk(t)
@@ -335,7 +339,10 @@ class Run:
         c.local[:] = 0.0
 
     def jump(self) -> None:
-        """Past a jump of a drive: an impact does the work by which the kinetic energy changes."""
+        """Pass a jump of a drive.
+
+        An impact does the work by which the kinetic energy changes.
+        """
         c, state = self.context, self.state
         t = self.jumps.pop(0)
         c.clock.time = t = (t + ASIDE) / (1.0 - ASIDE) + PAST * (1.0 + t)
@@ -354,8 +361,10 @@ class Run:
         state.works.drives += 0.5 * float((state.s - before) @ M @ (state.s + before))
 
     def _find_jerk(self, t: float) -> None:
-        """s̈ at the start, by the difference of accelerations a little later, into context.local;
-        zero where it does not hold over a step."""
+        """s̈ at the start, by the difference of accelerations a little later, into context.local.
+
+        Reduced, down to zero, if it is not constant over a step.
+        """
         c, state, work = (
             self.context,
             self.state,
@@ -387,9 +396,7 @@ class Run:
         )
 
     def _check_overlaps(self) -> None:
-        """Raise `InputError` for contacts that overlap at the start without a load that explains
-        it.
-        """
+        """Raise `InputError` for overlaps of contacts at the start that no load explains."""
         c, p = self.context, self.packed
         if not len(c.contact.gap):
             return
@@ -408,13 +415,17 @@ class Run:
             )
 
     def stop(self) -> None:
-        """End the run after the present step, from a signal's handler or another thread."""
+        """End the run after the present step.
+
+        May be called from a signal handler or another thread.
+        """
         self.stopping = True
         self.context.counts.paused = 1
 
     def integrate(self, progress: Progress | None) -> tuple[int, int]:
-        """Run from where it is to the end. Returns the last status and the number of outputs
-        reached.
+        """Run from the present state to the end.
+
+        Returns the last status and the number of outputs reached.
         """
         reached, batch, n, callbacks = (
             self.context.counts.reached,
@@ -451,7 +462,7 @@ class Run:
         return DONE, reached
 
     def _batch(self, first: int, last: int, progress: Progress | None) -> tuple[int, int]:
-        """Outputs first … last−1, through the events on the way, or to a terminal one."""
+        """Integrate to the outputs first … last−1, through events, or to a terminal event."""
         c, context, reported = self.context, self.packed.context, time.perf_counter()
         while True:
             jump = self.jumps and self.jumps[0] < c.times[last - 1]
@@ -482,8 +493,9 @@ class Run:
                 reported = time.perf_counter()
 
     def _creeps(self) -> bool:
-        """True if controlled steps have collapsed, for many steps, and more than `PATIENCE` of them
-        are left; counted, so that a run ends at the same step on every machine.
+        """True if controlled steps have collapsed and more than `PATIENCE` of them remain.
+
+        Steps are counted, not timed, so that a run ends at the same step on every machine.
         """
         c, was = self.context, self.pace
         steps, t = c.counts.steps, c.clock.time
@@ -499,7 +511,7 @@ class Run:
         return self.pace.crept >= CREPT
 
     def _stops(self) -> bool:
-        """True if the run was asked to end, and no event has ended it."""
+        """True if the run was asked to end and no event has ended it."""
         return self.ending is None and self.stopping
 
     def _report(self, progress: Progress | None, reached: int) -> None:
@@ -510,14 +522,12 @@ class Run:
             self.keep(reached)
 
     def take_impacts(self) -> None:
-        """The impacts since the last call, from the memory of the method."""
+        """Collect the impacts since the last call from the memory of the method."""
         for k, t, impulse, lost in self.method.impacts(self.memory):
             self.impacts.append(Impact(self.compiled.contacts[k], t, impulse, lost))
 
     def _locate(self) -> None:
-        """Record the events of the last step in the order of their times, to the first terminal
-        one.
-        """
+        """Record the events of the last step in order of time, up to the first terminal one."""
         clock, at = self.context.clock, self.context.at
         begun, end = clock.begun, clock.time
         crossed = [int(e) for e in np.flatnonzero(self.events.crossed)]
@@ -541,9 +551,7 @@ class Run:
         return float(self.events.value[e])
 
     def state_functions(self, declared: Sequence[Event]) -> tuple[np.ndarray, Callable[[], None]]:
-        """Values of state functions beside the run's own events, and what evaluates them at the
-        present state.
-        """
+        """Values of further state functions, and a function that evaluates them."""
         records = event_records(self.compiled, declared)
         common, state, clock = (
             Packed(self.common._replace(events=records)),
@@ -558,7 +566,10 @@ class Run:
         return records.value, evaluate
 
     def _cut_off(self, t: float) -> int:
-        """The run ends at time t, which becomes the last output. Returns the number of outputs."""
+        """End the run at time t, which becomes the last output.
+
+        Returns the number of outputs.
+        """
         times = self.context.times
         k = int(np.searchsorted(times, t - 1e-12 * (min(1.0, times[-1]) + abs(t))))
         times[k] = t

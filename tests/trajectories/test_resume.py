@@ -19,7 +19,7 @@ import flexmbs as fm
 from flexmbs.formalisms import FORMALISMS
 from flexmbs.integrators import INTEGRATORS
 from flexmbs.integrators.run_context import DONE, Clock, Counts
-from flexmbs.studies.run.options import asked, has_option
+from flexmbs.studies.run.options import has_option, requested_options
 from flexmbs.studies.run.run_setup import RunStart, prepared
 from flexmbs.time_stepping.outcome import INTERRUPTED
 from flexmbs.time_stepping.run import Run
@@ -162,7 +162,7 @@ def make(model: fm.Model, chosen: dict[str, Any], events: tuple[fm.Event, ...] =
         "step",
     )
     given = {"t_end": T, "output_step": T / 9} | dict.fromkeys(keys) | chosen
-    return prepared(model, asked(model, given), RunStart(), events, None).run
+    return prepared(model, requested_options(model, given), RunStart(), events, None).run
 
 
 def interrupted(run: Run, t: float) -> int:

@@ -66,8 +66,9 @@ class Begun(NamedTuple):
 
 
 class Variants(NamedTuple):
-    """Runs with a parameter changed by ± step, ± 2 step, or by ± step alone, in the order of
-    `PLACES`.
+    """Runs with one parameter changed by `PLACES` times the step.
+
+    Two runs (± step) or four (± step, ± 2 step).
     """
 
     name: str
@@ -81,8 +82,9 @@ class Variants(NamedTuple):
 
     @property
     def bend(self) -> float:
-        """Largest relative change of the slopes of q, s and the constants of the start from ± step
-        to ± 2 step, or 0.
+        """Largest relative change of the initial slopes from ± step to ± 2 step, or 0.
+
+        The slopes of q, s and the constants of the start.
         """
         if len(self.runs) == 2:
             return 0.0
@@ -99,8 +101,9 @@ class Variants(NamedTuple):
 
 
 def difference(values: FloatArray, step: float) -> FloatArray:
-    """Derivative from values (4, …) at the places `PLACES` times a step, or with errors of second
-    order from the first two.
+    """Derivative from values (4, …) at `PLACES` times a step, of order four.
+
+    From two values (2, …) at ± step, of order two.
     """
     if len(values) == 2:
         return np.asarray((values[0] - values[1]) / (2.0 * step))
@@ -117,8 +120,9 @@ def begun(runs: Runs, values: Values) -> Begun:
 
 
 def _beginning(ready: Prepared) -> Beginning:
-    """The state at the start, and as the first step of generalized-α has it
-    (`flexmbs.integrators.generalized_alpha.suit`).
+    """State at the start, and as the first step of generalized-α takes it.
+
+    See `flexmbs.integrators.generalized_alpha.suit`.
     """
     run, method, state = ready.run, ready.method, ready.run.state
     q, s, sd, lam = (each.copy() for each in (state.q, state.s, state.sd, state.lam))
@@ -179,9 +183,12 @@ def variants(
     quick: bool = False,
     mapped: Callable[..., Iterable[Any]] = map,
 ) -> Variants:
-    """Perturbed runs, with steps within which their initial states are smooth: near a singular
-    position the assembled state changes over a small interval of a parameter. Raises `InputError`
-    where the model has other coordinates or constraints there, or does not run."""
+    """Perturbed runs, with steps within which their initial states are smooth.
+
+    Near a singular position the assembled state changes over a small interval of a parameter.
+    Raises `InputError` if the perturbed model has other coordinates or constraints, or does not
+    run.
+    """
     places = QUICK * scale * PLACES[:2] if quick else PART * scale * PLACES
     best = Variants(name, scale, places[0], _beside(runs, base, name, places, mapped))
     for k in range(1, TRIES):
@@ -222,8 +229,9 @@ def _beside(
 
 
 def _shape(compiled: Compiled) -> tuple[Any, ...]:
-    """Discrete properties of a compiled model: bodies in their order, the joints between them and
-    which are cut, numbers.
+    """Discrete properties of a compiled model.
+
+    Bodies in their order, the joints between them and which are cut, numbers.
     """
     shape = compiled.topology
     return (
@@ -235,8 +243,9 @@ def _shape(compiled: Compiled) -> tuple[Any, ...]:
 
 
 def recorded(base: Begun) -> tuple[TrajectoryPoints, FloatArray]:
-    """The states at the start and at the ends of all steps, and y of them; the run is then at its
-    end. Raises `SolverError`.
+    """States at the start and at the ends of all steps, and y of them.
+
+    The run is at its end afterwards. Raises `SolverError`.
     """
     run, start = base.ready.run, base.start
     state, path = run.state, run.work.path

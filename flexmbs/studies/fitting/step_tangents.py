@@ -1,5 +1,6 @@
-"""Derivatives of the outputs of runs by the tangents of their steps, instead of by differences of
-runs.
+"""Derivatives of the outputs of runs by the tangents of their steps.
+
+Instead of differences of runs:
 
     dy/dp = d/dε y(p + ε, q + ε δq, s + ε δs, ṡ + ε δṡ, λ + ε δλ, x + ε δx) at ε = 0
 
@@ -27,7 +28,7 @@ from flexmbs.studies.fitting.explicit_steps import ExplicitSteps
 from flexmbs.studies.fitting.implicit_steps import ImplicitSteps
 from flexmbs.studies.fitting.initial_runs import PART, Begun, begun, difference, recorded, variants
 from flexmbs.studies.fitting.parameter_runs import Runs, Values
-from flexmbs.studies.fitting.perturbed_solutions import beside
+from flexmbs.studies.fitting.perturbed_solutions import perturbed_solution
 from flexmbs.studies.fitting.trajectory_equations import TrajectoryPoints
 from flexmbs.studies.parameters.outputs import Output, concluded, observed
 from flexmbs.studies.parameters.threads import RunThreads
@@ -44,8 +45,9 @@ SEED = 1  # of the direction of this comparison
 
 
 class Exact(NamedTuple):
-    """Values (n,) of outputs, derivatives (n, m) by parameters, their errors, and where there is a
-    kink.
+    """Values (n,) of outputs and their derivatives (n, m) by parameters.
+
+    With the errors of these, and where there is a kink.
     """
 
     values: FloatArray
@@ -55,8 +57,9 @@ class Exact(NamedTuple):
 
 
 class Observed(NamedTuple):
-    """Observed quantities of runs: smooth functions of the states, such as channels, and the
-    outputs that follow from them.
+    """Observed quantities of runs, and the outputs that follow from them.
+
+    The quantities are smooth functions of the states, such as channels.
     """
 
     of: Callable[[Solution], FloatArray]
@@ -85,9 +88,7 @@ def channels(outputs: Sequence[Output], solution: Solution) -> Observed:
 
 
 def require_exact(runs: Runs, base: Begun) -> None:
-    """Raise `InputError` for runs whose steps are not smooth functions, or of which no tangent is
-    known.
-    """
+    """Raise `InputError` for runs whose steps are not smooth, or have no known tangent."""
     method, run = base.ready.method, base.ready.run
     remedy = "take method='differences'"
     if runs.events:
@@ -218,7 +219,7 @@ class Tangent:
                 changes = {
                     name: c * each.step * part[:, :, k] for name, part in varied._asdict().items()
                 }
-                values.append(of(beside(solution, run.compiled, changes)))
+                values.append(of(perturbed_solution(solution, run.compiled, changes)))
             yield np.array(values)
 
     @property
@@ -229,8 +230,11 @@ class Tangent:
     def along(
         self, seen: Observed, workers: int
     ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """One direction (m,) of all parameters, the derivative along it by differences of five runs
-        (n,), its error (n,), and by how much slopes to both sides differ at a kink (n,)."""
+        """Derivative along one direction (m,) of all parameters, by differences of five runs (n,).
+
+        With the direction, the error (n,) of the derivative, and the difference of the one-sided
+        slopes at a kink (n,).
+        """
         signs = np.random.default_rng(SEED).choice([-1.0, 1.0], len(self.beside))
         sizes = np.array([each.scale for each in self.beside]) * signs / math.sqrt(len(self.beside))
 
@@ -258,9 +262,10 @@ def concluded_run(run: Begun) -> Solution:
 def _concluded(
     seen: Observed, middle: FloatArray, values: FloatArray, step: float, fine: float
 ) -> tuple[FloatArray, FloatArray, np.ndarray, FloatArray]:  # fmt: skip
-    """Derivatives of outputs, their errors, whether there is a kink, from what is seen (4, n) at
-    `PLACES` times a step, and by how much the derivatives to both sides differ where what is seen
-    has a kink.
+    """Derivatives of outputs, their errors, kinks and jumps of the slope.
+
+    From observed values (4, n) at `PLACES` times a step and in the middle. The last array is the
+    difference of the derivatives to both sides, where the observed values have a kink.
 
     The outputs are differenced along the slope of what is seen, with a step of their own, ``fine``.
     """
@@ -281,8 +286,10 @@ def _concluded(
 def _differentiated(
     values: FloatArray, middle: FloatArray, step: float
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Derivative, its error and the difference of the slopes to both sides, zero where there is no
-    kink, from values (4, n) at `PLACES` times a step and that in the middle.
+    """Derivative, its error and the difference of the slopes to both sides.
+
+    From values (4, n) at `PLACES` times a step and in the middle. The difference is zero where
+    there is no kink.
 
     The error of D₄ is about the square of the relative difference of D(h) and D(2h), and round-off;
     at a kink the slopes to both sides differ by a part that does not fall with the step.
