@@ -34,12 +34,7 @@ from flexmbs.studies.equilibrium.equilibrium import Equilibrium
 from flexmbs.studies.equilibrium.equilibrium_path import growth, path_checks
 from flexmbs.studies.linear.velocity_rows import later
 from flexmbs.studies.states.balance import Balance, balance, balancing, moved
-from flexmbs.studies.states.state_sequence import (
-    checked_times,
-    require_switch,
-    solution_of,
-    with_state_checks,
-)
+from flexmbs.studies.states.state_sequence import checked_times, solution_of, with_state_checks
 from flexmbs.studies.states.tangent import dense, evaluate
 from flexmbs.system.check import PASS, WARN, Check
 from flexmbs.system.names import velocity_names

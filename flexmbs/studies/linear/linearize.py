@@ -44,7 +44,7 @@ from flexmbs.studies.linear.velocity_rows import first_order, later
 from flexmbs.studies.states.balance import equation_sizes, free_directions
 from flexmbs.studies.states.jacobians import partition
 from flexmbs.studies.states.linear_ports import Port, displacement_rates, read_inputs, read_outputs
-from flexmbs.studies.states.state_sequence import require_switch, solution_of, with_state_checks
+from flexmbs.studies.states.state_sequence import solution_of, with_state_checks
 from flexmbs.studies.states.tangent import Tangents, dense, tangents
 from flexmbs.system.check import PASS, WARN, Check, graded, verdict
 from flexmbs.system.names import velocity_names

@@ -19,7 +19,7 @@ from flexmbs.results.state import HasState, State, given_state, with_prescribed
 from flexmbs.results.views import FloatArray
 from flexmbs.studies.states.balance import balancing
 from flexmbs.studies.states.jacobians import joint_directions_of
-from flexmbs.studies.states.state_sequence import require_switch, solution_of, with_state_checks
+from flexmbs.studies.states.state_sequence import solution_of, with_state_checks
 from flexmbs.studies.states.tangent import dense, evaluate
 from flexmbs.system.check import PASS, WARN, Check
 from flexmbs.system.compile import compile_model

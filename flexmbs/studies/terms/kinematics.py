@@ -20,12 +20,7 @@ from flexmbs.model.general_couplings import nonholonomic_couplings
 from flexmbs.model.relations import nonholonomic
 from flexmbs.results.state import State
 from flexmbs.studies.states.balance import moved
-from flexmbs.studies.states.state_sequence import (
-    checked_times,
-    require_switch,
-    solution_of,
-    with_state_checks,
-)
+from flexmbs.studies.states.state_sequence import checked_times, solution_of, with_state_checks
 from flexmbs.studies.states.user_rates import require_stated_rates
 from flexmbs.studies.terms.inverse_dynamics import inverse_dynamics
 from flexmbs.system.check import WARN, Check
