@@ -16,6 +16,7 @@ import numpy as np
 from flexmbs._jit import part
 from flexmbs.dynamics.kkt import project
 from flexmbs.errors import InputError
+from flexmbs.model.argument_checks import checked
 from flexmbs.model.fields import number
 
 RATE, TOLERANCE = range(2)  # places in the options of a workspace
@@ -26,11 +27,7 @@ NEAR_TOLERANCE = 1e-11  # of g there
 
 def checked_option(item: str, value: object, least: float) -> None:
     """Raise InputError for an option that is not a finite number above ``least``."""
-    try:
-        good = number(value) > least
-    except ValueError as error:
-        raise InputError(f"{item}: {error}") from None
-    if not good:
+    if not checked(item, number, value) > least:
         raise InputError(f"{item}: {value} is not above {least:g}")
 
 

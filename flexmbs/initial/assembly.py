@@ -13,6 +13,7 @@ from flexmbs.dynamics.dense import elastic_velocities
 from flexmbs.dynamics.kinematics import displace
 from flexmbs.errors import InputError
 from flexmbs.initial.analysis_arguments import by_joint, names, numbers
+from flexmbs.model.argument_checks import require_switch
 from flexmbs.model.joints import Joint
 from flexmbs.model.model import ModelData
 from flexmbs.model.motions import Motion
@@ -66,8 +67,7 @@ class Assemble:
                     f"initial.weights.{name}: {weight!r} is not positive; to fix a joint lock it"
                 )
         for key, value in (("elastic", self.elastic), ("strict", self.strict)):
-            if not isinstance(value, bool):
-                raise InputError(f"initial.{key}: must be True or False, not {value!r}")
+            require_switch(f"initial.{key}", value)
 
     def check(self, model: ModelData) -> None:
         """Raise `InputError` for joints that the model does not have and for weights that do not

@@ -33,6 +33,12 @@ def checked(key: str, check: Callable[[Any], T], value: Any) -> T:
         raise InputError(f"{key}: {error}") from None
 
 
+def require_switch(key: str, value: object) -> None:
+    """Raise `InputError` unless a value is True or False."""
+    if not isinstance(value, bool):
+        raise InputError(f"{key}: must be True or False, not {shown(value)}")
+
+
 def checked_kind(key: str, kind: type[Any], value: Any) -> Any:
     """Value, checked to be an instance of a class. Raises `InputError`."""
     if not isinstance(value, kind):

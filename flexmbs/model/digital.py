@@ -9,7 +9,7 @@ from pydantic import model_validator
 from flexmbs.declaration import NestedError, Problem, raise_nested
 from flexmbs.law_kernel import Row, Sampler, law_kernel
 from flexmbs.model.fields import AnyVector, Nonnegative, Number, OptionalNumber, Positive
-from flexmbs.model.functions import UserFunction, require_arguments
+from flexmbs.model.functions import UserFunction, takes_parameters
 from flexmbs.model.laws import JointLaw, LawOfTime
 
 MOST_PERIODS = 100  # sample times of a delay: every delayed sample is a force state
@@ -194,10 +194,7 @@ class DigitalController(SampledLaw, kind="digital-controller"):
     memory: AnyVector = ()
     parameters: AnyVector = ()
 
-    @model_validator(mode="after")
-    def _arguments(self) -> "DigitalController":
-        require_arguments(self.function, *ARGUMENTS, self.parameters)
-        return self
+    _arguments = takes_parameters(*ARGUMENTS)
 
     def sampler(self) -> Sampler:
         times, n = (self.sample_time, self.delay, self.computing_time), 1 + len(self.memory)

@@ -15,10 +15,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, model_validator
 
 from flexmbs.declaration import NestedError, shown
 from flexmbs.errors import InputError
+from flexmbs.model.fields import optional
 
 # names in the user's own script are trusted
 _MAY_IMPORT = contextvars.ContextVar("may_import", default=True)
@@ -184,9 +185,16 @@ def require_arguments(
         raise NestedError.at(("function",), str(error)) from None
 
 
-def _optional(value: object) -> Any:
-    return None if value is None else function(value)
+def takes_parameters(count: int, signature: str) -> Any:
+    """Validator of a declaration whose ``function`` takes ``count`` arguments and its
+    ``parameters``."""
+
+    def check(declared: Any) -> Any:
+        require_arguments(declared.function, count, signature, declared.parameters)
+        return declared
+
+    return model_validator(mode="after")(check)
 
 
 UserFunction = Annotated[Any, BeforeValidator(function)]
-OptionalFunction = Annotated[Any, BeforeValidator(_optional)]
+OptionalFunction = Annotated[Any, BeforeValidator(optional(function))]

@@ -8,7 +8,8 @@ import numpy as np
 
 from flexmbs.declaration import shown
 from flexmbs.errors import InputError
-from flexmbs.model.fields import index, number, switch
+from flexmbs.model.argument_checks import checked
+from flexmbs.model.fields import index, number, optional, switch
 from flexmbs.model.frames import FrameRef, frame_ref, joint_name
 from flexmbs.model.functions import parameter_count
 
@@ -95,12 +96,7 @@ class Event:
 
 
 def _read(item: str, check: Callable[[object], Any], value: object) -> Any:
-    if value is None:
-        return None
-    try:
-        return check(value)
-    except ValueError as error:
-        raise InputError(f"{item}: {error}") from None
+    return checked(item, optional(check), value)
 
 
 def _check_kind(item: str, function: Any, joint: Any, frame: Any, axis: str | None) -> None:

@@ -2,12 +2,10 @@
 
 import dataclasses
 
-from pydantic import model_validator
-
 from flexmbs.law_kernel import Row, nonlinear_law
 from flexmbs.model.fields import AnyVector
 from flexmbs.model.forces.force import JointForce
-from flexmbs.model.functions import UserFunction, require_arguments
+from flexmbs.model.functions import UserFunction, takes_parameters
 from flexmbs.model.joints import Joint
 from flexmbs.model.motions import Motion
 
@@ -58,10 +56,7 @@ class UserFriction(JointForce, kind="user-friction"):
     function: UserFunction = dataclasses.field(kw_only=False)
     parameters: AnyVector = ()
 
-    @model_validator(mode="after")
-    def _arguments(self) -> "UserFriction":
-        require_arguments(self.function, *ARGUMENTS, self.parameters)
-        return self
+    _arguments = takes_parameters(*ARGUMENTS)
 
     def unfit_for(self, joint: Joint, motion: Motion) -> str:
         """Loads are defined for joints with one axis."""

@@ -2,12 +2,10 @@
 
 import dataclasses
 
-from pydantic import model_validator
-
 from flexmbs.law_kernel import Row, law_kernel
 from flexmbs.model.fields import AnyVector
 from flexmbs.model.forces.force import OnJoints
-from flexmbs.model.functions import UserFunction, require_arguments
+from flexmbs.model.functions import UserFunction, takes_parameters
 
 ARGUMENTS = 3, "f(t, x, v) -> Q, one for each coordinate"
 
@@ -59,10 +57,7 @@ class UserJointForces(OnJoints, kind="user-joint-forces"):
     function: UserFunction = dataclasses.field(kw_only=False)
     parameters: AnyVector = ()
 
-    @model_validator(mode="after")
-    def _arguments(self) -> "UserJointForces":
-        require_arguments(self.function, *ARGUMENTS, self.parameters)
-        return self
+    _arguments = takes_parameters(*ARGUMENTS)
 
     def row(self) -> Row:
         return Row(

@@ -18,6 +18,7 @@ from flexmbs.api.model import Model
 from flexmbs.audit import report_findings
 from flexmbs.declaration import require_known, shown
 from flexmbs.errors import InputError, ModelWarning
+from flexmbs.model.argument_checks import require_switch
 from flexmbs.model.laws import Ramp
 from flexmbs.results.state import HasState
 from flexmbs.signals.signal_arguments import FloatArray, number_list, one_number, whole_number
@@ -27,7 +28,6 @@ from flexmbs.studies.equilibrium.statics import statics
 from flexmbs.studies.linear.linearize import Linearization, linearize
 from flexmbs.studies.linear.rotating_coordinates import turning_coordinates
 from flexmbs.studies.states.jacobians import AXES, frame_jacobian
-from flexmbs.studies.states.state_sequence import require_switch
 from flexmbs.system.check import PASS, SWITCHED_OFF, Check, verdict
 from flexmbs.system.names import velocity_names
 from flexmbs.system.step_scales import displacement_sizes
@@ -296,7 +296,7 @@ def _audited(
     kept (n, m): eigenvalues of the requested branches, the frequencies that have to be
     accurate.
     """
-    require_switch(audit)
+    require_switch("audit", audit)
     if not audit:
         return (SWITCHED_OFF,)
     worst: dict[str, Check] = {}

@@ -26,13 +26,14 @@ from flexmbs.initial.assembly import Assemble
 from flexmbs.initial.dependent_motions import require_independent_motions
 from flexmbs.initial.initial_state import consistent_state
 from flexmbs.initial.row_sizes import relative_sizes
+from flexmbs.model.argument_checks import require_switch
 from flexmbs.model.check import declaration_report
 from flexmbs.results.state import HasState, State, given_state, started
 from flexmbs.studies.equilibrium.equilibrium import Equilibrium
 from flexmbs.studies.equilibrium.equilibrium_path import growth, path_checks
 from flexmbs.studies.linear.velocity_rows import later
 from flexmbs.studies.states.balance import Balance, balance, balancing, moved
-from flexmbs.studies.states.state_sequence import checked_times, judged, require_switch, solution_of
+from flexmbs.studies.states.state_sequence import checked_times, judged, solution_of
 from flexmbs.studies.states.tangent import dense, evaluate
 from flexmbs.system.check import PASS, WARN, Check
 from flexmbs.system.names import velocity_names
@@ -107,10 +108,12 @@ def statics(
             f"load_steps: must be a whole number from 1 to {MOST_LOAD_STEPS}, not "
             f"{shown(load_steps)}"
         )
-    for key, value in (("steady", steady), ("allow_indifferent", allow_indifferent)):
-        if not isinstance(value, bool):
-            raise InputError(f"{key}: must be True or False, not {shown(value)}")
-    require_switch(audit)
+    for key, value in (
+        ("steady", steady),
+        ("allow_indifferent", allow_indifferent),
+        ("audit", audit),
+    ):
+        require_switch(key, value)
     search = _Search(_first(model, t, start), steady=steady, allow_indifferent=allow_indifferent)
     found = replace(search.run(load_steps), judge=audit)
     if audit:
@@ -421,7 +424,7 @@ def quasi_static(
     [0.0, 0.2, 0.4]
     """
     moments = checked_times(times)
-    require_switch(audit)
+    require_switch("audit", audit)
     state = _first(model, float(moments[0]), start)
     found: list[State] = []
     growths: list[float] = []

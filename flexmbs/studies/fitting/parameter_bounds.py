@@ -6,6 +6,7 @@ from typing import Any
 
 from flexmbs.declaration import close_names, shown
 from flexmbs.errors import InputError
+from flexmbs.model.argument_checks import checked
 from flexmbs.model.fields import number
 
 Limits = tuple[float, float]
@@ -13,10 +14,7 @@ Limits = tuple[float, float]
 
 def read_number(value: Any, key: str) -> float:
     """A finite number. Raises `InputError`."""
-    try:
-        return number(value)
-    except ValueError as error:
-        raise InputError(f"{key}: {error}") from None
+    return checked(key, number, value)
 
 
 def read_limits(given: Any, key: str, known: Sequence[str] | None = None) -> dict[str, Limits]:

@@ -24,6 +24,7 @@ from flexmbs.initial.analysis_arguments import (
     require_no_samplers,
 )
 from flexmbs.initial.assembly import displaced, holonomic_rows
+from flexmbs.model.argument_checks import require_switch
 from flexmbs.model.declared_values import model_values
 from flexmbs.model.forces import loaded_by_reactions
 from flexmbs.results.state import HasState, State, settled_state, state_about
@@ -43,7 +44,7 @@ from flexmbs.studies.linear.velocity_rows import first_order, later
 from flexmbs.studies.states.balance import equation_sizes, free_directions
 from flexmbs.studies.states.jacobians import partition
 from flexmbs.studies.states.linear_ports import Port, displacement_rates, read_inputs, read_outputs
-from flexmbs.studies.states.state_sequence import judged, require_switch, solution_of
+from flexmbs.studies.states.state_sequence import judged, solution_of
 from flexmbs.studies.states.tangent import Tangents, dense, tangents
 from flexmbs.system.check import PASS, WARN, Check, graded, verdict
 from flexmbs.system.names import velocity_names
@@ -288,7 +289,7 @@ def linearize(
     >>> round(modes.frequency[0].item(), 4)  # √(3 g/(2 l))/2π, in Hz
     0.6105
     """
-    require_switch(audit)
+    require_switch("audit", audit)
     here = state_about(model, at)
     require_no_contacts(model, "linearize")
     require_no_functions_of_reactions(model, "linearize")

@@ -43,6 +43,7 @@ from flexmbs.files.output import atomic_file, ensure_folder, remove_drafts, writ
 from flexmbs.files.reserved_outputs import locked_by
 from flexmbs.integrators.integrator import is_number
 from flexmbs.integrators.run_context import DONE, Counts
+from flexmbs.model.argument_checks import require_switch
 from flexmbs.model.function_code import code_digest, contents_named, functions_of
 from flexmbs.results.output_log import LoggedRows, OutputLog, fields_of, read_rows, row_bytes, rows
 from flexmbs.studies.parameters.fingerprint import FILES, differences, require_same, versions
@@ -111,10 +112,7 @@ class RunFolder:
         if not isinstance(self.path, (str, os.PathLike)) or not str(self.path):
             raise InputError(f"folder: {shown(self.path)} is not a path; give the name of a folder")
         for key in ("resume", "force"):
-            if not isinstance(getattr(self, key), bool):
-                raise InputError(
-                    f"folder.{key}: must be True or False, not {shown(getattr(self, key))}"
-                )
+            require_switch(f"folder.{key}", getattr(self, key))
         if not (is_number(self.checkpoint) and self.checkpoint > 0.0):
             raise InputError(
                 f"folder.checkpoint: {shown(self.checkpoint)} is not positive; give a "

@@ -16,6 +16,7 @@ from flexmbs.formalisms.formalism import Formalism
 from flexmbs.initial.assembly import Assemble
 from flexmbs.integrators import Integrator
 from flexmbs.integrators.run_context import DONE, NOT_FINITE
+from flexmbs.model.argument_checks import require_switch
 from flexmbs.model.run import NONE
 from flexmbs.results.state import HasState
 from flexmbs.studies.run.options import asked, check_progress
@@ -140,8 +141,7 @@ def simulate(
     True
     """
     check_progress(progress)
-    if not isinstance(strict, bool):
-        raise InputError(f"strict: must be True or False, not {shown(strict)}")
+    require_switch("strict", strict)
     given: dict[str, Any] = {
         "t_end": t_end,
         "step": step,

@@ -9,7 +9,6 @@ import numpy as np
 
 from flexmbs.api.solution import Solution
 from flexmbs.audit.state_checks import audited_states
-from flexmbs.declaration import shown
 from flexmbs.diagnosis.rank import redundant_rows
 from flexmbs.errors import InputError
 from flexmbs.initial.assembly import offset
@@ -106,12 +105,6 @@ def judged(
         return solution.with_checks([*solution.run.checks, SWITCHED_OFF])
     found = audited_states(solution, balanced=balanced, deformed=deformed, shape=shape)
     return solution.with_checks([*solution.run.checks, *found, *more])
-
-
-def require_switch(audit: object) -> None:
-    """Raise `InputError` unless ``audit`` is True or False."""
-    if not isinstance(audit, bool):
-        raise InputError(f"audit: must be True or False, not {shown(audit)}")
 
 
 def checked_times(times: Sequence[float] | np.ndarray) -> np.ndarray:

@@ -19,6 +19,7 @@ from flexmbs.errors import AssemblyWarning, AuditWarning, InputError, ModelWarni
 from flexmbs.files.inputs import read_bytes
 from flexmbs.files.output import ensure_folder
 from flexmbs.files.paths import file_path
+from flexmbs.model.argument_checks import require_switch
 from flexmbs.model.bodies import FlexibleBody
 from flexmbs.model.function_code import code_digest, contents_named, functions_of
 from flexmbs.model.run import STANDARD, Run
@@ -144,8 +145,7 @@ def sweep(
     """
     check_progress(progress)
     for key, value in (("resume", resume), ("retry", retry), ("force", force), ("keep", keep)):
-        if not isinstance(value, bool):
-            raise InputError(f"{key}: must be True or False, not {shown(value)}")
+        require_switch(key, value)
     if keep and folder is None:
         raise InputError("keep: solutions are kept in a folder; give folder='sweep'")
     if not isinstance(run, Run | None):

@@ -11,6 +11,7 @@ from flexmbs.dynamics.dense import terms
 from flexmbs.errors import InputError, SolverError
 from flexmbs.initial import analysis_arguments
 from flexmbs.initial.row_sizes import relative_sizes
+from flexmbs.model.argument_checks import require_switch
 from flexmbs.model.check_functions import require_functions
 from flexmbs.results.joints import path_coordinates
 from flexmbs.results.linear_range import MOST_PLACES, MOST_TIMES, displacements
@@ -18,7 +19,7 @@ from flexmbs.results.state import HasState, State, given_state, with_prescribed
 from flexmbs.results.views import FloatArray
 from flexmbs.studies.states.balance import balancing
 from flexmbs.studies.states.jacobians import joint_directions_of
-from flexmbs.studies.states.state_sequence import judged, require_switch, solution_of
+from flexmbs.studies.states.state_sequence import judged, solution_of
 from flexmbs.studies.states.tangent import dense, evaluate
 from flexmbs.system.check import PASS, WARN, Check
 from flexmbs.system.compile import compile_model
@@ -80,7 +81,7 @@ def inverse_dynamics(
     >>> fm.inverse_dynamics(lifted).effort["shoulder"].round(6).tolist()  # m g l/2 + m l²/3 φ̈
     [[17.0]]
     """
-    require_switch(audit)
+    require_switch("audit", audit)
     states = _states(motion)
     compiled, names = states[0].compiled, _actuators(actuators)
     analysis_arguments.require_no_contacts(compiled.model, "inverse_dynamics")

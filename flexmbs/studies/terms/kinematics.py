@@ -14,12 +14,13 @@ from flexmbs.dynamics.dense import Terms, terms
 from flexmbs.errors import AuditWarning, InputError, SolverError
 from flexmbs.initial.initial_state import consistent_state
 from flexmbs.initial.row_sizes import relative_sizes
+from flexmbs.model.argument_checks import require_switch
 from flexmbs.model.check import declaration_report
 from flexmbs.model.general_couplings import nonholonomic_couplings
 from flexmbs.model.relations import nonholonomic
 from flexmbs.results.state import State
 from flexmbs.studies.states.balance import moved
-from flexmbs.studies.states.state_sequence import checked_times, judged, require_switch, solution_of
+from flexmbs.studies.states.state_sequence import checked_times, judged, solution_of
 from flexmbs.studies.states.user_rates import require_stated_rates
 from flexmbs.studies.terms.inverse_dynamics import inverse_dynamics
 from flexmbs.system.check import WARN, Check
@@ -65,7 +66,7 @@ def kinematics(
     ([0.0, 1.0, 0.0], [-5.0, 0.0, 0.0])
     """
     moments = checked_times(times)
-    require_switch(audit)
+    require_switch("audit", audit)
     declaration_report(model).raise_errors()
     require_stated_rates(model, float(moments[0]), float(moments[-1]))
     rolling = [f"joint '{name}'" for name in nonholonomic(model.joints.values())]
