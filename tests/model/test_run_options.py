@@ -91,7 +91,7 @@ def test_options_of_controlled_integrators_are_checked(options: dict) -> None:
         ({"step": "small"}, "integrator.step: 'small' is not positive; give a time in seconds"),
         ({"step": True}, "integrator.step: True is not positive"),
         ({"rtol": "small"}, "integrator.rtol: 'small' is not in 1e-14"),
-        ({"atol": [1e-8]}, "integrator.atol: [1e-08] is not in 1e-14"),
+        ({"atol": [1e-8]}, "integrator.atol: [1e-08] is not above 0 and below 1"),
         ({"rho_inf": "0.5"}, "integrator.rho_inf: '0.5' is not in 0"),
         ({"events": fm.Event("top", frame="bar", axis="z")}, "events: Event("),
         ({"events": ["top"]}, "events: 'top' is not an Event"),
