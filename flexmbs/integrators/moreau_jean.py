@@ -87,6 +87,7 @@ from flexmbs.integrators.run_context import (
     implicit_states,
     iteration_matrix,
     residual,
+    settle_accelerations,
 )  # fmt: skip
 from flexmbs.integrators.step_impulses import foreseen, rows_of_contacts, velocities_with_impulses
 
@@ -178,7 +179,7 @@ class MoreauJean(Integrator):
 
     @property
     def calls(self) -> MethodCalls:
-        return MethodCalls(step_at, finish_at, within_at)
+        return MethodCalls(step_at, finish_at, within_at, jump_at)
 
     def impacts(
         self, memory: "Memory"
@@ -474,8 +475,8 @@ def struck(memory, context):
     return jolts(memory, context)
 
 
-@seldom_entry
-def begin_at(memory, context, /, h):
+@part
+def first_forces(memory, context, h):
     """Forces of contacts, multipliers and accelerations of the initial state.
 
     Those of its first step, of length h, which is solved and undone. If there is an impact in it,
@@ -503,6 +504,23 @@ def begin_at(memory, context, /, h):
     if not solved:
         copy(start.lam, state.lam)
     return DONE
+
+
+@seldom_entry
+def begin_at(memory, context, /, h):
+    """`first_forces` of the run."""
+    return first_forces(memory, context, h)
+
+
+@seldom_entry
+def jump_at(memory, context, /, t):
+    """Forces, multipliers and accelerations of the initial state behind the first samples of
+    controllers; later ones are those of the step before a jump.
+    """
+    if context.counts.steps > 0:
+        return DONE
+    status = settle_accelerations(context, STATE, context.state, t, False)
+    return first_forces(memory, context, context.clock.next) if status == DONE else status
 
 
 @part

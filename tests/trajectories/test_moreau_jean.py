@@ -338,3 +338,17 @@ def test_no_force_of_an_impact_at_the_first_output() -> None:
     solution = fm.simulate(model, t_end=0.01, step=1e-3, integrator="moreau-jean")
     assert solution.contact("floor").normal[0] == 0.0
     assert solution.joint("fall").acceleration[0, 0] == pytest.approx(-G)
+
+
+@pytest.mark.parametrize(
+    "method", ["moreau-jean", "generalized-alpha", "rattle", "esdirk", "dormand-prince"]
+)
+def test_accelerations_of_the_first_output_contain_the_first_samples(method: str) -> None:
+    """A controller that samples at the start turns a wheel by kp (r − q₀)/J from then on."""
+    model = fm.Model("wheel", gravity=(0, 0, 0))
+    model.add(fm.RigidBody("wheel", mass=1.0, inertia=(0.2, 0.2, 0.4)))
+    model.add(fm.Revolute("axle", "ground", "wheel", axis="z", q0=0.5))
+    law = fm.DigitalPID(6.0, 0.0, 0.0, sample_time=0.01, reference=2.0)
+    model.add(fm.JointTorque("motor", "axle", law))
+    solution = fm.simulate(model, t_end=0.02, step=1e-3, integrator=method)
+    assert solution.joint("axle").acceleration[0, 0] == pytest.approx(6.0 * 1.5 / 0.4, rel=1e-9)
