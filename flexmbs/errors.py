@@ -1,12 +1,14 @@
 """Public errors with their exit codes, and the display of invalid values in messages."""
 
 import reprlib
+import unicodedata
 from collections.abc import Iterable
 
 GIVEN = reprlib.Repr()
 GIVEN.maxstring = GIVEN.maxother = 60
 GIVEN.maxlist = GIVEN.maxtuple = 9
 GIVEN.maxlevel = 3
+UNPRINTABLE = {"Cc", "Cf", "Cs", "Zl", "Zp"}  # categories: controls, halves of pairs, line ends
 MOST_SHOWN = 200  # characters: keeps a message whose value is a nested table within two lines
 
 
@@ -24,6 +26,9 @@ class FlexmbsError(Exception):
     """
 
     exit_code = 1
+
+    def __init__(self, message: str) -> None:
+        super().__init__(_printable(message))
 
 
 class InputError(FlexmbsError):
@@ -43,7 +48,7 @@ class InputError(FlexmbsError):
     exit_code = 2
 
     def __init__(self, *problems: str) -> None:
-        self.problems = problems
+        self.problems = tuple(map(_printable, problems))
         super().__init__("\n".join(problems))
 
 
@@ -187,6 +192,17 @@ class AuditError(FlexmbsError):
     def __init__(self, message: str, solution: object = None) -> None:
         self.solution = solution
         super().__init__(message)
+
+
+def _printable(text: str) -> str:
+    """The text with control characters as escapes: what a damaged file contains must not reach the
+    terminal as commands.
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        repr(c)[1:-1] if c != "\n" and unicodedata.category(c) in UNPRINTABLE else c for c in text
+    )
 
 
 def shown(value: object) -> str:

@@ -15,7 +15,10 @@ from draws import drawn
 import flexmbs as fm
 import preprocess as pp
 from flexmbs.errors import InputError
+from flexmbs.files.append_log import frame_bytes
 from flexmbs.flexible_body.divided import DividedBodyData
+from flexmbs.results.output_log import read_rows
+from flexmbs.studies.sweeps.batch import Record, packed_record, read_log
 
 SIZES = 12  # limits tried between nothing and the whole file
 KINDS = {"run.h5": fm.Solution, "bar.h5": fm.FlexibleBodyData, "bars.h5": DividedBodyData}
@@ -138,3 +141,43 @@ def test_damaged_items_are_named(name: str, files: Path, tmp_path: Path) -> None
         ) as error:
             KINDS[name].load(path)
         assert str(error.value).startswith(f"{path}: {item}: damaged")
+
+
+@pytest.mark.parametrize(
+    "shape", ["[-1]", "[99999999999999999999]", "[4294967296, 4294967296]", "[1e400]"]
+)
+def test_a_log_whose_rows_are_too_long(shape: str, tmp_path: Path) -> None:
+    """Behind a correct checksum."""
+    head = f'{{"format": "flexmbs-outputs/1", "fields": [["t", {shape}]]}}'
+    (tmp_path / "outputs.log").write_bytes(frame_bytes(head.encode()))
+    with pytest.raises(InputError, match="does not start as a log of outputs"):
+        read_rows(tmp_path / "outputs.log")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"case"', '"kase"'),
+        ('"inputs"', '"inputs'),
+        ("0.5", "1" + 400 * "0"),
+        ("0.5", "{}"),
+        ("[2.0,", "["),
+        ('"findings": []', '"findings": 7'),
+    ],
+)
+def test_a_result_of_a_sweep_that_is_none(old: str, new: str, tmp_path: Path) -> None:
+    """Behind a correct checksum."""
+    content = packed_record(Record("a", {"q0": 0.5}, {"speed": (2.0, "m/s")}, "PASS")).decode()
+    assert old in content
+    path = tmp_path / "a.log"
+    path.write_bytes(frame_bytes(content.replace(old, new).encode()))
+    with pytest.raises(InputError, match=r"a\.log: contains a result that is not one of a sweep"):
+        list(read_log(path))
+
+
+def test_control_characters_of_files_do_not_reach_the_terminal(tmp_path: Path) -> None:
+    deck = tmp_path / "m.inp"
+    deck.write_bytes(b"*NODE\n1, \x1b[31m, 0., 0.\n*ELEMENT, TYPE=C3D4\n1, 1, 2, 3, 4\n")
+    with pytest.raises(InputError, match=r"found '1, \\x1b\[31m, 0., 0.'") as error:
+        pp.read_mesh(deck, unit="m")
+    assert str(error.value).isprintable()
