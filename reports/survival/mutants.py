@@ -30,7 +30,6 @@ import tempfile
 import time
 import traceback
 import warnings
-from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
@@ -58,7 +57,10 @@ WORDS = [
 ]  # fmt: skip
 PATTERNS = [struct.pack("<d", x) for x in (float("nan"), float("inf"), 1e308, -1e26, 5e-324, 0.0)]
 PATTERNS += [struct.pack("<q", n) for n in (-1, 0, 2**31, 2**63 - 1, 10**9)]
-PATTERNS += [struct.pack("<i", n) for n in (-1, 0, 1, 2**31 - 1, 65537)] + [b"\xff" * 16, b"\0" * 16]
+PATTERNS += [struct.pack("<i", n) for n in (-1, 0, 1, 2**31 - 1, 65537)] + [
+    b"\xff" * 16,
+    b"\0" * 16,
+]
 FACTORS = (-1.0, 0.0, 0.5, 2.0, 10.0, -1e3, 1e3, 1e6, 1e-3, 1e-6, 1e9, 1.0 + 1e-12)
 LETTERS = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+-")
 DIGITS = frozenset(b"0123456789")
@@ -78,13 +80,25 @@ def tokens(data: bytes, *, numbers: bool) -> list[tuple[int, int]]:
 
 
 VALUES = ("number", "number", "scale", "scale", "name")  # changes that mostly keep the syntax
-ANY = ("number", "scale", "name", "line", "word", "word", "insert", "flip", "cut", "double", "exchange", "end", "replace")
+ANY = (
+    "number",
+    "scale",
+    "name",
+    "line",
+    "word",
+    "word",
+    "insert",
+    "flip",
+    "cut",
+    "double",
+    "exchange",
+    "end",
+    "replace",
+)
 OF_BINARY = ("pattern", "pattern", "pattern", "flip", "cut", "double", "exchange", "end", "replace")
 
 
-def of_one_key(
-    data: bytes, places: list[tuple[int, int]], draw: Random
-) -> list[tuple[int, int]]:
+def of_one_key(data: bytes, places: list[tuple[int, int]], draw: Random) -> list[tuple[int, int]]:
     """Places on lines that begin with one word, so that long tables of numbers do not get all
     changes; all places for one of four."""
     keys: dict[bytes, list[tuple[int, int]]] = {}
@@ -176,18 +190,34 @@ def changed_hdf5(path: Path, draw: Random) -> None:
             name = draw.choice(sorted(found))
             values = file[name][()]
             owner = draw.choice([file, file[name].parent])
-            kind = draw.choice(("values", "values", "values", "values", "shape", "type", "gone", "moved", "attribute"))
+            kind = draw.choice(
+                (
+                    "values",
+                    "values",
+                    "values",
+                    "values",
+                    "shape",
+                    "type",
+                    "gone",
+                    "moved",
+                    "attribute",
+                )
+            )
             if kind == "values":
                 _set_values(file, name, values, draw)
             elif kind == "attribute" and len(owner.attrs):
                 key = draw.choice(sorted(owner.attrs))
                 value = owner.attrs[key]
-                owner.attrs[key] = draw.choice((float(draw.choice(LIMITS[:14])), value, b"x" * 300, [1.0, 2.0], 7))
+                owner.attrs[key] = draw.choice(
+                    (float(draw.choice(LIMITS[:14])), value, b"x" * 300, [1.0, 2.0], 7)
+                )
             else:
                 del file[name]
                 if kind == "shape":
                     flat = values.reshape(-1)
-                    file[name] = draw.choice((flat, flat[:-1], flat[:0], flat.reshape(1, -1), flat.reshape(-1, 1)))
+                    file[name] = draw.choice(
+                        (flat, flat[:-1], flat[:0], flat.reshape(1, -1), flat.reshape(-1, 1))
+                    )
                 elif kind == "type":
                     file[name] = values.astype(draw.choice(("f4", "i4", "u1", "S8")))
                 elif kind == "moved":
@@ -203,10 +233,18 @@ def _set_values(file: Any, name: str, values: Any, draw: Random) -> None:
         del file[name]
         file[name] = np.frombuffer(text, np.uint8)
         return
-    limits = (b"x", b"", b"a" * 300) if values.dtype.kind == "S" else (-1, 0, 2**31, 2**62, 3) if values.dtype.kind == "i" else tuple(map(float, LIMITS))
+    limits = (
+        (b"x", b"", b"a" * 300)
+        if values.dtype.kind == "S"
+        else (-1, 0, 2**31, 2**62, 3)
+        if values.dtype.kind == "i"
+        else tuple(map(float, LIMITS))
+    )
     flat = np.array(values).reshape(-1)
     if flat.size:
-        flat[slice(None) if draw.random() < 0.3 else draw.randrange(flat.size)] = draw.choice(limits)
+        flat[slice(None) if draw.random() < 0.3 else draw.randrange(flat.size)] = draw.choice(
+            limits
+        )
     file[name][...] = flat.reshape(values.shape)
 
 
@@ -258,12 +296,21 @@ def outcome(use: Callable[[], None]) -> tuple[str, str]:
         return "results not finite", str(error)
     except FlexmbsError as error:
         lines = error.problems if isinstance(error, InputError) else (str(error),)
-        clear = lines and all(0 < len(line) <= LONGEST and not UNCLEAR & set(line) for line in lines)
-        return ("refused" if clear else "unclear refusals"), f"{type(error).__name__}: {lines!r}"[:600]
+        clear = lines and all(
+            0 < len(line) <= LONGEST and not UNCLEAR & set(line) for line in lines
+        )
+        return ("refused" if clear else "unclear refusals"), f"{type(error).__name__}: {lines!r}"[
+            :600
+        ]
     except BaseException as error:
-        frames = [f for f in traceback.extract_tb(error.__traceback__) if "/tests/" not in f.filename]
+        frames = [
+            f for f in traceback.extract_tb(error.__traceback__) if "/tests/" not in f.filename
+        ]
         own = [f"{Path(f.filename).name}:{f.lineno} {f.name}" for f in frames[-6:]]
-        return "raw exceptions", f"{type(error).__name__}: {str(error)[:200]} at {' < '.join(reversed(own))}"
+        return (
+            "raw exceptions",
+            f"{type(error).__name__}: {str(error)[:200]} at {' < '.join(reversed(own))}",
+        )
     return "read", ""
 
 
@@ -309,7 +356,15 @@ def examined(jobs: list[Job], folder: Path, seed: int) -> Iterator[tuple[Job, st
     while done < len(jobs):
         now = jobs[done : done + (1 if patient else BATCH)]
         process = subprocess.Popen(
-            [sys.executable, __file__, "--work", str(folder), "--seed", str(seed), *["--patient"] * patient],
+            [
+                sys.executable,
+                __file__,
+                "--work",
+                str(folder),
+                "--seed",
+                str(seed),
+                *["--patient"] * patient,
+            ],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
@@ -327,7 +382,9 @@ def examined(jobs: list[Job], folder: Path, seed: int) -> Iterator[tuple[Job, st
         if ended == len(now) - 1:
             patient = False
         elif begun == ended:
-            raise SystemExit(f"{now[ended + 1]}: its original cannot be written (exit code {status})")
+            raise SystemExit(
+                f"{now[ended + 1]}: its original cannot be written (exit code {status})"
+            )
         elif slow := status in (-signal.SIGPROF, -signal.SIGKILL) and not patient:
             patient = slow
         else:
@@ -370,11 +427,20 @@ def study(mutants: int, seed: int, kinds: list[str]) -> bool:
                 failures.append({"kind": kind, "number": number, "outcome": what, "text": text})
                 print(f"    {number} {what}: {text}", flush=True)
             if number == counts[kind] - 1:
-                print(f"{kind:45s}" + " ".join(f"{each:6d}" for each in found[kind].values()), flush=True)
+                print(
+                    f"{kind:45s}" + " ".join(f"{each:6d}" for each in found[kind].values()),
+                    flush=True,
+                )
     total = {name: sum(each[name] for each in found.values()) for name in ("mutants", *COUNTED)}
     seconds = round(time.perf_counter() - begun)
     if not kinds:
-        record = {"seed": seed, "seconds": seconds, "total": total, "kinds": found, "failures": failures}
+        record = {
+            "seed": seed,
+            "seconds": seconds,
+            "total": total,
+            "kinds": found,
+            "failures": failures,
+        }
         (HERE / "mutants.json").write_text(json.dumps(record, indent=1) + "\n")
     print(json.dumps({"seconds": seconds} | total, indent=1))
     return not failures

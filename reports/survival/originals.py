@@ -1,10 +1,14 @@
 """Sound files of every kind that the program reads, and what a user does with each: read it, check
 it, run two steps, look at its page."""
 
+import contextlib
 import dataclasses
 import functools
 import json
+import shutil
 import sys
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -147,7 +151,10 @@ def use_every_kind(folder: Path, name: str) -> None:
     fm.load(folder / name, allow_code=True).check()
 
 
-DESIGNS = ("", *(f'[design]\nkind = "{kind}"\ncount = 8\n' for kind in ("sobol", "latin-hypercube")))
+DESIGNS = (
+    "",
+    *(f'[design]\nkind = "{kind}"\ncount = 8\n' for kind in ("sobol", "latin-hypercube")),
+)
 SPREADS = ("[1.0, 2.0]", "{ mean = 1.0, std = 0.1 }", "{ median = 1.0, factor = 1.5 }")
 
 
@@ -177,6 +184,27 @@ def use_part(folder: Path, name: str) -> None:
     pp.read_part(folder / name).reduce().validate()
 
 
+def write_arrays(folder: Path, number: int) -> str:
+    """A part with its shapes in a file of numbers."""
+    name = f"shapes.{('npy', 'csv', 'txt')[number]}"
+    text = PART_TEXTS[0].replace("modes = 2", f'kind = "given-shapes"\nshapes = "{name}"')
+    bar(folder, text)
+    nodes = pp.read_mesh(folder / "bar.vtu", unit="m").nodes
+    bend = np.zeros((len(nodes), 3, 2))
+    bend[:, 2, 0], bend[:, 1, 1] = nodes[:, 0] ** 2, nodes[:, 0] ** 3
+    shapes = bend.reshape(-1, 2)
+    if number == 0:
+        np.save(folder / name, shapes)
+    else:
+        np.savetxt(folder / name, shapes, delimiter=(",", " ")[number - 1])
+    return name
+
+
+def use_arrays(folder: Path, name: str) -> None:
+    """Read the part, reduce."""
+    pp.read_part(folder / "bar.toml").reduce().validate()
+
+
 # Meshes and matrices of other programs
 
 
@@ -191,12 +219,14 @@ def use_mesh(kind: str, folder: Path, name: str) -> None:
     """Read, assemble."""
     options = STRUCTURAL if kind.endswith("shells") else {}
     mesh = pp.read_mesh(folder / name, unit="m", **options)
-    if len(mesh.nodes) < MOST_NODES:
+    if len(mesh.nodes) < MOST_NODES and kind != "abaqus shells":  # whose deck has no sections
         pp.assemble(mesh, STEEL)
 
 
 NODES = "*NODE\n1, 0., 0., 0.\n2, 1., 0., 0.\n3, 0., 1., 0.\n4, 0., 0., 1.\n"
-GRIDS = "".join(f"GRID,{k},,{x}\n" for k, x in enumerate(("0.,0.,0.", "1.,0.,0.", "0.,1.,0.", "0.,0.,1."), 1))
+GRIDS = "".join(
+    f"GRID,{k},,{x}\n" for k, x in enumerate(("0.,0.,0.", "1.,0.,0.", "0.,1.,0.", "0.,0.,1."), 1)
+)
 INCLUDES = (
     ("m.inp", "*INCLUDE, INPUT=n.inp\n*ELEMENT, TYPE=C3D4, ELSET=all\n1, 1, 2, 3, 4\n", "n.inp", NODES),
     ("m.bdf", "BEGIN BULK\nINCLUDE 'n.bdf'\nCTETRA,1,1,1,2,3,4\nENDDATA\n", "n.bdf", GRIDS),
@@ -226,7 +256,9 @@ def write_format(case: str, folder: Path, number: int) -> str:
 def use_format(case: str, folder: Path, name: str) -> None:
     """Import; checks of a body, or a page."""
     _, _, read, options = CASES[case]
-    part, report = importers.read(folder / read, **{key: folder / file for key, file in options.items()})
+    part, report = importers.read(
+        folder / read, **{key: folder / file for key, file in options.items()}
+    )
     str(report)
     if not isinstance(part, FEModel):
         described(part)
@@ -259,7 +291,9 @@ def write_measured(folder: Path, number: int) -> str:
     """A table of measurements."""
     t = np.linspace(0.0, 1.0, 8)
     rows = "\n".join(f"{a},{np.sin(a)},{np.cos(a) if k % 2 else ''}" for k, a in enumerate(t))
-    (folder / "m.csv").write_text(f"t [ms],joint hinge.0 effort [N m],joint hinge.0 position [deg]\n{rows}\n")
+    (folder / "m.csv").write_text(
+        f"t [ms],joint hinge.0 effort [N m],joint hinge.0 position [deg]\n{rows}\n"
+    )
     return "m.csv"
 
 
@@ -317,7 +351,9 @@ def use_urdf(folder: Path, name: str) -> None:
 def write_mjcf(folder: Path, number: int) -> str:
     """The file of the tests, random ones with and without loops."""
     (folder / "t.stl").write_text(STL)
-    (folder / "m.xml").write_text(RandomMjcf(number, closed=number % 2 == 0).text if number else MJCF)
+    (folder / "m.xml").write_text(
+        RandomMjcf(number, closed=number % 2 == 0).text if number else MJCF
+    )
     return "m.xml"
 
 
@@ -416,10 +452,29 @@ def _solution(number: int) -> fm.Solution:
 def swinging_with_contact() -> fm.Model:
     """A pendulum with a sampled controller and a stop."""
     model = fm.Model("pendulum", frames={"stop": (0.0, 0.0, -0.021)})
-    bar = model.add(fm.RigidBody("bar", mass=1.0, inertia=(0.02, 0.1, 0.1), com=(0.5, 0, 0), frames={"tip": (1.0, 0, 0)}))
+    bar = model.add(
+        fm.RigidBody(
+            "bar", mass=1.0, inertia=(0.02, 0.1, 0.1), com=(0.5, 0, 0), frames={"tip": (1.0, 0, 0)}
+        )
+    )
     hinge = model.add(fm.Revolute("hinge", model.ground, bar, axis="y", v0=0.5))
-    model.add(fm.SpherePlane("stop", "ground/stop", "bar/tip", normal="z", radius=0.02, law=fm.HuntCrossley(1e4, damping=0.2)))
-    model.add(fm.JointTorque("push", hinge, fm.DigitalPID(15.0, 1.0, 0.2, sample_time=2e-3, delay=1e-3, reference=0.1)))
+    model.add(
+        fm.SpherePlane(
+            "stop",
+            "ground/stop",
+            "bar/tip",
+            normal="z",
+            radius=0.02,
+            law=fm.HuntCrossley(1e4, damping=0.2),
+        )
+    )
+    model.add(
+        fm.JointTorque(
+            "push",
+            hinge,
+            fm.DigitalPID(15.0, 1.0, 0.2, sample_time=2e-3, delay=1e-3, reference=0.1),
+        )
+    )
     return model
 
 
@@ -480,6 +535,34 @@ def use_sweep_folder(folder: Path, name: str) -> None:
     _swept(folder / "sweep")
 
 
+def write_loop(folder: Path, number: int) -> str:
+    """The memory of a control loop, as its controller finds it."""
+    motor, angle = {"motor": ("effort", "hinge")}, {"angle": ("coordinate", "hinge")}
+    stepper = fm.Stepper(swinging.pendulum(), t_end=1.0, step=STEP, inputs=motor, outputs=angle)
+    loop = fm.ControlLoop(stepper, folder / "live.loop", period=0.1)
+
+    def run() -> None:
+        with contextlib.suppress(FlexmbsError):
+            loop.run(0.2, timeout=1.0)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    while not (folder / "live.loop").exists():
+        time.sleep(0.01)
+    shutil.copy(folder / "live.loop", folder / "arm.loop")
+    thread.join()
+    return "arm.loop"
+
+
+def use_loop(folder: Path, name: str) -> None:
+    """Join, one sample, answer."""
+    with fm.LoopController(folder / name, timeout=0.02) as plant:
+        for outputs in plant:
+            dict(outputs)
+            plant.answer({})
+            return
+
+
 def _of(use: Callable[..., None], kind: str) -> Callable[..., None]:
     return functools.partial(use, kind)
 
@@ -490,6 +573,7 @@ ORIGINALS: dict[str, Original] = {
     "model of every kind": Original(write_every_kind, use_every_kind, share=3),
     "study": Original(write_study, use_study, 9, share=5),
     "part": Original(write_part, use_part, len(PART_TEXTS), share=3),
+    "part, shapes": Original(write_arrays, use_arrays, 3, share=2),
     **{
         f"mesh: {kind}": Original(_of(write_mesh, kind), _of(use_mesh, kind), share=2)  # type: ignore[arg-type]
         for kind in FORMATS
@@ -513,6 +597,7 @@ ORIGINALS: dict[str, Original] = {
     "solution, content": Original(write_solution, use_solution, 3, form="hdf5", share=3),
     "run folder": Original(write_run_folder, use_run_folder, 4, share=3),
     "run folder, content of its log": Original(write_run_folder, use_run_folder, form="frames", share=1.5),
+    "control loop": Original(write_loop, use_loop),
     "sweep folder": Original(write_sweep_folder, use_sweep_folder, 2, share=2),
     "sweep folder, content of its log": Original(lambda folder, _: write_sweep_folder(folder, 1), use_sweep_folder, form="frames", share=1.5),
 }  # fmt: skip

@@ -250,9 +250,7 @@ def test_the_body_with_negative_inertia_is_named(inertia: float) -> None:
     """Its scaled mass matrix overflowed."""
     model = fm.Model("unphysical")
     first = model.add(fm.RigidBody("first", mass=1.0, inertia=(1, 1, 1), com=(0.1, 0.2, 0.3)))
-    second = model.add(
-        fm.RigidBody("second", mass=1.0, inertia=(-inertia, 1, 1), unphysical=True)
-    )
+    second = model.add(fm.RigidBody("second", mass=1.0, inertia=(-inertia, 1, 1), unphysical=True))
     model.add(fm.Spherical("a", model.ground, first))
     model.add(fm.Spherical("b", first, second))
     assert model.check().errors == [
