@@ -52,8 +52,8 @@ LIMITS = [
 ]  # fmt: skip
 WORDS = [
     b"a" * 300, b"", b"-", b"*", b"THRU", b",", b"\n", b"true", b'""', b"[]", b"{}", b"..", b"/dev/zero", b"\xff\xfe", b"\0",
-    b"\xc3\xa9", b"\xe2\x80\xa8", b"\x1b[31m", b"%s", b"{0}", b"<!--", b"&amp;", b"'", b'"', b"[" * 3000, b"<a>" * 3000, b"{'a':" * 3000,
-    "ſ".encode(), "²".encode(), "٣".encode(),
+    b"\xc3\xa9", b"\xe2\x80\xa8", b"\x1b[31m", b"%s", b"{0}", b"<!--", b"&amp;", b"'", b'"', b"[" * 3000, b"<a>" * 3000,
+    b"{'a':" * 3000, "ſ".encode(), "²".encode(), "٣".encode(),
 ]  # fmt: skip
 PATTERNS = [struct.pack("<d", x) for x in (float("nan"), float("inf"), 1e308, -1e26, 5e-324, 0.0)]
 PATTERNS += [struct.pack("<q", n) for n in (-1, 0, 2**31, 2**63 - 1, 10**9)]
@@ -178,7 +178,8 @@ def changed_frames(path: Path, draw: Random) -> None:
 
 
 def changed_hdf5(path: Path, draw: Random) -> None:
-    """Changes of data sets and attributes of a file without checksums."""
+    """Changes of data sets, in one of three mutants of a text, and of attributes, without
+    checksums."""
     import h5py
     from hdf5_edits import open_unverified
 
@@ -187,65 +188,54 @@ def changed_hdf5(path: Path, draw: Random) -> None:
     with open_unverified(path) as file:
         for _ in range(draw.choice((1, 1, 2))):
             found = [name for name, item in items(file) if isinstance(item, h5py.Dataset)]
-            name = draw.choice(sorted(found))
-            values = file[name][()]
+            texts = [name for name in found if file[name].dtype.kind == "u"]
+            name = draw.choice(sorted(texts if texts and draw.random() < 0.3 else found))
             owner = draw.choice([file, file[name].parent])
-            kind = draw.choice(
-                (
-                    "values",
-                    "values",
-                    "values",
-                    "values",
-                    "shape",
-                    "type",
-                    "gone",
-                    "moved",
-                    "attribute",
-                )
-            )
-            if kind == "values":
-                _set_values(file, name, values, draw)
-            elif kind == "attribute" and len(owner.attrs):
-                key = draw.choice(sorted(owner.attrs))
-                value = owner.attrs[key]
-                owner.attrs[key] = draw.choice(
-                    (float(draw.choice(LIMITS[:14])), value, b"x" * 300, [1.0, 2.0], 7)
-                )
+            if draw.random() < 0.8:
+                _set_values(file, name, draw)
+            elif draw.random() < 0.5 and len(owner.attrs):
+                values = (float(draw.choice(LIMITS[:14])), b"x" * 300, b"", [1.0, 2.0], 7)
+                owner.attrs[draw.choice(sorted(owner.attrs))] = draw.choice(values)
             else:
-                del file[name]
-                if kind == "shape":
-                    flat = values.reshape(-1)
-                    file[name] = draw.choice(
-                        (flat, flat[:-1], flat[:0], flat.reshape(1, -1), flat.reshape(-1, 1))
-                    )
-                elif kind == "type":
-                    file[name] = values.astype(draw.choice(("f4", "i4", "u1", "S8")))
-                elif kind == "moved":
-                    file[f"{name}{draw.choice(('x', '/y', ' '))}"] = values
+                _replace(file, name, draw)
 
 
-def _set_values(file: Any, name: str, values: Any, draw: Random) -> None:
-    """One number of a data set, or all of them, at a limit; a text after a change."""
+def _set_values(file: Any, name: str, draw: Random) -> None:
+    """One number of a data set, or all of them, at a limit or scaled; a text after a change."""
     import numpy as np
 
-    if values.dtype.kind == "u":
-        text = changed(values.tobytes(), draw, draw.choice((VALUES, ANY)))
-        del file[name]
-        file[name] = np.frombuffer(text, np.uint8)
-        return
-    limits = (
-        (b"x", b"", b"a" * 300)
-        if values.dtype.kind == "S"
-        else (-1, 0, 2**31, 2**62, 3)
-        if values.dtype.kind == "i"
-        else tuple(map(float, LIMITS))
-    )
+    values = file[name][()]
     flat = np.array(values).reshape(-1)
-    if flat.size:
-        flat[slice(None) if draw.random() < 0.3 else draw.randrange(flat.size)] = draw.choice(
-            limits
-        )
+    place = (
+        slice(None) if draw.random() < 0.3 else slice(at := draw.randrange(flat.size or 1), at + 1)
+    )
+    match values.dtype.kind:
+        case "u":
+            text = changed(values.tobytes(), draw, draw.choice((VALUES, ANY)))
+            del file[name]
+            file[name] = np.frombuffer(text, np.uint8)
+            return
+        case "S":
+            flat[place] = draw.choice((b"x", b"", b"a" * 300))
+        case "i":
+            flat[place] = draw.choice((-1, 0, 2**31, 2**62, 3))
+        case _ if draw.random() < 0.5:
+            flat[place] *= draw.choice(FACTORS)
+        case _:
+            flat[place] = float(draw.choice(LIMITS))
     file[name][...] = flat.reshape(values.shape)
+
+
+def _replace(file: Any, name: str, draw: Random) -> None:
+    """A data set of another shape, type or name, or none."""
+    values = file[name][()]
+    flat = values.reshape(-1)
+    shapes = (flat, flat[:-1], flat[:0], flat.reshape(1, -1), flat.reshape(-1, 1))
+    types = tuple(values.astype(kind) for kind in ("f4", "i4", "u1", "S8"))
+    del file[name]
+    if draw.random() < 0.8:
+        other = draw.choice((name, name, f"{name}x", f"{name} /y"))
+        file[other] = draw.choice((*shapes, *types, values))
 
 
 FORMS: dict[str, Callable[[Path, Random], None]] = {
@@ -272,7 +262,7 @@ class Place:
         if not sound.exists():
             draft = Path(tempfile.mkdtemp(dir=self.folder))
             # durations in files would change the places of what follows
-            with mock.patch("time.perf_counter", lambda: 0.0):
+            with mock.patch("time.perf_counter", return_value=0.0):
                 (draft / ".name").write_text(original.write(draft, sample))
             draft.rename(sound)
         folder = self.folder / "mutant"
@@ -281,7 +271,14 @@ class Place:
         name = (folder / ".name").read_text()
         (folder / ".name").unlink()
         FORMS[original.form](folder / name, draw)
-        return lambda: original.use(folder, name), folder / name
+
+        def use() -> None:
+            # whoever changes the content behind checksums also writes the digests of bodies
+            digests = mock.patch("flexmbs.flexible_body.file._check_digest")
+            with digests if original.form == "hdf5" else contextlib.nullcontext():
+                original.use(folder, name)
+
+        return use, folder / name
 
 
 def outcome(use: Callable[[], None]) -> tuple[str, str]:

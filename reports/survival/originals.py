@@ -527,6 +527,11 @@ def write_sweep_folder(folder: Path, number: int) -> str:
     return ("sweep/sweep.json", "sweep/cases.log")[number % 2]
 
 
+def write_sweep_log(folder: Path, number: int) -> str:
+    """The log of a finished sweep."""
+    return write_sweep_folder(folder, 1)
+
+
 def use_sweep_folder(folder: Path, name: str) -> None:
     """Load, table, page, resume."""
     found = fm.SweepResult.load(folder / "sweep")
@@ -599,5 +604,5 @@ ORIGINALS: dict[str, Original] = {
     "run folder, content of its log": Original(write_run_folder, use_run_folder, form="frames", share=1.5),
     "control loop": Original(write_loop, use_loop),
     "sweep folder": Original(write_sweep_folder, use_sweep_folder, 2, share=2),
-    "sweep folder, content of its log": Original(lambda folder, _: write_sweep_folder(folder, 1), use_sweep_folder, form="frames", share=1.5),
+    "sweep folder, content of its log": Original(write_sweep_log, use_sweep_folder, form="frames", share=1.5),
 }  # fmt: skip
