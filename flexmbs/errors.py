@@ -8,6 +8,7 @@ GIVEN = reprlib.Repr()
 GIVEN.maxstring = GIVEN.maxother = 60
 GIVEN.maxlist = GIVEN.maxtuple = 9
 GIVEN.maxlevel = 3
+LONGEST_LINE = 1600  # characters: lists of known names fit, and the remedy at the end stays
 UNPRINTABLE = {"Cc", "Cf", "Cs", "Zl", "Zp"}  # categories: controls, halves of pairs, line ends
 MOST_SHOWN = 200  # characters: keeps a message whose value is a nested table within two lines
 
@@ -195,14 +196,18 @@ class AuditError(FlexmbsError):
 
 
 def _printable(text: str) -> str:
-    """The text with control characters as escapes: what a damaged file contains must not reach the
-    terminal as commands.
+    """Lines of limited length with control characters as escapes: names from a damaged file must
+    not reach the terminal as commands or fill it.
     """
-    if text.isprintable():
-        return text
-    return "".join(
-        repr(c)[1:-1] if c != "\n" and unicodedata.category(c) in UNPRINTABLE else c for c in text
-    )
+    return "\n".join(map(_printable_line, text.split("\n")))
+
+
+def _printable_line(line: str) -> str:
+    if len(line) > LONGEST_LINE:
+        line = f"{line[: LONGEST_LINE // 2]} ... {line[-LONGEST_LINE // 2 :]}"
+    if line.isprintable():
+        return line
+    return "".join(repr(c)[1:-1] if unicodedata.category(c) in UNPRINTABLE else c for c in line)
 
 
 def shown(value: object) -> str:

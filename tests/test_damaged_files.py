@@ -4,6 +4,7 @@ silence.
 
 import subprocess
 import sys
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,7 +19,11 @@ from flexmbs.errors import InputError
 from flexmbs.files.append_log import frame_bytes
 from flexmbs.flexible_body.divided import DividedBodyData
 from flexmbs.results.output_log import read_rows
+from flexmbs.studies.run.run_folder import read_checkpoint
 from flexmbs.studies.sweeps.batch import Record, packed_record, read_log
+
+sys.path.append(str(Path(__file__).parent / "preprocess"))
+from part_files import PART, bar
 
 SIZES = 12  # limits tried between nothing and the whole file
 KINDS = {"run.h5": fm.Solution, "bar.h5": fm.FlexibleBodyData, "bars.h5": DividedBodyData}
@@ -181,3 +186,31 @@ def test_control_characters_of_files_do_not_reach_the_terminal(tmp_path: Path) -
     with pytest.raises(InputError, match=r"found '1, \\x1b\[31m, 0., 0.'") as error:
         pp.read_mesh(deck, unit="m")
     assert str(error.value).isprintable()
+
+
+def test_a_header_of_an_array_that_does_not_end(tmp_path: Path) -> None:
+    """NumPy raised an error of Python's tokenizer."""
+    shapes = tmp_path / "shapes.npy"
+    np.save(shapes, np.zeros((3, 2)))
+    shapes.write_bytes(shapes.read_bytes().replace(b"(3, 2)", b"(((((("))
+    with zipfile.ZipFile(tmp_path / "checkpoint.npz", "w") as archive:
+        archive.write(shapes, "a.npy")
+    text = PART.replace("modes = 2", 'kind = "given-shapes"\nshapes = "shapes.npy"')
+    with pytest.raises(InputError, match="is not an array of numbers") as error:
+        pp.read_part(bar(tmp_path, text))
+    assert len(str(error.value).splitlines()) == 1
+    with pytest.raises(InputError, match="is damaged") as error:
+        read_checkpoint(tmp_path / "checkpoint.npz")
+    assert len(str(error.value).splitlines()) == 1
+
+
+def test_names_of_any_length_leave_a_line_of_limited_length(tmp_path: Path) -> None:
+    deck = tmp_path / "m.inp"
+    deck.write_text("*NODE\n" + 9999 * "[" + ", 0., 0., 0.\n*ELEMENT, TYPE=C3D4\n1, 1, 2, 3, 4\n")
+    with pytest.raises(InputError) as error:
+        pp.read_mesh(deck, unit="m")
+    assert len(str(error.value)) < 2000
+    (line,) = fm.InputError("name: " + 9999 * "[" + ": no such item; correct it").problems
+    assert len(line) < 2000
+    assert line.startswith("name: [[[")
+    assert line.endswith("[: no such item; correct it")

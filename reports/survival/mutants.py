@@ -200,12 +200,29 @@ def changed_hdf5(path: Path, draw: Random) -> None:
                 _replace(file, name, draw)
 
 
+def changed_npz(path: Path, draw: Random) -> None:
+    """Changes of arrays in an archive, behind a correct checksum."""
+    import numpy as np
+
+    with np.load(path) as found:
+        arrays = {name: found[name] for name in found.files}
+    for _ in range(draw.choice((1, 1, 2))):
+        name = draw.choice(sorted(arrays))
+        if draw.random() < 0.8 and arrays[name].dtype.kind in "fiu":
+            _set_values(arrays, name, draw)
+        else:
+            _replace(arrays, name, draw)
+        if not arrays:
+            break
+    np.savez(path, allow_pickle=False, **arrays)
+
+
 def _set_values(file: Any, name: str, draw: Random) -> None:
     """One number of a data set, or all of them, at a limit or scaled; a text after a change."""
     import numpy as np
 
-    values = file[name][()]
-    flat = np.array(values).reshape(-1)
+    values = np.array(file[name][()])
+    flat = values.reshape(-1)
     place = (
         slice(None) if draw.random() < 0.3 else slice(at := draw.randrange(flat.size or 1), at + 1)
     )
@@ -231,7 +248,8 @@ def _replace(file: Any, name: str, draw: Random) -> None:
     values = file[name][()]
     flat = values.reshape(-1)
     shapes = (flat, flat[:-1], flat[:0], flat.reshape(1, -1), flat.reshape(-1, 1))
-    types = tuple(values.astype(kind) for kind in ("f4", "i4", "u1", "S8"))
+    kinds = ("S2", "S9") if values.dtype.kind == "S" else ("f4", "i4", "u1", "S8")
+    types = tuple(values.astype(kind) for kind in kinds)
     del file[name]
     if draw.random() < 0.8:
         other = draw.choice((name, name, f"{name}x", f"{name} /y"))
@@ -242,6 +260,7 @@ FORMS: dict[str, Callable[[Path, Random], None]] = {
     "bytes": changed_bytes,
     "hdf5": changed_hdf5,
     "frames": changed_frames,
+    "npz": changed_npz,
 }
 
 

@@ -4,6 +4,7 @@ it, run two steps, look at its page."""
 import contextlib
 import dataclasses
 import functools
+import itertools
 import json
 import shutil
 import sys
@@ -13,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
+from unittest import mock
 
 import numpy as np
 import scipy.io
@@ -25,6 +27,7 @@ from flexmbs.errors import FlexmbsError, InputError
 from flexmbs.flexible_body.divided import DividedBodyData, load_body
 from flexmbs.results.solution import SolutionData
 from flexmbs.studies.fitting.measurements import read_measured
+from flexmbs.studies.run import run_folder
 from flexmbs.studies.sweeps.study_file import read_study
 from preprocess.command.inspect import body_facts, described, described_pieces
 from preprocess.fe.fe_model import FEModel
@@ -67,8 +70,8 @@ MOST_NODES = 2000  # of meshes that are assembled
 class Original(NamedTuple):
     """A sound file. write: puts it with its companions into a folder, the sample of a number, and
     returns its name; use: what a user does with it, with the folder and the name; samples: their
-    number; form: "bytes", or "hdf5" and "frames" for changes of the content behind correct
-    checksums; share: weight among the kinds.
+    number; form: "bytes", or "hdf5", "frames" and "npz" for changes of the content behind
+    correct checksums; share: weight among the kinds.
     """
 
     write: Callable[[Path, int], str]
@@ -501,10 +504,26 @@ def _continued(folder: Path, t_end: float) -> fm.Solution:
 
 
 def write_run_folder(folder: Path, number: int) -> str:
-    """A run in a folder, without its solution, as after a kill."""
-    _continued(folder / "run", 0.01)
+    """A run in a folder as after a kill: without its solution, with an early checkpoint."""
+    write, reached = run_folder.write_checkpoint, itertools.count(1)
+
+    def fourth(path: Path, state: dict[str, np.ndarray]) -> None:
+        if next(reached) == 4:
+            write(path, state)
+
+    with (
+        mock.patch("flexmbs.time_stepping.run.BATCH_SECONDS", 0.0),
+        mock.patch.object(run_folder, "write_checkpoint", fourth),
+    ):
+        _continued(folder / "run", 0.01)
     (folder / "run/solution.h5").unlink()
     return f"run/{RUN_FILES[number % len(RUN_FILES)]}"
+
+
+def write_checkpoint(folder: Path, number: int) -> str:
+    """The checkpoint of a run that was killed."""
+    write_run_folder(folder, 0)
+    return f"run/{RUN_FILES[2]}"
 
 
 def use_run_folder(folder: Path, name: str) -> None:
@@ -602,6 +621,7 @@ ORIGINALS: dict[str, Original] = {
     "solution, content": Original(write_solution, use_solution, 3, form="hdf5", share=3),
     "run folder": Original(write_run_folder, use_run_folder, 4, share=3),
     "run folder, content of its log": Original(write_run_folder, use_run_folder, form="frames", share=1.5),
+    "run folder, content of its checkpoint": Original(write_checkpoint, use_run_folder, form="npz", share=1.5),
     "control loop": Original(write_loop, use_loop),
     "sweep folder": Original(write_sweep_folder, use_sweep_folder, 2, share=2),
     "sweep folder, content of its log": Original(write_sweep_log, use_sweep_folder, form="frames", share=1.5),
