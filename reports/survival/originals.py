@@ -573,6 +573,7 @@ def write_loop(folder: Path, number: int) -> str:
     thread.start()
     while not (folder / "live.loop").exists():
         time.sleep(0.01)
+    time.sleep(0.3)  # until the first sample is there
     shutil.copy(folder / "live.loop", folder / "arm.loop")
     thread.join()
     return "arm.loop"
