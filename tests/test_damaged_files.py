@@ -2,29 +2,37 @@
 silence.
 """
 
+import json
+import shutil
 import subprocess
 import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
 import h5py
 import numpy as np
 import pytest
 from draws import drawn
+from hdf5_edits import open_unverified
 
 import flexmbs as fm
 import preprocess as pp
+from flexmbs.command.watch import ProgressPage
 from flexmbs.errors import InputError
 from flexmbs.files.append_log import frame_bytes
 from flexmbs.flexible_body.divided import DividedBodyData
-from flexmbs.results.output_log import read_rows
+from flexmbs.results.output_log import FIRST, read_rows
 from flexmbs.studies.run.run_folder import read_checkpoint
 from flexmbs.studies.sweeps.batch import Record, packed_record, read_log
+from preprocess.command.inspect import described_pieces
 
 sys.path.append(str(Path(__file__).parent / "preprocess"))
 from part_files import PART, bar
 
+DIGEST = "flexmbs.flexible_body.file"  # a hostile writer makes digests as well
 SIZES = 12  # limits tried between nothing and the whole file
 KINDS = {"run.h5": fm.Solution, "bar.h5": fm.FlexibleBodyData, "bars.h5": DividedBodyData}
 LIMITED = """
@@ -214,3 +222,63 @@ def test_names_of_any_length_leave_a_line_of_limited_length(tmp_path: Path) -> N
     assert len(line) < 2000
     assert line.startswith("name: [[[")
     assert line.endswith("[: no such item; correct it")
+
+
+@pytest.mark.parametrize("item", ["stress/modes", "surface/phi", "elastic/K_ff", "frames/tip/x"])
+def test_numbers_of_bodies_whose_products_overflow(item: str, files: Path, tmp_path: Path) -> None:
+    """Pages and eigenvalues of infinite stress and positions failed."""
+    path = tmp_path / "run.h5"
+    shutil.copy(files / "run.h5", path)
+    with open_unverified(path) as file:
+        values = file[f"bodies/0/{item}"][()]
+        values.reshape(-1)[0] = -1e200
+        file[f"bodies/0/{item}"][...] = values
+    with (
+        mock.patch(f"{DIGEST}._check_digest"),
+        pytest.raises(InputError, match=r"not finite or exceed 1e\+60"),
+    ):
+        fm.Solution.load(path)
+
+
+def test_stress_beyond_single_precision_is_not_shown(files: Path, tmp_path: Path) -> None:
+    """The page is JSON, which has no infinite numbers."""
+    path = tmp_path / "run.h5"
+    shutil.copy(files / "run.h5", path)
+    with open_unverified(path) as file:
+        modes = file["bodies/0/stress/modes"]
+        modes[...] *= 1e37 / np.abs(modes[()]).max()
+    with mock.patch(f"{DIGEST}._check_digest"):
+        fm.Solution.load(path).report(tmp_path / "report.html")
+    assert "stress of arm is not finite; not shown" in (tmp_path / "report.html").read_text()
+
+
+def test_divided_bodies_without_inertia(files: Path, tmp_path: Path) -> None:
+    path = tmp_path / "bars.h5"
+    shutil.copy(files / "bars.h5", path)
+    with open_unverified(path) as file:
+        for piece in file.values():
+            piece["inertia/SS"][...] *= -1.0
+    with mock.patch(f"{DIGEST}._check_digest"):
+        body = DividedBodyData.load(path)
+    with pytest.raises(InputError, match="the other 1 pieces is not positive definite"):
+        described_pieces(body)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda record: record["shown"].update(t_end=0.0), "is not a record of a run"),
+        (lambda record: record["shown"].update(t_end=10**400), "is not a record of a run"),
+        (lambda record: None, "has other outputs than a run"),
+    ],
+)
+def test_progress_of_what_is_no_run(change: Any, message: str, tmp_path: Path) -> None:
+    shown = {"name": "arm", "t_end": 1.0, "velocities": []}
+    record = {"shown": shown, "provenance": {"flexmbs": "1", "date": "today"}}
+    change(record)
+    (tmp_path / "run.json").write_text(json.dumps(record))
+    head = b'{"format": "flexmbs-outputs/1", "fields": [["t", []]]}'
+    rows = FIRST.pack(0) + np.zeros(2).tobytes()
+    (tmp_path / "outputs.log").write_bytes(frame_bytes(head) + frame_bytes(rows))
+    with pytest.raises(InputError, match=message):
+        ProgressPage(tmp_path).text()

@@ -83,14 +83,16 @@ def add_part(buffer: Buffer, solution: SolutionData, part: SurfaceGroup) -> Scen
     largest = _largest(moved, _length, 3)
     stress, remark = _stress(solution, part, skin.rows)
     notes += remark
+    most = 0.0 if stress is None else _largest(stress, von_mises, 6)
+    if not np.isfinite(most):  # squares of more than 1e19 Pa overflow in single precision
+        notes.append(f"stress of {', '.join(part.bodies)} is not finite; not shown")
+        stress = None
     if stress is None:
         return SceneSurface(skin, table, factors, FieldRanges(largest, None, notes))
     table["stress"] = _shapes(buffer, stress, STRESS, 6)
     for name, own in _factors(buffer, stress, part.bodies, "stress").items():
         factors[name] |= own
-    return SceneSurface(
-        skin, table, factors, FieldRanges(largest, _largest(stress, von_mises, 6), notes)
-    )
+    return SceneSurface(skin, table, factors, FieldRanges(largest, most, notes))
 
 
 def _alike(a: FlexibleBodyData, b: FlexibleBodyData) -> bool:
