@@ -1,11 +1,11 @@
 """Damaged and hostile files of every kind that the program reads: each is read, or refused by the
 errors of the package with one line for each problem.
 
-    python reports/survival/mutants.py [--mutants 10000] [--seed 1]     -> mutants.json, PASS or FAIL
-    python reports/survival/mutants.py --seed 1 --only "part" 17        one of them, with traceback
+    python reports/survival/mutants.py [--mutants 10000] [--seed 1]   -> mutants.json, PASS or FAIL
+    python reports/survival/mutants.py --seed 1 --only "part" 17      one of them, with traceback
 
-A mutant is a sound file of a kind (`originals.py`) after one to three changes, drawn from seed, kind
-and number: flipped bits; stretches removed, doubled, replaced, exchanged; an early end; numbers at
+A mutant is a sound file of a kind (`originals.py`) after one to three changes, drawn from seed,
+kind and number: flipped bits; stretches removed, doubled, replaced, exchanged; an early end; numbers at
 the limits, and words in place of others; names of 300 characters; deep nesting; bytes that are no
 UTF-8. In HDF5 files and logs also the content changes, behind correct checksums. What can be read
 is used: checked, run for two steps, shown as a page.

@@ -231,7 +231,12 @@ GRIDS = "".join(
     f"GRID,{k},,{x}\n" for k, x in enumerate(("0.,0.,0.", "1.,0.,0.", "0.,1.,0.", "0.,0.,1."), 1)
 )
 INCLUDES = (
-    ("m.inp", "*INCLUDE, INPUT=n.inp\n*ELEMENT, TYPE=C3D4, ELSET=all\n1, 1, 2, 3, 4\n", "n.inp", NODES),
+    (
+        "m.inp",
+        "*INCLUDE, INPUT=n.inp\n*ELEMENT, TYPE=C3D4, ELSET=all\n1, 1, 2, 3, 4\n",
+        "n.inp",
+        NODES,
+    ),
     ("m.bdf", "BEGIN BULK\nINCLUDE 'n.bdf'\nCTETRA,1,1,1,2,3,4\nENDDATA\n", "n.bdf", GRIDS),
 )  # fmt: skip
 
@@ -316,21 +321,25 @@ def _random_urdf(number: int) -> str:
     def numbers(count: int = 3, low: float = -0.5) -> str:
         return " ".join(f"{draw.uniform(low, 0.5):.6g}" for _ in range(count))
 
-    shapes = ('<box size="0.1 0.2 0.3"/>', '<sphere radius="0.1"/>', '<mesh filename="t.stl" scale="1 2 1"/>',
-              '<cylinder radius="0.1" length="0.4"/>')  # fmt: skip
+    shapes = ('<box size="0.1 0.2 0.3"/>', '<sphere radius="0.1"/>',
+              '<mesh filename="t.stl" scale="1 2 1"/>', '<cylinder radius="0.1" length="0.4"/>')  # fmt: skip
     parts = []
     count = draw.randint(2, 7)
     for k in range(count):
         parts.append(
-            f'<link name="l{k}"><inertial><origin xyz="{numbers()}" rpy="{numbers()}"/><mass value="{draw.uniform(0.1, 3):.4g}"/>'
+            f'<link name="l{k}"><inertial><origin xyz="{numbers()}" rpy="{numbers()}"/>'
+            f'<mass value="{draw.uniform(0.1, 3):.4g}"/>'
             f'<inertia ixx="1" iyy="1.2" izz="0.9" ixy="0.1" ixz="0" iyz="0.05"/></inertial><visual>'
-            f'<origin xyz="{numbers()}" rpy="{numbers()}"/><geometry>{draw.choice(shapes)}</geometry></visual></link>'
+            f'<origin xyz="{numbers()}" rpy="{numbers()}"/>'
+            f"<geometry>{draw.choice(shapes)}</geometry></visual></link>"
         )
     for k in range(1, count):
         kind = draw.choice(("revolute", "continuous", "prismatic", "fixed", "floating", "planar"))
         parts.append(
-            f'<joint name="j{k}" type="{kind}"><parent link="l{draw.randrange(k)}"/><child link="l{k}"/><axis xyz="{numbers()}"/>'
-            f'<origin xyz="{numbers()}" rpy="{numbers()}"/><limit lower="-1" upper="1" effort="10" velocity="5"/>'
+            f'<joint name="j{k}" type="{kind}"><parent link="l{draw.randrange(k)}"/><child link="l{k}"/>'
+            f'<axis xyz="{numbers()}"/>'
+            f'<origin xyz="{numbers()}" rpy="{numbers()}"/>'
+            '<limit lower="-1" upper="1" effort="10" velocity="5"/>'
             f'<dynamics damping="{draw.random():.4g}" friction="{draw.random():.4g}"/></joint>'
         )
     return f'<robot name="r">{"".join(parts)}</robot>'
@@ -536,8 +545,8 @@ SWEEP = {"joints.hinge.q0": [0.1, 0.2], "bodies.bob.mass": [1.0, 2.0]}
 
 
 def _swept(folder: Path) -> fm.SweepResult:
-    return fm.sweep(swinging.pendulum(), SWEEP, outputs=swinging.SPEED, folder=folder, resume=True, executor="threads",
-                    workers=1, audit="none")  # fmt: skip
+    return fm.sweep(swinging.pendulum(), SWEEP, outputs=swinging.SPEED, folder=folder, resume=True,
+                    executor="threads", workers=1, audit="none")  # fmt: skip
 
 
 def write_sweep_folder(folder: Path, number: int) -> str:
