@@ -469,7 +469,8 @@ def read_checkpoint(path: pathlib.Path) -> State | None:
         raise
     except Exception as error:  # of damaged headers NumPy raises errors of many kinds
         raise InputError(
-            f"{path}: is damaged ({' '.join(str(error).split())}); remove it: the run then starts again"
+            f"{path}: is damaged ({' '.join(str(error).split())}); remove it: the run then starts "
+            "again"
         ) from None
 
 
