@@ -240,16 +240,38 @@ def test_numbers_of_bodies_whose_products_overflow(item: str, files: Path, tmp_p
         fm.Solution.load(path)
 
 
-def test_stress_beyond_single_precision_is_not_shown(files: Path, tmp_path: Path) -> None:
-    """The page is JSON, which has no infinite numbers."""
+@pytest.mark.parametrize("item", ["stress/modes", "surface/phi"])
+def test_pages_of_numbers_whose_squares_overflow(item: str, files: Path, tmp_path: Path) -> None:
+    """In single precision; a page is JSON, which has no infinite numbers."""
     path = tmp_path / "run.h5"
     shutil.copy(files / "run.h5", path)
     with open_unverified(path) as file:
-        modes = file["bodies/0/stress/modes"]
-        modes[...] *= 1e37 / np.abs(modes[()]).max()
+        values = file[f"bodies/0/{item}"]
+        values[...] *= 1e37 / np.abs(values[()]).max()
     with mock.patch(f"{DIGEST}._check_digest"):
         fm.Solution.load(path).report(tmp_path / "report.html")
-    assert "stress of arm is not finite; not shown" in (tmp_path / "report.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("item", "value", "message"),
+    [
+        ("inertia/mass", 0.0, r"mass: must be at least 1e-60, not 0"),
+        ("inertia/mass", 1e-200, r"mass: must be at least 1e-60, not 1e-200"),
+        ("frames/tip/R", 0.5, r"frame\.R: is not a rotation"),
+    ],
+)
+def test_bodies_without_mass_or_axes(
+    item: str, value: float, message: str, files: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "bar.h5"
+    shutil.copy(files / "bar.h5", path)
+    with open_unverified(path) as file:
+        file[item][...] = value
+    with (
+        mock.patch(f"{DIGEST}._check_digest"),
+        pytest.raises(InputError, match=message),
+    ):
+        fm.FlexibleBodyData.load(path)
 
 
 def test_divided_bodies_without_inertia(files: Path, tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ IntArray = NDArray[np.int64]
 
 # in any unit, as in models: products of five such numbers stay finite in double precision
 LARGEST = 1e60
+ORTHONORMAL = 1e-6  # error of axes that are printed with seven digits
 FRAME_KINDS = ("rigid", "averaged", "origin", "node")
 
 
@@ -66,6 +67,12 @@ class FlexibleFrame:
             ("local", (m, nf)),
         ):
             set_array(self, "frame", name, shape)
+        error = np.abs(self.R.T @ self.R - np.eye(3)).max()
+        if error > ORTHONORMAL or np.linalg.det(self.R) < 0.0:
+            raise InputError(
+                f"frame.R: is not a rotation; its columns must be right-handed and orthonormal "
+                f"within {ORTHONORMAL:g}"
+            )
         if self.kind not in FRAME_KINDS:
             raise InputError(
                 f"frame: kind {self.kind!r} is unknown; must be one of {', '.join(FRAME_KINDS)}"

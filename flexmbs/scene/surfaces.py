@@ -83,16 +83,14 @@ def add_part(buffer: Buffer, solution: SolutionData, part: SurfaceGroup) -> Scen
     largest = _largest(moved, _length, 3)
     stress, remark = _stress(solution, part, skin.rows)
     notes += remark
-    most = 0.0 if stress is None else _largest(stress, von_mises, 6)
-    if not np.isfinite(most):  # squares of more than 1e19 Pa overflow in single precision
-        notes.append(f"stress of {', '.join(part.bodies)} is not finite; not shown")
-        stress = None
     if stress is None:
         return SceneSurface(skin, table, factors, FieldRanges(largest, None, notes))
     table["stress"] = _shapes(buffer, stress, STRESS, 6)
     for name, own in _factors(buffer, stress, part.bodies, "stress").items():
         factors[name] |= own
-    return SceneSurface(skin, table, factors, FieldRanges(largest, most, notes))
+    return SceneSurface(
+        skin, table, factors, FieldRanges(largest, _largest(stress, von_mises, 6), notes)
+    )
 
 
 def _alike(a: FlexibleBodyData, b: FlexibleBodyData) -> bool:
@@ -178,13 +176,15 @@ def _factors(
 def _largest(field: ReducedField, measure: Any, components: int) -> float:
     """Largest value over vertices and instants."""
     n, r = field.columns.shape
-    columns = field.columns.astype(np.float32).reshape(n // components, components, r)
+    # a power of two, exact: squares of more than 1e19 would overflow in single precision
+    scale = 2.0 ** int(np.frexp(np.abs(field.columns).max(initial=0.0))[1])
+    columns = (field.columns / scale).astype(np.float32).reshape(n // components, components, r)
     factors, most = field.factors.astype(np.float32), 0.0
     for block in np.array_split(columns, max(1, columns.shape[0] * factors.shape[1] // 400_000)):
         if len(block) and factors.size:
             # component by component: takes half the time
             most = max(most, float(measure(np.moveaxis(block @ factors, 1, -1)).max()))
-    return most
+    return most * scale
 
 
 def _length(u: FloatArray) -> FloatArray:
