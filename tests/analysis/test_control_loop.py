@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import flexmbs as fm
-from flexmbs.studies.cosimulation.loop_memory import BODY, HEADER, MAGIC, SAMPLE
+from flexmbs.studies.cosimulation.loop_memory import BODY, HEADER, MAGIC
 
 CONTROLLER = """
 import sys
@@ -237,12 +237,8 @@ def test_a_damaged_file(tmp_path: Path, whole: bytes) -> None:
 def test_a_number_of_samples_that_none_is(tmp_path: Path) -> None:
     path = tmp_path / "arm.loop"
     names = json.dumps({"inputs": ["motor"], "outputs": ["angle"]}).encode()
-    head = bytearray(
-        HEADER.pack(MAGIC, 1, 1, 0.01, *([0] * (len(HEADER.unpack(bytes(HEADER.size))) - 4)))
-    )
-    body = head.ljust(BODY, b"\0") + bytes(8 * 2 * 3) + names
-    body[8 * SAMPLE : 8 * SAMPLE + 8] = (2**63 + 1).to_bytes(8, sys.byteorder)
-    path.write_bytes(body)
+    head = HEADER.pack(MAGIC, 1, 1, 0.01, 2**63 + 1, 0, 0, 0)
+    path.write_bytes(head.ljust(BODY, b"\0") + bytes(8 * 2 * 3) + names)
     with (
         fm.LoopController(path, timeout=0.1) as plant,
         pytest.raises(fm.InputError, match=r"arm.loop: is damaged; remove it and start again"),
