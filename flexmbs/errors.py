@@ -1,12 +1,15 @@
 """Public errors with their exit codes, and the display of invalid values in messages."""
 
 import reprlib
+import unicodedata
 from collections.abc import Iterable
 
 GIVEN = reprlib.Repr()
 GIVEN.maxstring = GIVEN.maxother = 60
 GIVEN.maxlist = GIVEN.maxtuple = 9
 GIVEN.maxlevel = 3
+LONGEST_LINE = 1600  # characters: lists of known names fit, and the remedy at the end stays
+UNPRINTABLE = {"Cc", "Cf", "Cs", "Zl", "Zp"}  # categories: controls, halves of pairs, line ends
 MOST_SHOWN = 200  # characters: keeps a message whose value is a nested table within two lines
 
 
@@ -24,6 +27,9 @@ class FlexmbsError(Exception):
     """
 
     exit_code = 1
+
+    def __init__(self, message: str) -> None:
+        super().__init__(_printable(message))
 
 
 class InputError(FlexmbsError):
@@ -43,7 +49,7 @@ class InputError(FlexmbsError):
     exit_code = 2
 
     def __init__(self, *problems: str) -> None:
-        self.problems = problems
+        self.problems = tuple(map(_printable, problems))
         super().__init__("\n".join(problems))
 
 
@@ -187,6 +193,21 @@ class AuditError(FlexmbsError):
     def __init__(self, message: str, solution: object = None) -> None:
         self.solution = solution
         super().__init__(message)
+
+
+def _printable(text: str) -> str:
+    """Lines of limited length with control characters as escapes: names from a damaged file must
+    not reach the terminal as commands or fill it.
+    """
+    return "\n".join(map(_printable_line, text.split("\n")))
+
+
+def _printable_line(line: str) -> str:
+    if len(line) > LONGEST_LINE:
+        line = f"{line[: LONGEST_LINE // 2]} ... {line[-LONGEST_LINE // 2 :]}"
+    if line.isprintable():
+        return line
+    return "".join(repr(c)[1:-1] if unicodedata.category(c) in UNPRINTABLE else c for c in line)
 
 
 def shown(value: object) -> str:

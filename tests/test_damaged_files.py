@@ -2,21 +2,37 @@
 silence.
 """
 
+import json
+import shutil
 import subprocess
 import sys
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
 import h5py
 import numpy as np
 import pytest
 from draws import drawn
+from hdf5_edits import open_unverified
 
 import flexmbs as fm
 import preprocess as pp
+from flexmbs.command.watch import ProgressPage
 from flexmbs.errors import InputError
+from flexmbs.files.append_log import frame_bytes
 from flexmbs.flexible_body.divided import DividedBodyData
+from flexmbs.results.output_log import FIRST, read_rows
+from flexmbs.studies.run.run_folder import read_checkpoint
+from flexmbs.studies.sweeps.batch import Record, packed_record, read_log
+from preprocess.command.inspect import described_pieces
 
+sys.path.append(str(Path(__file__).parent / "preprocess"))
+from part_files import PART, bar
+
+DIGEST = "flexmbs.flexible_body.file"  # a hostile writer makes digests as well
 SIZES = 12  # limits tried between nothing and the whole file
 KINDS = {"run.h5": fm.Solution, "bar.h5": fm.FlexibleBodyData, "bars.h5": DividedBodyData}
 LIMITED = """
@@ -138,3 +154,153 @@ def test_damaged_items_are_named(name: str, files: Path, tmp_path: Path) -> None
         ) as error:
             KINDS[name].load(path)
         assert str(error.value).startswith(f"{path}: {item}: damaged")
+
+
+@pytest.mark.parametrize(
+    "shape", ["[-1]", "[99999999999999999999]", "[4294967296, 4294967296]", "[1e400]"]
+)
+def test_a_log_whose_rows_are_too_long(shape: str, tmp_path: Path) -> None:
+    """Behind a correct checksum."""
+    head = f'{{"format": "flexmbs-outputs/1", "fields": [["t", {shape}]]}}'
+    (tmp_path / "outputs.log").write_bytes(frame_bytes(head.encode()))
+    with pytest.raises(InputError, match="does not start as a log of outputs"):
+        read_rows(tmp_path / "outputs.log")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"case"', '"kase"'),
+        ('"inputs"', '"inputs'),
+        ("0.5", "1" + 400 * "0"),
+        ("0.5", "{}"),
+        ("[2.0,", "["),
+        ('"findings": []', '"findings": 7'),
+    ],
+)
+def test_a_result_of_a_sweep_that_is_none(old: str, new: str, tmp_path: Path) -> None:
+    """Behind a correct checksum."""
+    content = packed_record(Record("a", {"q0": 0.5}, {"speed": (2.0, "m/s")}, "PASS")).decode()
+    assert old in content
+    path = tmp_path / "a.log"
+    path.write_bytes(frame_bytes(content.replace(old, new).encode()))
+    with pytest.raises(InputError, match=r"a\.log: contains a result that is not one of a sweep"):
+        list(read_log(path))
+
+
+def test_control_characters_of_files_do_not_reach_the_terminal(tmp_path: Path) -> None:
+    deck = tmp_path / "m.inp"
+    deck.write_bytes(b"*NODE\n1, \x1b[31m, 0., 0.\n*ELEMENT, TYPE=C3D4\n1, 1, 2, 3, 4\n")
+    with pytest.raises(InputError, match=r"found '1, \\x1b\[31m, 0., 0.'") as error:
+        pp.read_mesh(deck, unit="m")
+    assert str(error.value).isprintable()
+
+
+def test_a_header_of_an_array_that_does_not_end(tmp_path: Path) -> None:
+    """NumPy raised an error of Python's tokenizer."""
+    shapes = tmp_path / "shapes.npy"
+    np.save(shapes, np.zeros((3, 2)))
+    shapes.write_bytes(shapes.read_bytes().replace(b"(3, 2)", b"(((((("))
+    with zipfile.ZipFile(tmp_path / "checkpoint.npz", "w") as archive:
+        archive.write(shapes, "a.npy")
+    text = PART.replace("modes = 2", 'kind = "given-shapes"\nshapes = "shapes.npy"')
+    with pytest.raises(InputError, match="is not an array of numbers") as error:
+        pp.read_part(bar(tmp_path, text))
+    assert len(str(error.value).splitlines()) == 1
+    with pytest.raises(InputError, match="is damaged") as error:
+        read_checkpoint(tmp_path / "checkpoint.npz")
+    assert len(str(error.value).splitlines()) == 1
+
+
+def test_names_of_any_length_leave_a_line_of_limited_length(tmp_path: Path) -> None:
+    deck = tmp_path / "m.inp"
+    deck.write_text("*NODE\n" + 9999 * "[" + ", 0., 0., 0.\n*ELEMENT, TYPE=C3D4\n1, 1, 2, 3, 4\n")
+    with pytest.raises(InputError) as error:
+        pp.read_mesh(deck, unit="m")
+    assert len(str(error.value)) < 2000
+    (line,) = fm.InputError("name: " + 9999 * "[" + ": no such item; correct it").problems
+    assert len(line) < 2000
+    assert line.startswith("name: [[[")
+    assert line.endswith("[: no such item; correct it")
+
+
+@pytest.mark.parametrize("item", ["stress/modes", "surface/phi", "elastic/K_ff", "frames/tip/x"])
+def test_numbers_of_bodies_whose_products_overflow(item: str, files: Path, tmp_path: Path) -> None:
+    """Pages and eigenvalues of infinite stress and positions failed."""
+    path = tmp_path / "run.h5"
+    shutil.copy(files / "run.h5", path)
+    with open_unverified(path) as file:
+        values = file[f"bodies/0/{item}"][()]
+        values.reshape(-1)[0] = -1e200
+        file[f"bodies/0/{item}"][...] = values
+    with (
+        mock.patch(f"{DIGEST}._check_digest"),
+        pytest.raises(InputError, match=r"not finite or exceed 1e\+60"),
+    ):
+        fm.Solution.load(path)
+
+
+@pytest.mark.parametrize("item", ["stress/modes", "surface/phi"])
+def test_pages_of_numbers_whose_squares_overflow(item: str, files: Path, tmp_path: Path) -> None:
+    """In single precision; a page is JSON, which has no infinite numbers."""
+    path = tmp_path / "run.h5"
+    shutil.copy(files / "run.h5", path)
+    with open_unverified(path) as file:
+        values = file[f"bodies/0/{item}"]
+        values[...] *= 1e37 / np.abs(values[()]).max()
+    with mock.patch(f"{DIGEST}._check_digest"):
+        fm.Solution.load(path).report(tmp_path / "report.html")
+
+
+@pytest.mark.parametrize(
+    ("item", "value", "message"),
+    [
+        ("inertia/mass", 0.0, r"mass: must be at least 1e-60, not 0"),
+        ("inertia/mass", 1e-200, r"mass: must be at least 1e-60, not 1e-200"),
+        ("frames/tip/R", 0.5, r"frame\.R: is not a rotation"),
+    ],
+)
+def test_bodies_without_mass_or_axes(
+    item: str, value: float, message: str, files: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "bar.h5"
+    shutil.copy(files / "bar.h5", path)
+    with open_unverified(path) as file:
+        file[item][...] = value
+    with (
+        mock.patch(f"{DIGEST}._check_digest"),
+        pytest.raises(InputError, match=message),
+    ):
+        fm.FlexibleBodyData.load(path)
+
+
+def test_divided_bodies_without_inertia(files: Path, tmp_path: Path) -> None:
+    path = tmp_path / "bars.h5"
+    shutil.copy(files / "bars.h5", path)
+    with open_unverified(path) as file:
+        for piece in file.values():
+            piece["inertia/SS"][...] *= -1.0
+    with mock.patch(f"{DIGEST}._check_digest"):
+        body = DividedBodyData.load(path)
+    with pytest.raises(InputError, match="the other 1 pieces is not positive definite"):
+        described_pieces(body)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda record: record["shown"].update(t_end=0.0), "is not a record of a run"),
+        (lambda record: record["shown"].update(t_end=10**400), "is not a record of a run"),
+        (lambda record: None, "has other outputs than a run"),
+    ],
+)
+def test_progress_of_what_is_no_run(change: Any, message: str, tmp_path: Path) -> None:
+    shown = {"name": "arm", "t_end": 1.0, "velocities": []}
+    record = {"shown": shown, "provenance": {"flexmbs": "1", "date": "today"}}
+    change(record)
+    (tmp_path / "run.json").write_text(json.dumps(record))
+    head = b'{"format": "flexmbs-outputs/1", "fields": [["t", []]]}'
+    rows = FIRST.pack(0) + np.zeros(2).tobytes()
+    (tmp_path / "outputs.log").write_bytes(frame_bytes(head) + frame_bytes(rows))
+    with pytest.raises(InputError, match=message):
+        ProgressPage(tmp_path).text()

@@ -4,6 +4,7 @@ import contextlib
 import http
 import http.server
 import json
+import math
 import threading
 import time
 from pathlib import Path
@@ -114,7 +115,7 @@ class ProgressPage:
             return self.made[0]
 
     def _made(self) -> str:
-        from flexmbs.report.progress_page import RunProgress, live_page
+        from flexmbs.report.progress_page import RunProgress, is_of_run, live_page
         from flexmbs.results.output_log import read_rows
 
         try:
@@ -125,11 +126,15 @@ class ProgressPage:
                 float(shown["t_end"]),
                 list(map(str, shown["velocities"])),
             )
+            if not 0.0 < t_end < math.inf:
+                raise ValueError("no end time")
             version, date = str(record["provenance"]["flexmbs"]), str(record["provenance"]["date"])
-        except (ValueError, KeyError, TypeError, RecursionError):
+        except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
             raise InputError(f"{self.record}: is not a record of a run") from None
         there = read_rows(self.log)
         columns = {} if there is None else there.columns()
+        if columns and not is_of_run(columns):
+            raise InputError(f"{self.log}: has other outputs than a run; start the run again")
         age = max(time.time() - self.log.stat().st_mtime, 0.0) if self.log.exists() else 0.0
         return live_page(
             RunProgress(

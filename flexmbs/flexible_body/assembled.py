@@ -30,6 +30,7 @@ from typing import TypeAlias
 import numpy as np
 import scipy.linalg
 
+from flexmbs.errors import InputError
 from flexmbs.flexible_body.components import FlexibleFrame, FloatArray, Surface
 from flexmbs.flexible_body.free_body import elastic_frame_motion, mass_matrix, rigid_frame_motion
 from flexmbs.flexible_body.record import FlexibleBodyData
@@ -61,14 +62,17 @@ class WeldedPieces:
 
     @classmethod
     def of(cls, pieces: Sequence[FlexibleBodyData], poses: Sequence[PiecePose]) -> WeldedPieces:
-        """Pieces at their poses, with the frame of the first one fixed."""
+        """Pieces at their poses, with the frame of the first one fixed. Raises InputError."""
         ends = np.cumsum([0, *(RIGID + piece.nf for piece in pieces)])
         rows = [np.eye(RIGID, ends[-1])]
         for i, j, cut in welds([tuple(piece.frames) for piece in pieces]):
             pair = [_spread(_at_cut(pieces[k].frames[cut], poses[k]), ends, k) for k in (i, j)]
             rows.append(pair[0] - pair[1])
         # equal scales of the energies
-        scale = np.concatenate([1.0 / np.sqrt(np.diag(mass_matrix(piece))) for piece in pieces])
+        inertia = np.concatenate([np.diag(mass_matrix(piece)) for piece in pieces])
+        if not (inertia > 0.0).all():
+            raise _indefinite(pieces)
+        scale = 1.0 / np.sqrt(inertia)
         N = scipy.linalg.null_space(np.vstack(rows) * scale) * scale[:, None]
         parts = np.split(N, ends[1:-1])
         K = sum(T[RIGID:].T @ piece.K_ff @ T[RIGID:] for T, piece in zip(parts, pieces))
@@ -93,8 +97,11 @@ class WeldedPieces:
 
     def in_modes(self, count: int | None = None) -> WeldedPieces:
         """Body in the coordinates of its lowest modes, normalized to unit mass; the largest entry
-        of each is positive."""
-        _, v = scipy.linalg.eigh(self.K, self.M)
+        of each is positive. Raises InputError."""
+        try:
+            _, v = scipy.linalg.eigh(self.K, self.M)
+        except scipy.linalg.LinAlgError:
+            raise _indefinite(self.pieces) from None
         v = v[:, :count]
         v = v * np.sign(v[np.abs(v).argmax(axis=0), np.arange(v.shape[1])])
         matrices = (v.T @ each @ v for each in (self.K, self.D, self.M))
@@ -103,6 +110,13 @@ class WeldedPieces:
             N=[T @ v for T in self.N],
             **dict(zip("KDM", (0.5 * (each + each.T) for each in matrices))),
         )
+
+
+def _indefinite(pieces: Sequence[FlexibleBodyData]) -> InputError:
+    return InputError(
+        f"{pieces[0].name}: the mass matrix of this and the other {len(pieces) - 1} pieces is not "
+        "positive definite; reduce the part again"
+    )
 
 
 def damping_rows(

@@ -20,6 +20,9 @@ from flexmbs.errors import InputError
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
+# in any unit, as in models: products of five such numbers stay finite in double precision
+LARGEST = 1e60
+ORTHONORMAL = 1e-6  # error of axes that are printed with seven digits
 FRAME_KINDS = ("rigid", "averaged", "origin", "node")
 
 
@@ -64,6 +67,12 @@ class FlexibleFrame:
             ("local", (m, nf)),
         ):
             set_array(self, "frame", name, shape)
+        error = np.abs(self.R.T @ self.R - np.eye(3)).max()
+        if error > ORTHONORMAL or np.linalg.det(self.R) < 0.0:
+            raise InputError(
+                f"frame.R: is not a rotation; its columns must be right-handed and orthonormal "
+                f"within {ORTHONORMAL:g}"
+            )
         if self.kind not in FRAME_KINDS:
             raise InputError(
                 f"frame: kind {self.kind!r} is unknown; must be one of {', '.join(FRAME_KINDS)}"
@@ -286,23 +295,30 @@ def shape_problems(
     bad = [
         name
         for name, value in values
-        if not (value is None or isinstance(value, np.memmap) or np.isfinite(value).all())
+        if not (value is None or isinstance(value, np.memmap) or _within_limits(value).all())
     ]
-    return problems + [f"{owner}.{name}: has values that are not finite" for name in bad]
+    return problems + [
+        f"{owner}.{name}: has values that are not finite or exceed {LARGEST:g}" for name in bad
+    ]
 
 
 def checked(
     item: str, value: ArrayLike, shape: tuple[int, ...], dtype: type[Any] = np.float64
 ) -> NDArray[Any]:
-    """Contiguous finite array of ``shape``; InputError naming the item otherwise."""
+    """Contiguous array of ``shape`` within `LARGEST`; InputError naming the item otherwise."""
     try:
         array = np.ascontiguousarray(value, dtype=dtype).reshape(np.shape(value))
     except (TypeError, ValueError):
         raise InputError(f"{item}: {value!r:.60} is not an array of numbers") from None
     if array.shape != shape:
         raise InputError(f"{item}: has shape {array.shape}; it must be {shape}")
-    if not np.all(np.isfinite(array)):
-        raise InputError(
-            f"{item}: has {int(np.sum(~np.isfinite(array)))} values that are not finite"
-        )
+    outside = array.size - int(np.sum(_within_limits(array)))
+    if outside:
+        raise InputError(f"{item}: has {outside} values that are not finite or exceed {LARGEST:g}")
     return array
+
+
+def _within_limits(array: NDArray[Any]) -> NDArray[np.bool_]:
+    """True where numbers are finite and products of them stay finite."""
+    most = np.float64(LARGEST)  # infinite in single precision, as which stress is stored
+    return (array >= -most) & (array <= most)

@@ -18,9 +18,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flexmbs.errors import raise_problems
+from flexmbs.errors import InputError, raise_problems
 from flexmbs.flexible_body.checks import BodyChecks, checks, without_motion
 from flexmbs.flexible_body.components import (
+    LARGEST,
     FlexibleFrame,
     FloatArray,
     GeometricStiffness,
@@ -91,6 +92,10 @@ class FlexibleBodyData:
             object.__setattr__(self, "damping_rows", np.zeros((0, nf)))
         set_array(self, self.name, "mass", ())
         object.__setattr__(self, "mass", float(self.mass))
+        if abs(self.mass) < 1.0 / LARGEST:
+            raise InputError(
+                f"{self.name}.mass: must be at least {1.0 / LARGEST:g}, not {self.mass:g}"
+            )
         shapes = {
             "first_moment": (3,),
             "second_moment": (3, 3),

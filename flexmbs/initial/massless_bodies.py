@@ -22,11 +22,12 @@ def body_without_inertia(compiled: Compiled, status: int, q: np.ndarray, beta: n
         np.zeros(int(compiled.system.layout[2])),
     )
     M = terms(system, work, 0.0, q.copy(), zero.copy()).M
-    if not np.isfinite(M).all():
-        return compiled.bodies[-1 - status]
     at_rest = work.motion.twist.copy()  # twists due to prescribed motions
-    size = np.sqrt(np.maximum(np.diagonal(M), 1e-300))
-    motion = np.linalg.eigh(M / np.outer(size, size))[1][:, 0] / size
+    size = np.sqrt(np.maximum(np.abs(np.diagonal(M)), 1e-300))
+    scaled = M / np.outer(size, size)
+    if not np.isfinite(scaled).all():
+        return compiled.bodies[-1 - status]
+    motion = np.linalg.eigh(scaled)[1][:, 0] / size
     terms(system, work, 0.0, q.copy(), motion / np.abs(motion).max())
     twist = np.abs(work.motion.twist - at_rest).max(axis=1)
     return compiled.bodies[int(twist.argmax()) if twist.max() > 0.0 else -1 - status]

@@ -28,6 +28,16 @@ class RunProgress(NamedTuple):
     date: str
 
 
+def is_of_run(columns: Mapping[str, FloatArray]) -> bool:
+    """True if outputs have the fields of a run."""
+    widths = {"t": (), "step": (), "work": (len(WORKS),), "drift": (len(DRIFTS),)}
+    return (
+        {"s", *widths} <= columns.keys()
+        and columns["s"].ndim == 2
+        and all(columns[name].shape[1:] == width for name, width in widths.items())
+    )
+
+
 def live_page(run: RunProgress) -> str:
     """HTML text; all text from the model is escaped."""
     t = run.columns.get("t", np.zeros(0))

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from flexmbs.errors import InputError
-from flexmbs.files.append_log import AppendLog, frames
+from flexmbs.files.append_log import MOST, AppendLog, frames
 
 FORMAT = "flexmbs-outputs/1"
 FIRST = struct.Struct("<q")  # number of the first row of a frame
@@ -81,8 +81,13 @@ def _fields(path: Path, content: bytes) -> Fields:
             raise InputError(
                 f"{path}: has format {head['format']!r}; this version reads {FORMAT!r}"
             )
-        return [(str(name), tuple(int(n) for n in shape)) for name, shape in head["fields"]]
-    except (ValueError, KeyError, TypeError, RecursionError):
+        fields = [(str(name), tuple(int(n) for n in shape)) for name, shape in head["fields"]]
+        if not all(0 <= n <= MOST for _, shape in fields for n in shape) or (
+            8 * sum(math.prod(shape) for _, shape in fields) > MOST
+        ):
+            raise ValueError("a row longer than a frame")
+        return fields
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         raise InputError(
             f"{path}: does not start as a log of outputs; start the run again"
         ) from None

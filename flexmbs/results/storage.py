@@ -59,7 +59,7 @@ CONTACT = "trajectory/contact"  # present only with contacts
 CONSTANTS = ("springs", "couplings")
 POSITIONS = {f"trajectory/{name}" for name in ("t", "beta", "q", "s", "sd")} | {"joints/primary"}
 # m, rad, s and rates: squares of derived quantities stay finite in double precision
-LARGEST = 1e100
+LARGEST = 1e60
 
 
 def write(solution: SolutionData, path: str | os.PathLike[str]) -> None:

@@ -176,13 +176,15 @@ def _factors(
 def _largest(field: ReducedField, measure: Any, components: int) -> float:
     """Largest value over vertices and instants."""
     n, r = field.columns.shape
-    columns = field.columns.astype(np.float32).reshape(n // components, components, r)
+    # a power of two, exact: squares of more than 1e19 would overflow in single precision
+    scale = 2.0 ** int(np.frexp(np.abs(field.columns).max(initial=0.0))[1])
+    columns = (field.columns / scale).astype(np.float32).reshape(n // components, components, r)
     factors, most = field.factors.astype(np.float32), 0.0
     for block in np.array_split(columns, max(1, columns.shape[0] * factors.shape[1] // 400_000)):
         if len(block) and factors.size:
             # component by component: takes half the time
             most = max(most, float(measure(np.moveaxis(block @ factors, 1, -1)).max()))
-    return most
+    return most * scale
 
 
 def _length(u: FloatArray) -> FloatArray:

@@ -81,6 +81,13 @@ def read_mesh(
 def _mesh(raw: RawMesh, source: str, units: Units) -> Mesh:
     """Mesh of the elements, renumbered to the nodes they use, in SI."""
     problems = missing_nodes(len(raw.points), raw.connectivity, raw.element_ids, raw.node_ids)
+    masses = raw.declared.masses
+    there = np.isin([each["node"] for each in masses], raw.node_ids)
+    problems += [
+        f"{each['where']} refers to node {each['node']}, which does not exist; complete the nodes"
+        for each, known in zip(masses, there)
+        if not known
+    ]
     if problems:
         raise InputError(*(f"{source}: {problem}" for problem in problems))
     used = np.unique(

@@ -21,6 +21,7 @@ from flexmbs.declaration import NestedError, Problem, close_names, raise_nested,
 from flexmbs.errors import InputError
 from flexmbs.files.inputs import check_regular, read_text
 from flexmbs.toml.document import Locator
+from preprocess.inputs.reader_guard import error_summary
 
 Made = TypeVar("Made")
 WORDS = {
@@ -160,10 +161,10 @@ def _array(path: Path) -> Any:
         )
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
-    except (ValueError, EOFError, MemoryError) as error:
-        raise InputError(
-            f"{path}: is not an array of numbers ({str(error).splitlines()[0][:100]})"
-        ) from None
+    except InputError:
+        raise
+    except Exception as error:  # of damaged headers NumPy raises errors of many kinds
+        raise InputError(f"{path}: is not an array of numbers ({error_summary(error)})") from None
 
 
 def _required(field: dataclasses.Field[Any]) -> bool:

@@ -2,6 +2,7 @@
 delay, and what can go wrong.
 """
 
+import json
 import subprocess
 import sys
 import threading
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 import flexmbs as fm
+from flexmbs.studies.cosimulation.loop_memory import BODY, HEADER, MAGIC
 
 CONTROLLER = """
 import sys
@@ -230,6 +232,18 @@ def test_a_damaged_file(tmp_path: Path, whole: bytes) -> None:
     (tmp_path / "arm.loop").write_bytes(whole)
     with pytest.raises(fm.InputError, match=r"arm.loop: is damaged; remove it and start again"):
         fm.LoopController(tmp_path / "arm.loop")
+
+
+def test_a_number_of_samples_that_none_is(tmp_path: Path) -> None:
+    path = tmp_path / "arm.loop"
+    names = json.dumps({"inputs": ["motor"], "outputs": ["angle"]}).encode()
+    head = HEADER.pack(MAGIC, 1, 1, 0.01, 2**63 + 1, 0, 0, 0)
+    path.write_bytes(head.ljust(BODY, b"\0") + bytes(8 * 2 * 3) + names)
+    with (
+        fm.LoopController(path, timeout=0.1) as plant,
+        pytest.raises(fm.InputError, match=r"arm.loop: is damaged; remove it and start again"),
+    ):
+        next(iter(plant))
 
 
 @pytest.mark.parametrize("timeout", [0.0, -1.0, np.nan, "long", None])

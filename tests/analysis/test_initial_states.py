@@ -245,6 +245,19 @@ def test_what_cannot_start_is_not_ready() -> None:
         fm.simulate(model, t_end=0.1, step=0.01)
 
 
+@pytest.mark.parametrize("inertia", [1e9, 1e26])
+def test_the_body_with_negative_inertia_is_named(inertia: float) -> None:
+    """Its scaled mass matrix overflowed."""
+    model = fm.Model("unphysical")
+    first = model.add(fm.RigidBody("first", mass=1.0, inertia=(1, 1, 1), com=(0.1, 0.2, 0.3)))
+    second = model.add(fm.RigidBody("second", mass=1.0, inertia=(-inertia, 1, 1), unphysical=True))
+    model.add(fm.Spherical("a", model.ground, first))
+    model.add(fm.Spherical("b", first, second))
+    assert model.check().errors == [
+        "bodies.second: its motion has no inertia (mass matrix not positive definite); give it mass"
+    ]
+
+
 def clamped(stretch: float) -> fm.Model:
     """A flexible beam between two walls that are farther apart than it is long."""
     model = fm.Model("clamped", gravity=(0, 0, 0), frames={"wall": (ROD + stretch, 0, 0)})

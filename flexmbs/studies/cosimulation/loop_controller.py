@@ -29,6 +29,8 @@ from flexmbs.studies.cosimulation.loop_memory import (
     waited,
 )
 
+MOST_SAMPLES = 2**62  # their doubles, the numbers of answers, have 64 bits
+
 
 class LoopController:
     """The other end of a `ControlLoop`: iterate over samples, answer each.
@@ -119,6 +121,8 @@ class LoopController:
             while new != memory.counts[SAMPLE]:  # else it was written over while it was read
                 new = memory.counts[SAMPLE]
                 values = list(memory.outputs[(new - 1) % 2])
+            if new > MOST_SAMPLES:
+                raise InputError(f"{self._path}: is damaged; remove it and start again")
             self._sample, self.t = new, values[0]
             yield dict(zip(self._outputs, values[1:], strict=True))
 

@@ -27,7 +27,6 @@ import shutil
 import signal
 import threading
 import time
-import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import FrameType
@@ -466,9 +465,12 @@ def read_checkpoint(path: pathlib.Path) -> State | None:
     try:
         with open_regular(path) as file, np.load(file, allow_pickle=False) as found:
             return {name: found[name] for name in found.files}
-    except (zipfile.BadZipFile, ValueError, KeyError, EOFError, OSError) as error:
+    except InputError:
+        raise
+    except Exception as error:  # of damaged headers NumPy raises errors of many kinds
         raise InputError(
-            f"{path}: is damaged ({error}); remove it: the run then starts again"
+            f"{path}: is damaged ({' '.join(str(error).split())}); remove it: the run then starts "
+            "again"
         ) from None
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from flexmbs.api.solution import Solution
-from flexmbs.errors import FlexmbsError, MachineError
+from flexmbs.errors import FlexmbsError, InputError, MachineError
 from flexmbs.files.append_log import AppendLog, frames
 from flexmbs.studies.run.options import requested_options
 from flexmbs.studies.run.run_setup import RunStart, prepared
@@ -147,11 +147,30 @@ def read_log(log: Path) -> Iterator[Record | str]:
     Raises `InputError`, OSError.
     """
     for content, _ in frames(log):
-        table = json.loads(content)
-        if "begun" in table:
-            yield str(table["begun"])
-        else:
-            outputs = {
-                name: (float(value), str(unit)) for name, (value, unit) in table["outputs"].items()
-            }
-            yield Record(**table | {"outputs": outputs, "findings": tuple(table["findings"])})
+        try:
+            table = json.loads(content)
+            yield str(table["begun"]) if "begun" in table else _record(table)
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
+            raise InputError(
+                f"{log}: contains a result that is not one of a sweep; remove it: its cases are "
+                "then run again"
+            ) from None
+
+
+def _record(table: Any) -> Record:
+    """Result of a case. Raises as the built-in conversions."""
+    inputs = dict(table["inputs"])
+    for value in inputs.values():
+        if not isinstance(value, str):
+            float(value)
+    return Record(
+        case=str(table["case"]),
+        inputs=inputs,
+        outputs={
+            name: (float(value), str(unit)) for name, (value, unit) in table["outputs"].items()
+        },
+        verdict=str(table["verdict"]),
+        findings=tuple(map(str, table["findings"])),
+        seconds=float(table["seconds"]),
+        failure=str(table["failure"]),
+    )

@@ -281,6 +281,10 @@ LAYERS = "*ORIENTATION, NAME=o\n1, 0, 0, 0, 1, 0\n{}*SHELL SECTION, ELSET=flap, 
         (SHEET + "*NSET, NSET=c\n1\n*TRANSFORM, NSET=c, TYPE=S\n0, 0, 0, 0, 0, 1\n", r"\*TRANSFORM, TYPE=S: give R"),
         (SHEET + "*NSET, NSET=c\n1\n*TRANSFORM, NSET=c\n1, 0, 0, 2, 0, 0\n", r"\*TRANSFORM, TYPE=R: give R, with two points"),
         (SHEET + "*TRANSFORM, NSET=nothing\n1, 0, 0, 0, 1, 0\n", r"\*TRANSFORM: node set 'nothing' does not exist"),
+        (
+            SHEET + "*ELEMENT, TYPE=MASS, ELSET=m\n9, -2147483649\n*MASS, ELSET=m\n1e-3\n",
+            "mass 9 refers to node -2147483649, which does not exist",
+        ),
         (SHEET + "*ELEMENT, TYPE=MASS, ELSET=m\n9, 1\n", r"element 9: mass without \*MASS; give one"),
         (SHEET + "*ELEMENT, TYPE=SPRINGA, ELSET=m\n9, 1, 5\n", r"element 9: spring without \*SPRING; give one"),
         (
