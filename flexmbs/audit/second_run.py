@@ -231,7 +231,7 @@ def _outputs(solution: SolutionData, cost: float) -> np.ndarray:
 
 
 def _work(solution: SolutionData, cost: float) -> float:
-    """Units of work of a run that costs ``cost`` times the first one."""
+    """Work, in the units of `work_of`, of a run with ``cost`` times the evaluations of this one."""
     return work_of(solution.compiled, cost * solution.statistics["evaluations"])
 
 

@@ -70,7 +70,7 @@ class Measure(NamedTuple):
         return np.minimum(errors / self.sizes, 2.0 * self.ranges)
 
     def shares(self, errors: np.ndarray) -> np.ndarray:
-        """(…, ns) errors relative to the motion."""
+        """Bounded errors (…, ns) of the steps over the size of the motion."""
         return self.bounded(errors) / self.motion
 
 

@@ -68,7 +68,7 @@ def frame_at_rest(solution: SolutionData, ref: FrameRef) -> tuple[FloatArray, Fl
 
 
 def moved_frames(solution: SolutionData, body: str) -> dict[str, FloatArray]:
-    """Elastic displacement (nt, 3) [m], in body axes, of the frames that the modes move."""
+    """Elastic displacements (nt, 3) [m] in body axes of the frames that modes move, by name."""
     if body not in solution.compiled.pieces:
         frames, elastic = solution.compiled.data[body].frames.items(), solution.elastic(body)
         return {

@@ -280,7 +280,7 @@ def with_prescribed(solution: SolutionData) -> list[State]:
 
 
 def _free_values(body: BodyView, i: int, turns: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Coordinates and velocities of a body without a joint, rigid or point mass."""
+    """Coordinates and velocities at output i of a body without a joint, rigid or point mass."""
     if not turns:
         return body.position[i], body.velocity[i]
     A = body.rotation[i]

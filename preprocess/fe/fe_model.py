@@ -227,7 +227,7 @@ class FEModel:
 
     @property
     def freedoms(self) -> Freedoms:
-        """Degrees of freedom of the nodes."""
+        """Numbering of the degrees of freedom of all nodes."""
         return Freedoms(len(self.nodes), self.rotating, self.constraints.dependent)
 
     @property

@@ -42,7 +42,7 @@ class StressRows(NamedTuple):
 
 
 def stress_rows(groups: Sequence[ElementGroup], chosen: IntArray, n: int) -> StressRows:
-    """Rows for the chosen ones of ``n`` nodes, material by material."""
+    """Numbering of nodal stresses: a row for each chosen node and each material there."""
     materials = tuple({id(group.material): group.material for group in groups}.values())
     row_of = np.full((len(materials), n), -1, dtype=np.int64)
     wanted = np.zeros(n, bool)

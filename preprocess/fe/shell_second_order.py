@@ -227,7 +227,7 @@ def _points(shells: Shells, u: Array, work: _SecondOrderWork) -> Iterator[_Drill
 
 
 def _corners(shells: Shells, u: Array, work: _SecondOrderWork) -> Iterator[_Drilling]:
-    """Corners of tri3, whose drilling rotations contribute to the membrane strains."""
+    """Drilling rotations of the corners of tri3, each with its stress."""
     stress = np.zeros((len(u), 3, u.shape[2]))
     for (r, s), weight in zip(shells.scheme.points, shells.scheme.weights):
         for layer in shells.layers:

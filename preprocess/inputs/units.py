@@ -39,7 +39,7 @@ class Units(NamedTuple):
         return self.mass / self.length**3
 
     def factor(self, force: int, length: int, time: int) -> float:
-        """Unit of a quantity with these powers of force, length and time."""
+        """SI value of the unit of a quantity with these powers of force, length and time."""
         return self.force**force * self.length**length * self.time**time
 
 

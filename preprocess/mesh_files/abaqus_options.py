@@ -72,7 +72,7 @@ OPTIONS = {
 
 
 def known_options(keyword: str, options: dict[str, str], line: str) -> dict[str, str]:
-    """Options under their names as in `OPTIONS`.
+    """Options of an Abaqus keyword by their names in `OPTIONS`, spaces ignored.
 
     Raises InputError with the line and the nearest name for any other.
     """

@@ -93,7 +93,7 @@ class ModelBuilder:
         return found
 
     def add(self, item: Declaration) -> None:
-        """Add an item to the model."""
+        """Append a declaration to the items of the model being built."""
         self.items.append(item)
 
     def model(self, name: str, gravity: np.ndarray) -> Model:

@@ -72,7 +72,7 @@ def adjoint_derivative(tangent: Tangent, solution: Solution, outputs: Sequence[O
 
 
 def _weights(outputs: Sequence[Output], solution: Solution) -> FloatArray:
-    """∂Y/∂x_i (outputs, n), by differences of the outputs of given channels."""
+    """∂Y/∂x(t_i) (outputs, nt) of each output by its channel at each time, by differences."""
     t, found = solution.t, []
     for output, x in zip(outputs, observed(outputs, solution)):
         step = min(FINE * (float(np.abs(x).max()) or 1.0), PEAK * _flatness(x))

@@ -149,7 +149,7 @@ def gradient(
 def noise_of(
     runs: Runs, base: Values, middle: Result, mapped: Callable[..., Iterable[Any]] = map
 ) -> FloatArray:
-    """Differences (n,) of outputs of runs that should be equal.
+    """Noise (n,) of the outputs: largest changes in runs disturbed by round-off.
 
     Round-off, or the tolerance of controlled steps.
     """

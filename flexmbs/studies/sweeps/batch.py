@@ -62,7 +62,7 @@ class Record(NamedTuple):
 
 
 def run_batch(study: Study, cases: Sequence[Case], logs: str, solutions: str) -> None:
-    """Run the cases into a log whose name begins with ``logs``.
+    """Run the cases in order and append each result to a new log ``<logs>-<random>.log``.
 
     Raises `MachineError`; other errors are results.
 
