@@ -10,6 +10,8 @@ from flexmbs.durability.critical_plane import in_plane, worst_plane
 from flexmbs.durability.fatigue import _worst_cycle
 from tests.draws import drawn
 
+pytest.importorskip("rainflow")
+
 
 def damage(curve, stress, normal):
     """Of a history of stress tensors (nt, 3, 3) on planes across a normal."""

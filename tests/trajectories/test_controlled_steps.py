@@ -128,7 +128,7 @@ def test_errors_within_thirty_times_the_tolerance(name, method):
 
 def test_generalized_alpha_rejects_what_it_does_not_reach():
     with pytest.raises(
-        fm.InputError, match=r"^integrator\.rtol: 1e-08 is below 1e-07.*take 'esdirk'$"
+        fm.InputError, match=r"^integrator\.rtol: 1e-08 is below 1e-07.*use 'esdirk'$"
     ):
         fm.GeneralizedAlpha(rtol=1e-8)
     assert fm.GeneralizedAlpha(rtol=1e-8, step=1e-3).rtol == 1e-8

@@ -175,7 +175,7 @@ def test_what_is_rejected():
     slot.add(fm.JointLimit("walls", "way", lower=0.0, upper=1e-8, restitution=1.0))
     with pytest.raises(
         fm.SolverError,
-        match=r"impacts of contact 'walls\..*', or turns of its slip, follow each other without "
+        match=r"impacts of contact 'walls\..*', or reversals of its slip, follow each other without "
         r"end; raise .*settling",
     ):
         fm.simulate(slot, t_end=1.0, integrator="event-driven")
