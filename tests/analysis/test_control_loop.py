@@ -234,6 +234,13 @@ def test_a_damaged_file(tmp_path: Path, whole: bytes) -> None:
         fm.LoopController(tmp_path / "arm.loop")
 
 
+def test_names_that_are_nested_too_deep(tmp_path: Path) -> None:
+    head = HEADER.pack(MAGIC, 1, 1, 0.01, 0, 0, 0, 0).ljust(BODY, b"\0")
+    (tmp_path / "arm.loop").write_bytes(head + bytes(8 * 2 * 3) + b"[" * 100_000)
+    with pytest.raises(fm.InputError, match=r"arm.loop: is damaged; remove it and start again"):
+        fm.LoopController(tmp_path / "arm.loop")
+
+
 def test_a_number_of_samples_that_none_is(tmp_path: Path) -> None:
     path = tmp_path / "arm.loop"
     names = json.dumps({"inputs": ["motor"], "outputs": ["angle"]}).encode()

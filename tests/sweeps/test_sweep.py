@@ -349,6 +349,13 @@ def test_a_folder_is_not_taken_for_another_sweep(tmp_path: pathlib.Path) -> None
         sweep(folder=tmp_path / "s", resume=True)
 
 
+def test_a_record_that_is_nested_too_deep_is_none(tmp_path: pathlib.Path) -> None:
+    sweep(folder=tmp_path / "s")
+    (tmp_path / "s" / "sweep.json").write_text("[" * 100_000)
+    with pytest.raises(fm.InputError, match=r"sweep\.json: is not a record of a sweep"):
+        sweep(folder=tmp_path / "s", resume=True)
+
+
 def test_what_is_forced_is_a_finding_of_the_results_that_were_there(tmp_path: pathlib.Path) -> None:
     """Not of those that the forced sweep adds; and no value is taken for that of another output of
     the same name.

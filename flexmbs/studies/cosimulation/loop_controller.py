@@ -183,6 +183,6 @@ def _description(whole: bytes, path: Path) -> tuple[float, list[str], list[str]]
         inputs, outputs = list(names["inputs"]), list(names["outputs"])
         if (len(inputs), len(outputs)) == (n_inputs, n_outputs):
             return period, inputs, outputs
-    except (struct.error, ValueError, LookupError, TypeError):
+    except (struct.error, ValueError, LookupError, TypeError, RecursionError):
         pass
     raise InputError(f"{path}: is damaged; remove it and start again")

@@ -351,7 +351,7 @@ class Stepper:
             return
         try:
             there, here = (dict(json.loads(options[0])) for options in (given, self._options))
-        except (TypeError, ValueError, LookupError):
+        except (TypeError, ValueError, LookupError, RecursionError):
             raise InputError(
                 f"state: '{OPTIONS}' holds {shown(given)}; give one from `Stepper.state`"
             ) from None

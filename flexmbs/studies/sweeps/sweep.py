@@ -334,7 +334,7 @@ def _identity(place: SweepFolder, study: Study, first: Case) -> dict[str, Any]:
     """
     inputs = first.inputs
     if (place.folder / RECORD).exists():
-        with contextlib.suppress(ValueError, KeyError, TypeError, InputError):
+        with contextlib.suppress(ValueError, KeyError, TypeError, InputError, RecursionError):
             inputs = dict(json.loads(read_bytes(place.folder / RECORD, MOST))["of"]["point"])
     model, base = study.model(inputs), study.base
     parts = base.parts if isinstance(base, ModelWithParts) else {}
