@@ -22,6 +22,9 @@ from flexmbs.system.trajectory import Trajectory
 LARGE = 1e3  # relative to the wrenches and multipliers: step in self-stress for differences
 UNIQUE = 1e-6  # share of a unit self-stress in moments, and forces times the size of the model
 RANKED = 20  # outputs at which the rank is evaluated
+# relative to the size of the model: frames closer together differ by round-off or by the digits of
+# a CAD export, and their distance is no lever arm
+COINCIDENT = 1e-6
 NUMBERS = 10**7  # wrench components per self-stress in memory at a time, 80 MB
 
 
@@ -169,7 +172,8 @@ def _of_least_norm(
 def _length(compiled: Compiled, unique: np.ndarray) -> float:
     """Length ℓ (m) that scales moments.
 
-    The largest distance on a body between frames of joints without a unique wrench.
+    The largest distance on a body between frames of joints without a unique wrench; the size of the
+    model if these frames coincide.
     """
     frames, nb = compiled.system.frames, len(compiled.bodies)
     ends = [
@@ -182,7 +186,8 @@ def _length(compiled: Compiled, unique: np.ndarray) -> float:
     for body in {int(frames.body[m]) for m in ends}:
         own = np.array([frames.x[m] for m in ends if frames.body[m] == body])
         longest = max(longest, float(np.linalg.norm(own[:, None] - own[None], axis=2).max()))
-    return longest or model_size(compiled)
+    size = model_size(compiled)
+    return longest if longest > COINCIDENT * size else size
 
 
 def start_coordinates(compiled: Compiled) -> np.ndarray:

@@ -65,6 +65,20 @@ def test_hinges_of_a_door_share_its_weight(formalism: str, coordinates: str) -> 
     assert np.allclose(least([0.0, 1.0], 0.5)[:, 2], 49.05)
 
 
+@pytest.mark.parametrize("apart", [0.0, 5e-17, 1e-12, 1e-8])
+def test_hinges_at_one_point_share_force_and_moment(apart: float) -> None:
+    """Frames that coincide up to round-off have no lever arm.
+
+    Moments were divided by the distance of the frames, 5e-17 m, and forces became 1e15 N.
+    """
+    for formalism, coordinates in EVERY:
+        how = {"formalism": formalism, "coordinates": coordinates}
+        run = fm.simulate(door([0.3, 0.3 + apart], [1, 0], 0.5), t_end=0.002, step=1e-3, **how)
+        for joint in (run.joint("hinge0"), run.joint("hinge1")):
+            np.testing.assert_allclose(joint.force[-1], (0, 0, WEIGHT / 2), atol=1e-5)
+            np.testing.assert_allclose(joint.torque[-1, 0], 0.2 * WEIGHT / 2, atol=1e-5)
+
+
 def box(order: list[int], swapped: bool) -> fm.Model:
     """Two bars and a coupler on four hinges, redundant out of the plane; mass off the plane, a
     pendulum on it.
