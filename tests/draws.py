@@ -1,6 +1,9 @@
-"""Random tests draw a few cases in each run and many under the mark `slow`."""
+"""Random tests, and tests of products of parameters, run a few cases in each run and the others
+under the mark `slow`.
+"""
 
-from collections.abc import Collection
+import itertools
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import pytest
@@ -11,4 +14,26 @@ def drawn(few: int | Collection[int], many: int) -> list[Any]:
     fast = range(few) if isinstance(few, int) else few
     return [
         seed if seed in fast else pytest.param(seed, marks=pytest.mark.slow) for seed in range(many)
+    ]
+
+
+def covering(cases: Iterable[tuple[Any, ...]]) -> list[Any]:
+    """Cases of several parameters; those that are not slow contain every pair of values of two
+    parameters that the cases contain.
+
+    The choice is greedy: first the cases of which all pairs are new, in their order, then those of
+    which one less is new, and so on.
+    """
+    cases = list(cases)
+    pairs = [set(itertools.combinations(enumerate(case), 2)) for case in cases]
+    covered: set[Any] = set()
+    fast: set[int] = set()
+    for least in range(max(map(len, pairs), default=0), 0, -1):
+        for k, found in enumerate(pairs):
+            if len(found - covered) >= least:
+                fast.add(k)
+                covered |= found
+    return [
+        pytest.param(*case, marks=() if k in fast else pytest.mark.slow)
+        for k, case in enumerate(cases)
     ]

@@ -6,8 +6,6 @@ import functools
 import pathlib
 import re
 
-import pytest
-
 import flexmbs as fm
 from flexmbs.studies.terms.articulated_terms import ArticulatedTerms
 from flexmbs.studies.terms.body_terms import BodyTerms
@@ -48,15 +46,15 @@ def defined(path: str) -> frozenset[str]:
     return frozenset(found)
 
 
-@pytest.mark.parametrize("title, text", SECTIONS, ids=[title for title, _ in SECTIONS])
-def test_a_section_ends_with_the_code_of_its_equations(title, text):
-    if not title.endswith(LISTS):
-        last = text.strip().splitlines()[-1]
-        assert named(last), f"section {title} ends with {last!r}"
-        assert (
-            re.sub(r"`[^`:]+: [^`]+`", "", last)
-            == "Code: " + ", " * (last.count("`") // 2 - 1) + "."
-        )
+def test_sections_end_with_the_code_of_their_equations():
+    for title, text in SECTIONS:
+        if not title.endswith(LISTS):
+            last = text.strip().splitlines()[-1]
+            assert named(last), f"section {title} ends with {last!r}"
+            assert (
+                re.sub(r"`[^`:]+: [^`]+`", "", last)
+                == "Code: " + ", " * (last.count("`") // 2 - 1) + "."
+            ), title
 
 
 def test_what_the_theory_page_names_exists():
@@ -145,19 +143,18 @@ def test_every_item_of_the_lecture_notes_has_a_row():
     assert [row for row in ROWS if len(row) != 5 or not all(row)] == []
 
 
-@pytest.mark.parametrize("row", ROWS, ids=[row[0] for row in ROWS])
-def test_what_the_table_of_equations_names_exists(row):
-    _, _, code, test, study = row
-    call, *functions = re.findall(r"`([^`]+)`", code)
-    assert is_public(call), call
-    assert functions
-    for each in (*functions, *re.findall(r"`([^`]+)`", test)):
-        path, names = each.split(": ")
-        assert (ROOT / path).is_file(), path
-        assert set(names.split(", ")) <= defined(path), each
-    assert test.startswith("`tests/")
-    (link,) = re.findall(r"\((.+)\)", study)
-    assert (ROOT / "docs" / link).is_file(), link
+def test_what_the_table_of_equations_names_exists():
+    for number, _, code, test, study in ROWS:
+        call, *functions = re.findall(r"`([^`]+)`", code)
+        assert is_public(call), (number, call)
+        assert functions, number
+        for each in (*functions, *re.findall(r"`([^`]+)`", test)):
+            path, names = each.split(": ")
+            assert (ROOT / path).is_file(), (number, path)
+            assert set(names.split(", ")) <= defined(path), (number, each)
+        assert test.startswith("`tests/"), number
+        (link,) = re.findall(r"\((.+)\)", study)
+        assert (ROOT / "docs" / link).is_file(), (number, link)
 
 
 def test_every_study_of_the_theory_is_in_the_table_of_equations():

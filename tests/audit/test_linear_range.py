@@ -82,7 +82,9 @@ def bar(random: np.random.Generator) -> tuple[pp.Mesh, None]:
     return pp.box_mesh(size, (18, 1, 1), "hex20"), None
 
 
-def swung(data: fm.FlexibleBodyData | DividedBodyData, mass: float, turn: float) -> fm.Solution:
+def swung(
+    data: fm.FlexibleBodyData | DividedBodyData, mass: float, turn: float, audit: str = "standard"
+) -> fm.Solution:
     """The body on a driven hinge with a tool beside its tip."""
     model = fm.Model("arm", gravity=(0, 0, 0))
     body = model.add(fm.FlexibleBody("body", data=data))
@@ -95,7 +97,7 @@ def swung(data: fm.FlexibleBodyData | DividedBodyData, mass: float, turn: float)
     model.add(fm.Fixed("wrist", body["tip"], tool["flange"]))
     reference = fm.SmoothStep(0.3 + turn, initial=0.3, duration=0.05)
     model.add(fm.JointTorque("drive", hinge, fm.PD(kp=2e3, kd=60.0, reference=reference)))
-    return fm.simulate(model, t_end=0.06, step=3e-4, output_step=6e-4)
+    return fm.simulate(model, t_end=0.06, step=3e-4, output_step=6e-4, audit=audit)
 
 
 def errors(found: fm.Solution, exact: fm.Solution) -> tuple[float, float]:
@@ -123,9 +125,9 @@ def test_forces_of_runs_that_pass_are_those_of_many_pieces(
     random = np.random.default_rng(seed)
     mesh, section = part(random)
     mass, turn = random.uniform(0.3, 0.6), random.uniform(0.2, 0.4) * (1.0, 0.4)[seed % 4 // 2]
-    run, exact = (
-        swung(reduced(mesh, section, count), mass, turn) for count in (1 + (seed + 1) % 2, MANY)
-    )
+    run = swung(reduced(mesh, section, 1 + (seed + 1) % 2), mass, turn)
+    # the audit of many pieces takes a minute, and its verdict is not compared
+    exact = swung(reduced(mesh, section, MANY), mass, turn, audit="none")
     forces, positions = errors(run, exact)
     check = check_of(run)
     assert check.status == WARN or (forces < FORCES and positions < POSITIONS), (

@@ -2,8 +2,8 @@
 `tests/test_interpreted.py` runs them so.
 
 Manually: ``NUMBA_DISABLE_JIT=1 python -m pytest tests/contract``. Those of the formalisms run
-compiled too, and those that make many runs, or hundreds of evaluations of whole models, compiled
-only. Interpreted runs are not repeated by the audit: it has tests of its own.
+compiled, and interpreted only so; those that make many runs, or hundreds of evaluations of whole
+models, compiled only. Interpreted runs are not repeated by the audit: it has tests of its own.
 """
 
 import pathlib
@@ -16,6 +16,7 @@ from flexmbs._jit import COMPILED
 BOTH_WAYS = ("test_formalisms.py", "test_redundant_contacts.py")
 FILES = (path.name for path in pathlib.Path(__file__).parent.glob("test_*.py"))
 COMPILED_ALONE = (
+    "test_analyses_in_other_units.py",
     "test_differential.py",
     "test_step_counts.py",
     "test_new_constraint.py",

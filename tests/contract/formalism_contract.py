@@ -3,10 +3,12 @@ a test file and give it a formalism.
 """
 
 import functools
+from itertools import product
 from typing import ClassVar
 
 import numpy as np
 import pytest
+from draws import covering
 from instants import Answer, Instant, reference
 from random_models import Recipe, random_model
 
@@ -41,7 +43,6 @@ RECIPES = {
     "coupled parallel joints": Recipe(4, loops=1, twins=1, forces=2, couplings=1),
 }
 SEEDS = range(3)
-TRIED = SEEDS if COMPILED else SEEDS[:1]  # interpreted Python is a thousand times slower
 MOVING = {
     "tree": Recipe(2, forces=2),
     "driven loop": Recipe(3, loops=1, drives=1, forces=2),
@@ -95,12 +96,15 @@ class FormalismContract:
     formalism: ClassVar[Formalism]
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
-        """All coordinates that the formalism supports."""
-        if "coordinates" in metafunc.fixturenames:
-            metafunc.parametrize("coordinates", self.formalism.coordinates)
+        """All coordinates that the formalism supports, with every recipe and seed."""
+        coordinates = self.formalism.coordinates
+        if "seed" in metafunc.fixturenames:
+            metafunc.parametrize(
+                ("name", "seed", "coordinates"), covering(product(RECIPES, SEEDS, coordinates))
+            )
+        elif "coordinates" in metafunc.fixturenames:
+            metafunc.parametrize("coordinates", coordinates)
 
-    @pytest.mark.parametrize("seed", TRIED)
-    @pytest.mark.parametrize("name", RECIPES)
     def test_accelerations_and_multipliers(self, name: str, seed: int, coordinates: str) -> None:
         """ṡ, and λ of least norm, are those of Udwadia and Kalaba's formula on the dense terms."""
         wanted, _, t = expected(RECIPES[name], seed, coordinates)
@@ -118,8 +122,6 @@ class FormalismContract:
             np.abs(t.k).max() + np.abs(t.M @ wanted.sd).max(),
         )
 
-    @pytest.mark.parametrize("seed", TRIED)
-    @pytest.mark.parametrize("name", RECIPES)
     def test_wrenches_and_motion(self, name: str, seed: int, coordinates: str) -> None:
         """Wrenches in all joints are those of the reference; accelerations and unique wrenches
         those in joint coordinates too.

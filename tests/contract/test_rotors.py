@@ -3,10 +3,12 @@ every formalism, both coordinates."""
 
 import dataclasses
 import functools
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
+from draws import covering
 from formalism_contract import close
 from instants import Answer, Instant, instants, reference
 from random_models import Recipe, driven_coordinates, random_model, regular
@@ -84,13 +86,12 @@ def expected(name: str, seed: int, coordinates: str) -> tuple[Terms, Answer, fm.
     return terms, answer, now.solution(answer)
 
 
-@pytest.mark.parametrize(("formalism", "coordinates"), PAIRS)
-@pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize(("name", "seed", "pair"), covering(product(RECIPES, SEEDS, PAIRS)))
 def test_accelerations_multipliers_and_wrenches(
-    name: str, seed: int, formalism: str, coordinates: str
+    name: str, seed: int, pair: tuple[str, str]
 ) -> None:
     """ṡ and λ of the dense terms, and motion and wrenches in all joints as in joint coordinates."""
+    formalism, coordinates = pair
     now = made(name, seed)[1][coordinates]
     t, wanted, _ = expected(name, seed, coordinates)
     found = Answer(

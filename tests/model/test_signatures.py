@@ -5,8 +5,6 @@ internals.
 import inspect
 import pydoc
 
-import pytest
-
 import flexmbs as fm
 import preprocess as pp
 from flexmbs.declaration import Declaration, described
@@ -18,50 +16,41 @@ INTERNALS = ("pydantic", "Validator", "Annotated[", "<function", "NestedSequence
 LONGEST = 1000  # characters of a line; the signature of `simulate` has 800
 
 
-@pytest.mark.parametrize(
-    "name",
-    sorted(
-        name
-        for name, each in EVERY.items()
-        if not (isinstance(each, type) and issubclass(each, Exception))
-    ),
-)
-def test_signature_shows_no_internals(name):
-    text = str(inspect.signature(EVERY[name]))
-    assert not [word for word in INTERNALS if word in text], text
+DECLARATIONS = {
+    name: each
+    for name, each in PUBLIC.items()
+    if isinstance(each, type) and issubclass(each, Declaration)
+}
 
 
-@pytest.mark.parametrize("name", sorted(EVERY))
-def test_help_shows_the_documentation_and_no_wall_of_internals(name):
-    text = pydoc.render_doc(EVERY[name], renderer=pydoc.plaintext)
-    assert inspect.getdoc(EVERY[name]).splitlines()[0] in text
-    assert not [word for word in INTERNALS if word in text]
-    assert max(map(len, text.splitlines())) < LONGEST
+def help_of(thing: object) -> str:
+    return pydoc.render_doc(thing, renderer=pydoc.plaintext)
 
 
-@pytest.mark.parametrize(
-    "name",
-    sorted(
-        name
-        for name, each in PUBLIC.items()
-        if isinstance(each, type) and issubclass(each, Declaration)
-    ),
-)
-def test_help_of_a_declaration_shows_no_dataclass(name):
-    assert "__dataclass" not in pydoc.render_doc(PUBLIC[name], renderer=pydoc.plaintext)
+def test_signatures_show_no_internals():
+    for name, each in EVERY.items():
+        if not (isinstance(each, type) and issubclass(each, Exception)):
+            text = str(inspect.signature(each))
+            assert not [word for word in INTERNALS if word in text], (name, text)
 
 
-@pytest.mark.parametrize(
-    "name",
-    sorted(
-        n for n, each in PUBLIC.items() if isinstance(each, type) and issubclass(each, Declaration)
-    ),
-)
-def test_every_parameter_of_a_declaration_is_described(name):
-    cls = PUBLIC[name]
-    texts = described(inspect.getdoc(cls) or "")
-    assert tuple(texts) == cls.field_names() == tuple(inspect.signature(cls).parameters)
-    assert all(kind and text.strip() for kind, text in texts.values())
+def test_help_shows_the_documentation_and_no_wall_of_internals():
+    for name, each in EVERY.items():
+        text = help_of(each)
+        assert inspect.getdoc(each).splitlines()[0] in text, name
+        assert not [word for word in INTERNALS if word in text], name
+        assert max(map(len, text.splitlines())) < LONGEST, name
+
+
+def test_help_of_declarations_shows_no_dataclass():
+    assert [name for name, each in DECLARATIONS.items() if "__dataclass" in help_of(each)] == []
+
+
+def test_every_parameter_of_a_declaration_is_described():
+    for name, cls in DECLARATIONS.items():
+        texts = described(inspect.getdoc(cls) or "")
+        assert tuple(texts) == cls.field_names() == tuple(inspect.signature(cls).parameters), name
+        assert all(kind and text.strip() for kind, text in texts.values()), name
 
 
 def test_units_and_defaults():

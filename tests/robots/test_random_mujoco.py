@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from draws import drawn
+from draws import covering, drawn
 from random_mjcf import ACTUATORS, RandomMjcf
 from scipy.linalg import svd
 
@@ -134,8 +134,10 @@ GIVEN = {
 LAGS = {"none": 0, "filter": 2, "filterexact": 3}
 
 
-@pytest.mark.parametrize(("one", "other", "kind"), list(product(ACTUATORS, repeat=3)))
-@pytest.mark.parametrize("nested", [False, True])
+@pytest.mark.parametrize(
+    ("one", "other", "kind", "nested"),
+    covering(product(ACTUATORS, ACTUATORS, ACTUATORS, [False, True])),
+)
 def test_actuators_take_from_defaults_of_other_kinds_what_they_do_in_mujoco(
     tmp_path: Path, one: str, other: str, kind: str, nested: bool
 ) -> None:
