@@ -20,12 +20,12 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
-SEED, MUTANTS = 1, 8
+SEED, MUTANTS = 1, 6
 MOST = 900  # s: a mutant that is not found takes minutes, one that waits for ever must end
 FAMILIES = {
     "rotors": ["tests/contract/test_rotors.py"],
     "formalisms": ["tests/contract/test_formalisms.py"],
-    "penalty": ["tests/contract/test_penalty_formalism.py"],
+    "penalty": ["tests/contract/test_penalty_formalism.py", "-k", "'not short_motion'"],
     "signatures": ["tests/model/test_signatures.py", "tests/docs/test_docstrings.py"],
     "actuators": ["tests/robots/test_random_mujoco.py", "-k", "defaults_of_other_kinds"],
     "models": ["tests/model"],
