@@ -4,20 +4,13 @@ from afar.
 
 import numpy as np
 import pytest
+from bars import bar
 from scipy.optimize import minimize
 
 import flexmbs as fm
 from flexmbs.initial.loop_closure import LoopClosure
 
 CRANK, ROD, ROCKER, GROUND = 0.3, 0.8, 0.6, 0.7
-
-
-def bar(name, length, mass=1.0):
-    about = {
-        "inertia": (1e-3, mass * length**2 / 12, mass * length**2 / 12),
-        "com": (length / 2, 0, 0),
-    }
-    return fm.RigidBody(name, mass=mass, frames={"end": (length, 0, 0)}, **about)
 
 
 def four_bar(crank=None, pin=None, knee=None, foot=None, v0=None, ground=GROUND):

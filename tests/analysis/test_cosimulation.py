@@ -8,6 +8,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+import bars
 import numpy as np
 import pytest
 
@@ -55,13 +56,9 @@ def controller(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def pendulum(law: Any = None) -> fm.Model:
-    model = fm.Model("pendulum")
-    bob = model.add(
-        fm.RigidBody("bob", mass=1.0, inertia=(0.01, 0.01, 0.01), frames={"pin": (0, 0, 1.0)})
-    )
-    hinge = model.add(fm.Revolute("hinge", model.ground, bob["pin"], axis="y", q0=0.4))
+    model = bars.pendulum(q0=0.4, com=(0, 0, 0), frames={"pin": (0, 0, 1.0)})
     if law is not None:
-        model.add(fm.JointTorque("servo", hinge, law))
+        model.add(fm.JointTorque("servo", "hinge", law))
     return model
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import bars
 import numpy as np
 import pytest
 
@@ -36,12 +37,7 @@ KP, KD = 20.0, 2.0
 
 
 def pendulum(q0: float = 0.4) -> fm.Model:
-    model = fm.Model("pendulum")
-    bob = model.add(
-        fm.RigidBody("bob", mass=1.0, inertia=(0.01, 0.01, 0.01), frames={"pin": (0, 0, 1.0)})
-    )
-    model.add(fm.Revolute("hinge", model.ground, bob["pin"], axis="y", q0=q0))
-    return model
+    return bars.pendulum(q0=q0, com=(0, 0, 0), frames={"pin": (0, 0, 1.0)})
 
 
 class Slave:

@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
+from bars import bar
 from draws import drawn
 from scipy.spatial.transform import Rotation
 
@@ -31,17 +32,10 @@ def beam(length: float) -> fm.FlexibleBodyData:
     )
 
 
-def bar(name: str, length: float, *, flexible: bool = False) -> fm.RigidBody | fm.FlexibleBody:
+def link(name: str, length: float, *, flexible: bool = False) -> fm.RigidBody | fm.FlexibleBody:
     if flexible:
         return fm.FlexibleBody(name, data=beam(length))
-    frames = {"root": (0, 0, 0), "end": (length, 0, 0)}
-    return fm.RigidBody(
-        name,
-        mass=1.0,
-        inertia=(1e-3, length**2 / 12, length**2 / 12),
-        com=(length / 2, 0, 0),
-        frames=frames,
-    )
+    return bar(name, length, root=(0, 0, 0))
 
 
 def closed(angle: float) -> dict[str, float]:
@@ -64,7 +58,7 @@ def four_bar(
     model = fm.Model("four-bar", frames={"far": (GROUND, 0, 0)}, cuts=(cut,))
     lengths = {"crank": CRANK, "rod": ROD, "rocker": ROCKER}
     bars = {
-        name: model.add(bar(name, length, flexible=name in flexible))
+        name: model.add(link(name, length, flexible=name in flexible))
         for name, length in lengths.items()
     }
     model.add(fm.Revolute("main", model.ground, bars["crank"]["root"], q0=q0.get("main"), v0=v0))
@@ -170,7 +164,7 @@ def test_declared_zeros_are_declared() -> None:
 
 def slider_crank(angle: float, *, flexible: bool, v0: float | None) -> fm.Model:
     model = fm.Model("slider-crank")
-    crank, rod = model.add(bar("crank", CRANK)), model.add(bar("rod", ROD, flexible=flexible))
+    crank, rod = model.add(link("crank", CRANK)), model.add(link("rod", ROD, flexible=flexible))
     slider = model.add(fm.RigidBody("slider", mass=1.0, inertia=(1e-3, 1e-3, 1e-3)))
     model.add(fm.Revolute("motor", model.ground, crank["root"], q0=angle, v0=v0))
     model.add(fm.Revolute("pin", crank["end"], rod["root"]))
@@ -236,7 +230,7 @@ def test_what_cannot_start_is_not_ready() -> None:
     """A massless crank connected to a fixed block."""
     model = fm.Model("no inertia", frames={"far": (1, 0, 0)})
     crank = model.add(fm.RigidBody("crank", mass=0.0, inertia=(0, 0, 0), frames={"end": (1, 0, 0)}))
-    block = model.add(bar("block", 0.5))
+    block = model.add(link("block", 0.5))
     model.add(fm.Revolute("main", model.ground, crank))
     model.add(fm.Fixed("base", model.ground["far"], block["root"]))
     model.add(fm.Revolute("pin", crank["end"], block["root"]))
@@ -300,13 +294,13 @@ def rssr() -> tuple[fm.Model, dict[str, tuple[float, ...]]]:
     coordinates.
     """
     model = fm.Model("RSSR", frames={"far": (0.9, 0.3, 0.1)})
-    crank, coupler, rocker = model.add(bar("crank", 0.25)), None, None
+    crank, coupler, rocker = model.add(link("crank", 0.25)), None, None
     A = 0.25 * np.array([np.cos(0.5), np.sin(0.5), 0.0])
     B = np.array([0.9, 0.3, 0.1]) + Rotation.from_rotvec([0, -1.1, 0]).apply([0.5, 0, 0])
     way = B - A
     coupler, rocker = (
-        model.add(bar("coupler", float(np.linalg.norm(way)))),
-        model.add(bar("rocker", 0.5)),
+        model.add(link("coupler", float(np.linalg.norm(way)))),
+        model.add(link("rocker", 0.5)),
     )
     world = Rotation.align_vectors([way], [[1.0, 0, 0]])[0]
     first = Rotation.from_rotvec([0, 0, -0.5]) * world

@@ -5,6 +5,7 @@ cannot be differentiated.
 import math
 import warnings
 
+import bars
 import numpy as np
 import pytest
 from scipy.integrate import simpson
@@ -17,10 +18,7 @@ G = 9.81
 
 
 def pendulum():
-    model = fm.Model("pendulum", gravity=(0, 0, -G))
-    bob = model.add(fm.RigidBody("bob", mass=1.3, com=(0, 0, -0.7), inertia=(0.0, 0.0, 0.0)))
-    model.add(fm.Revolute("hinge", model.ground, bob, axis="y", q0=0.9))
-    return model
+    return bars.pendulum(q0=0.9, mass=1.3, com=(0, 0, -0.7), inertia=(0.0, 0.0, 0.0))
 
 
 def period(solution):

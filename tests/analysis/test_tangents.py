@@ -5,6 +5,7 @@ numbers; what is refused.
 import cmath
 import warnings
 
+import bars
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
@@ -26,10 +27,9 @@ STEP, END, RHO = 0.01, 0.7, 0.6
 
 def pendulum():
     """A damped pendulum about y."""
-    model = fm.Model("pendulum", gravity=(0, 0, -9.81))
-    bob = model.add(fm.RigidBody("bob", mass=1.3, com=(0, 0, -0.7), inertia=(0.21, 0.2, 0.15)))
-    hinge = model.add(fm.Revolute("hinge", model.ground, bob, axis="y", q0=0.9, v0=-0.4))
-    model.add(fm.JointSpring("spring", hinge, k=4.0, c=0.3))
+    inertia = (0.21, 0.2, 0.15)
+    model = bars.pendulum(q0=0.9, v0=-0.4, mass=1.3, com=(0, 0, -0.7), inertia=inertia)
+    model.add(fm.JointSpring("spring", "hinge", k=4.0, c=0.3))
     return model
 
 

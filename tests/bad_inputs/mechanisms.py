@@ -5,20 +5,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from bars import bar
 
 import flexmbs as fm
 from flexmbs.__main__ import main
 
 HALF = 0.3  # m, crank and rod of the slider-crank
 START = 0.5  # rad
-
-
-def bar(name: str, length: float) -> fm.RigidBody:
-    """Uniform bar of 1 kg along x of the body, with frames at its ends."""
-    inertia = (1e-4, length**2 / 12, length**2 / 12)
-    return fm.RigidBody(
-        name, mass=1.0, inertia=inertia, com=(length / 2, 0, 0), frames={"end": (length, 0, 0)}
-    )
 
 
 def pendulum() -> fm.Model:

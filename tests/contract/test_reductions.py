@@ -8,14 +8,12 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 import scipy.linalg
+from bars import solid_bar
 
 from flexmbs.flexible_body.components import FloatArray
 from preprocess.body.build import reduce
-from preprocess.fe.assembly import assemble
 from preprocess.fe.fe_model import FEModel
 from preprocess.fe.interfaces import Averaged, Interface, Rigid, bind_interfaces
-from preprocess.fe.material import Isotropic
-from preprocess.mesh.structured import box_mesh
 from preprocess.reduction import REDUCTIONS, Reduction
 from preprocess.reduction.accuracy import ReducedModel, accuracy, reduced_compliance
 from preprocess.reduction.clamped_modes import ClampedModes
@@ -39,10 +37,7 @@ ROUND_OFF = 1e-8
 
 @functools.cache
 def bar() -> FEModel:
-    return assemble(
-        box_mesh((0.6, 0.1, 0.07), (4, 1, 1), "hex20", origin=(0.2, -0.1, 0.3)),
-        Isotropic(E=2.1e11, nu=0.3, rho=7850),
-    )
+    return solid_bar((4, 1, 1), (0.2, -0.1, 0.3))
 
 
 def bending() -> FloatArray:

@@ -3,16 +3,9 @@
 import math
 
 import numpy as np
+from bars import bar
 
 import flexmbs as fm
-
-
-def bar(name: str, length: float) -> fm.RigidBody:
-    """Uniform bar of 1 kg along x of the body, with a frame at its end."""
-    inertia = (1e-3, length**2 / 12, length**2 / 12)
-    return fm.RigidBody(
-        name, mass=1.0, inertia=inertia, com=(length / 2, 0, 0), frames={"end": (length, 0, 0)}
-    )
 
 
 def slider_crank(speed: float = 8.0, angle: float = 0.5) -> fm.Model:

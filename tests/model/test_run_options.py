@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import bars
 import numpy as np
 import pytest
 
@@ -13,16 +14,7 @@ from flexmbs.studies.run.options import output_times
 
 
 def pendulum(run: fm.Run | None = None) -> fm.Model:
-    model = fm.Model("pendulum", run=run)
-    model.add(
-        fm.Revolute(
-            "hinge",
-            model.ground,
-            model.add(fm.RigidBody("bar", mass=1.0, inertia=(0.1, 0.1, 0.1))),
-            axis="y",
-        )
-    )
-    return model
+    return bars.pendulum("bar", run=run, inertia=(0.1, 0.1, 0.1), com=(0, 0, 0))
 
 
 def test_the_model_says_how_to_run() -> None:

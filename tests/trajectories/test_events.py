@@ -3,6 +3,7 @@ loops, files, rejected events."""
 
 import re
 
+import bars
 import numpy as np
 import pytest
 from numba import njit
@@ -46,16 +47,8 @@ def falling() -> fm.Model:
 
 def pendulum() -> fm.Model:
     """A point-like bob at LENGTH below a hinge, released at START."""
-    model = fm.Model("pendulum", gravity=(0, 0, -G))
-    bob = fm.RigidBody(
-        "bob",
-        mass=1.5,
-        inertia=(1e-9, 1e-9, 1e-9),
-        com=(0, 0, -LENGTH),
-        frames={"end": (0, 0, -LENGTH)},
-    )
-    model.add(fm.Revolute("hinge", model.ground, model.add(bob), axis="y", q0=START))
-    return model
+    place, about = (0, 0, -LENGTH), {"mass": 1.5, "inertia": (1e-9, 1e-9, 1e-9)}
+    return bars.pendulum(q0=START, com=place, frames={"end": place}, **about)
 
 
 @njit

@@ -4,6 +4,7 @@ other formalisms.
 
 from typing import Any
 
+import bars
 import numba
 import numpy as np
 import pytest
@@ -27,9 +28,8 @@ MASS, ARM, INERTIA, MU, PIN, SLOW = 2.0, 0.5, 0.02, 0.2, 0.05, 1e-2
 
 
 def pendulum() -> fm.Model:
-    model = fm.Model("pendulum", gravity=(0, 0, -G))
-    body = model.add(fm.RigidBody("bob", mass=MASS, inertia=(INERTIA,) * 3, com=(0, 0, -ARM)))
-    model.add(fm.Revolute("pin", model.ground, body, axis="y", q0=1.0))
+    about = {"mass": MASS, "inertia": (INERTIA,) * 3, "com": (0, 0, -ARM)}
+    model = bars.pendulum(hinge="pin", q0=1.0, **about)
     model.add(fm.PinFriction("rubbing", "pin", friction=MU, radius=PIN, regularization=SLOW))
     return model
 

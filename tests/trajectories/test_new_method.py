@@ -5,6 +5,7 @@ like all others.
 from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
 
+import bars
 import numpy as np
 
 import flexmbs as fm
@@ -80,10 +81,7 @@ class RungeKutta(Integrator):
 
 
 def pendulum() -> fm.Model:
-    model = fm.Model("pendulum", gravity=(0.0, 0.0, -9.81))
-    bar = model.add(fm.RigidBody("bar", mass=1.0, inertia=(0.1, 0.1, 0.1), com=(0.5, 0, 0)))
-    model.add(fm.Revolute("hinge", model.ground, bar, axis="y"))
-    return model
+    return bars.pendulum("bar", inertia=(0.1, 0.1, 0.1), com=(0.5, 0, 0))
 
 
 def test_it_runs_with_order_four_within_steps_and_at_events() -> None:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from bars import pendulum as hinged
 from rods import double_pendulum, rod
 
 import flexmbs as fm
@@ -14,11 +15,7 @@ BAR = {"mass": 1.0, "inertia": (0.1, 0.2, 0.1), "com": (0, 0.1, -0.5)}
 
 
 def pendulum() -> fm.Model:
-    model = fm.Model("pendulum")
-    model.add(
-        fm.Revolute("hinge", model.ground, model.add(fm.RigidBody("bar", **BAR)), axis="y", q0=1.0)
-    )
-    return model
+    return hinged("bar", q0=1.0, **BAR)
 
 
 def free_top() -> fm.Model:

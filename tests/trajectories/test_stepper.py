@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from bars import pendulum
 from test_resume import arm, blocks, linkage
 
 import flexmbs as fm
@@ -33,13 +34,9 @@ FIXED = ("generalized-alpha", "rattle", "moreau-jean")
 
 def bar(**law: Any) -> fm.Model:
     """A pendulum, with a motor by a law of time if one is given."""
-    model = fm.Model("bar")
-    body = model.add(
-        fm.RigidBody(
-            "bar", mass=1.0, inertia=(0.02, 0.1, 0.1), com=(0.5, 0, 0), frames={"tip": (1, 0, 0)}
-        )
+    model = pendulum(
+        "bar", q0=0.3, inertia=(0.02, 0.1, 0.1), com=(0.5, 0, 0), frames={"tip": (1, 0, 0)}
     )
-    model.add(fm.Revolute("hinge", model.ground, body, axis="y", q0=0.3))
     if law:
         model.add(fm.JointTorque("motor", "hinge", **law))
     return model

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import scipy.linalg
 import scipy.spatial
+from bars import solid_bar
 from random_parts import KINDS as PARTS
 from random_parts import full_model, random_model
 
@@ -37,7 +38,7 @@ REFERENCES = ["base", "tip", "mean axes", "principal axes", "chord", "node 60"]
 
 @pytest.fixture(scope="module")
 def bar() -> FEModel:
-    return assemble(box_mesh((0.6, 0.1, 0.07), (6, 2, 1), "hex20", origin=(0.3, -0.1, 0.2)), STEEL)
+    return solid_bar((6, 2, 1), (0.3, -0.1, 0.2))
 
 
 def reduced(

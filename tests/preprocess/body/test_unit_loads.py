@@ -4,14 +4,13 @@ forms of a bar.
 
 import numpy as np
 import pytest
+from bars import solid_bar
 
 from preprocess.body.unit_loads import BodyLoads
-from preprocess.fe.assembly import assemble
 from preprocess.fe.fe_model import FEModel
 from preprocess.fe.interfaces import Averaged, Rigid, bind_interfaces
 from preprocess.fe.material import Isotropic
 from preprocess.mesh.rigid_motion import rigid_motion
-from preprocess.mesh.structured import box_mesh
 from preprocess.reduction.interface_statics import InterfaceStatics
 
 STEEL = Isotropic(E=2.1e11, nu=0.0, rho=7850.0)
@@ -22,7 +21,7 @@ REFERENCES = ["a", "b", "mean axes"]
 
 @pytest.fixture(scope="module")
 def bar() -> FEModel:
-    return assemble(box_mesh(SIZE, (3, 1, 1), "hex20"), STEEL)
+    return solid_bar((3, 1, 1), nu=0.0)
 
 
 def statics_of(bar: FEModel) -> InterfaceStatics:

@@ -17,11 +17,6 @@ STEEL = Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
 KINDS = [(Rigid, Rigid), (Averaged, Averaged), (Rigid, Averaged), (Averaged, Rigid)]
 
 
-@pytest.fixture(scope="module")
-def bar() -> FEModel:
-    return assemble(box_mesh((0.6, 0.1, 0.07), (3, 1, 1), "hex20", origin=(0.2, -0.1, 0.3)), STEEL)
-
-
 def bound(fe: FEModel, kinds: tuple) -> InterfaceStatics:
     return InterfaceStatics(
         fe, bind_interfaces({"a": kinds[0]("x0"), "b": kinds[1]("x1")}, fe.nodes, fe.node_sets)

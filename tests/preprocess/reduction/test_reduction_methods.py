@@ -13,13 +13,10 @@ from flexmbs.errors import InputError
 from flexmbs.flexible_body.components import FloatArray
 from flexmbs.flexible_body.record import FlexibleBodyData
 from preprocess.body.build import reduce as full_reduce
-from preprocess.fe.assembly import assemble
 from preprocess.fe.fe_model import FEModel
 from preprocess.fe.interfaces import Averaged, Rigid, bind_interfaces
-from preprocess.fe.material import Isotropic
 from preprocess.inputs.warning import PreprocessWarning
 from preprocess.mesh.rigid_motion import rigid_motion
-from preprocess.mesh.structured import box_mesh
 from preprocess.reduction import (
     ClampedModes,
     CraigBampton,
@@ -38,13 +35,6 @@ from preprocess.solve.lanczos import modes_of
 
 ENDS = {"a": Rigid("x0"), "b": Averaged("x1")}
 reduce = functools.partial(full_reduce, stiffening=False, stress=None)
-
-
-@pytest.fixture(scope="module")
-def bar() -> FEModel:
-    return assemble(
-        box_mesh((0.6, 0.1, 0.07), (4, 1, 1), "hex20"), Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
-    )
 
 
 @pytest.fixture(scope="module")

@@ -16,13 +16,6 @@ from preprocess.reduction.sturm_check import modes_below
 from preprocess.solve.lanczos import modes_of
 
 
-@pytest.fixture(scope="module")
-def bar() -> FEModel:
-    return assemble(
-        box_mesh((0.6, 0.1, 0.07), (3, 1, 1), "hex20"), Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
-    )
-
-
 def bound(fe: FEModel, *kinds: type) -> InterfaceStatics:
     return InterfaceStatics(
         fe, bind_interfaces({"a": kinds[0]("x0"), "b": kinds[1]("x1")}, fe.nodes, fe.node_sets)
