@@ -17,6 +17,11 @@ def drawn(few: int | Collection[int], many: int) -> list[Any]:
     ]
 
 
+def slow(cases: Iterable[tuple[Any, ...]]) -> list[Any]:
+    """Cases of several parameters, all slow."""
+    return [pytest.param(*case, marks=pytest.mark.slow) for case in cases]
+
+
 def covering(cases: Iterable[tuple[Any, ...]]) -> list[Any]:
     """Cases of several parameters; those that are not slow contain every pair of values of two
     parameters that the cases contain.

@@ -119,7 +119,7 @@ def results(session: Path) -> Iterator[tuple[str, str]]:
             if result.test_outcome is None:
                 continue
             found = NOT_FOUND
-            if result.test_outcome != TestOutcome.SURVIVED:
+            if result.test_outcome != TestOutcome.SURVIVED and result.output != "timeout":
                 found = SLOW if f"found by {SLOW}" in (result.output or "") else FAST
             where = items[job]
             yield found, f"{where.operator_name} {where.start_pos[0]}"

@@ -5,13 +5,14 @@ frequencies; no false alarms.
 import dataclasses
 import warnings
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numba
 import numpy as np
 import pytest
-from draws import drawn
+from draws import covering, drawn, slow
 
 import flexmbs as fm
 import preprocess as pp
@@ -258,9 +259,13 @@ def motion_of(found: Any) -> Any:
 
 
 @pytest.mark.filterwarnings("ignore::flexmbs.errors.AuditWarning")
-@pytest.mark.parametrize("seed", drawn(2, 40))
-@pytest.mark.parametrize("unit", [1.0, 1e3, 1e-3])
-@pytest.mark.parametrize("hardening", [0.0, 1e-4])
+@pytest.mark.parametrize(
+    ("seed", "unit", "hardening"),
+    [
+        *covering(product(range(2), (1.0, 1e3, 1e-3), (0.0, 1e-4))),
+        *slow(product(range(2, 40), (1.0, 1e3, 1e-3), (0.0, 1e-4))),
+    ],
+)
 def test_unbalance_is_a_finding_unless_it_rests_in_the_turning_part(
     seed: int, unit: float, hardening: float
 ) -> None:

@@ -122,6 +122,7 @@ def test_limits_of_angles_in_any_unit(name: str, law: fm.HuntCrossley | None) ->
             t_end=end,
             output_step=end / 5,
             integrator=INTEGRATORS[name](**given),
+            audit="none",
         )
         found.append((run.statistics["steps"], run.s[:, 0] * units.time))
     controlled = name == "event-driven"  # by tolerances that are other ones beside a metre in µm
@@ -168,7 +169,7 @@ def slope(factor: float) -> fm.Model:
 @pytest.mark.parametrize("pair", pairs(), ids=str)
 def test_a_factor_of_a_row_changes_nothing(pair: Pair) -> None:
     """But for the tolerances of iterations, which RATTLE brings down to round-off."""
-    given = options(pair, method(pair.integrator, 0))
+    given = options(pair, method(pair.integrator, 0)) | {"audit": "none"}
     first = fm.simulate(rod(1.0), t_end=0.02, output_step=0.01, **given)
     for factor in SCALES:
         other = fm.simulate(rod(factor), t_end=0.02, output_step=0.01, **given)
@@ -187,6 +188,7 @@ def test_slopes_of_a_surface_under_rattle(coordinates: str) -> None:
             "formalism": "multiplier",
             "coordinates": coordinates,
             "integrator": fm.Rattle(step=1e-3),
+            "audit": "none",
         }
         solution = fm.simulate(slope(m), t_end=0.05, output_step=0.05, **options)
         x = solution.body("bead").position[-1]
@@ -393,7 +395,7 @@ def test_sizes_do_not_depend_on_the_place() -> None:
 
 def run_places(model: fm.Model) -> np.ndarray:
     """Positions (n, 3) of the bodies at the start."""
-    here = fm.simulate(model, t_end=1e-3, output_step=1e-3)
+    here = fm.simulate(model, t_end=1e-3, output_step=1e-3, audit="none")
     return np.array([here.body(name).position[0] for name in here.bodies])
 
 

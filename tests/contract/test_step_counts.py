@@ -17,10 +17,9 @@ MODELS = {
 
 def count(report: Report, model: fm.Model, pair: Pair) -> None:
     """Steps of a run, if the combination takes the model."""
+    given = options(pair, method(pair.integrator, 0)) | {"audit": "none"}
     try:
-        run = fm.simulate(
-            model, t_end=T_END, output_step=T_END, **options(pair, method(pair.integrator, 0))
-        )
+        run = fm.simulate(model, t_end=T_END, output_step=T_END, **given)
     except fm.FlexmbsError:
         return
     report.steps[pair] = run.statistics["steps"] + run.statistics["rejected"]
