@@ -172,6 +172,17 @@ def test_actuators_take_from_defaults_of_other_kinds_what_they_do_in_mujoco(
     assert (law.gain, law.bias, -law.k, -law.c, law.lag) == pytest.approx(wanted)
 
 
+@pytest.mark.parametrize("command", [-9.0, 0.1, 9.0])
+def test_ranges_of_joints_limit_commands_and_forces_at_sites_have_biases(
+    tmp_path: Path, command: float
+) -> None:
+    text = """<mujoco><worldbody><body><joint name="j" axis="0 1 0" range="-30 60"/><geom size=".1" pos=".3 0 .2"/>
+      <site name="s" pos=".1 0 0"/></body></worldbody><actuator><position name="p" joint="j" kp="3" inheritrange="0.5"/>
+      <general name="g" site="s" gear="1 2 3 .1 .2 .3" gainprm="2" biastype="affine" biasprm="5"/></actuator></mujoco>"""
+    commands = {"p": command, "g": command}
+    compared(Both(written(tmp_path, text), commands=commands), commands, 0)
+
+
 def schema() -> Iterator[tuple[str, str, list[str]]]:
     """(element, the element around it, attributes) of the schema that MuJoCo prints."""
     path: list[str] = []
