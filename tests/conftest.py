@@ -6,6 +6,7 @@ import inspect
 import os
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -18,14 +19,20 @@ os.environ.setdefault(OFF, "1")  # the tests run on all processors already
 OF_CHECKS = re.compile(
     r"^(?!.*ignore).*([aA]udit|verdict|examine|[\"']error\b|PASS|WARN|FAIL)", re.MULTILINE
 )
-# marked "quick": a cross-section, a minute on two processors with compiled kernels
+# marked "quick", without slow cases: a cross-section, a minute on two processors with compiled
+# kernels; other files are not even imported then
 QUICK = (
     "tests/model/",
     "tests/signals/",
     "tests/exports/",
     "tests/durability/",
-    "tests/contract/test_new_",
-    "tests/contract/test_terms.py",
+    "tests/formalisms/test_quasi_velocities.py",
+    "tests/analysis/test_linearize.py",
+    "tests/analysis/test_matrices.py",
+    "tests/audit/test_initial_rates.py",
+    "tests/contract/test_formalisms.py",
+    "tests/contract/test_new_force.py",
+    "tests/contract/test_new_motion.py",
     "tests/references/test_adams_joints.py",
     "tests/references/test_featherstone_chains.py",
     "tests/references/test_pendulum.py",
@@ -36,11 +43,21 @@ QUICK = (
     "tests/preprocess/body/test_shape_integrals.py",
     "tests/preprocess/mesh/",
     "tests/preprocess/fe/test_beams.py",
+    "tests/preprocess/reduction/test_reduction.py",
     "tests/results/test_storage.py",
     "tests/robots/test_puma.py",
+    "tests/sweeps/test_study_file.py",
     "tests/test_docs.py",
 )
 gc.disable()  # during the collection: a quarter of its time
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Files without quick tests, when these alone are wanted: their import takes as long."""
+    if config.option.markexpr != "quick" or collection_path.is_dir():
+        return None
+    name = collection_path.relative_to(config.rootpath).as_posix()
+    return None if name.startswith(QUICK) else True
 
 
 def pytest_collection_finish() -> None:
@@ -52,7 +69,7 @@ def pytest_collection_finish() -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Interpreted tests first, the others in their order; marks of the quick ones."""
     for item in items:
-        if item.nodeid.startswith(QUICK):
+        if item.nodeid.startswith(QUICK) and item.get_closest_marker("slow") is None:
             item.add_marker(pytest.mark.quick)
     items.sort(key=lambda item: not item.nodeid.startswith("tests/test_interpreted.py"))
 
