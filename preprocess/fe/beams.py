@@ -101,9 +101,19 @@ class Beams(StructuralElement):
         return self._data_at(0.0)
 
     def _data_at(self, s: float) -> SectionData:
-        """Properties at s; the principal axes and the shear centre are independent of s."""
+        """Properties at s; the principal axes and the shear centre are independent of s.
+
+        Raises InputError for a wall or profile so thin that its area vanishes in double precision.
+        """
         C = np.asarray(self.material.elasticity, dtype=float)
-        return self.section.at(s).data(C[0, 1] / (C[0, 0] + C[0, 1]))
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            found = self.section.at(s).data(C[0, 1] / (C[0, 0] + C[0, 1]))
+        if not all(np.isfinite(each) and each > 0.0 for each in (found.A, found.Iy, found.Iz)):
+            raise InputError(
+                f"section: its area {found.A:.3g} m² or its second moments {found.Iy:.3g} and "
+                f"{found.Iz:.3g} m⁴ are not positive; correct its dimensions"
+            )
+        return found
 
     @functools.cached_property
     def _turn(self) -> Array:
