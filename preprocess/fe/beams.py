@@ -106,12 +106,17 @@ class Beams(StructuralElement):
         Raises InputError for a wall or profile so thin that its area vanishes in double precision.
         """
         C = np.asarray(self.material.elasticity, dtype=float)
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            found = self.section.at(s).data(C[0, 1] / (C[0, 0] + C[0, 1]))
-        if not all(np.isfinite(each) and each > 0.0 for each in (found.A, found.Iy, found.Iz)):
+        nu, vanishes = C[0, 1] / (C[0, 0] + C[0, 1]), False
+        try:
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+                found = self.section.at(s).data(nu)
+            vanishes = not all(0.0 < each < np.inf for each in (found.A, found.Iy, found.Iz))
+        except ZeroDivisionError:
+            vanishes = True
+        if vanishes:
             raise InputError(
-                f"section: its area {found.A:.3g} m² or its second moments {found.Iy:.3g} and "
-                f"{found.Iz:.3g} m⁴ are not positive; correct its dimensions"
+                "section: its area or a second moment of area vanishes in double precision; "
+                "correct its dimensions"
             )
         return found
 
