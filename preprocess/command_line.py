@@ -71,6 +71,50 @@ def reduce_part(
     )
 
 
+@app.command("mesh")
+def mesh_cad_file(
+    file: Annotated[
+        Path, typer.Argument(metavar="CAD", help="STEP, IGES or BREP file.", show_default=False)
+    ],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Mesh; default: CAD with .msh.")
+    ] = None,
+    size: Annotated[
+        str | None,
+        typer.Option("--size", help="Largest elements, as 4mm; default: 1/20 of the diagonal."),
+    ] = None,
+    refine: Annotated[
+        list[str] | None,
+        typer.Option("--refine", help='Smaller elements: \'size = "1 mm", hole = "10 mm"\'.'),
+    ] = None,
+    order: Annotated[
+        int, typer.Option("--order", min=1, max=2, help="Tetrahedra of ten (2) or four nodes.")
+    ] = 2,
+    curvature: Annotated[
+        float, typer.Option("--curvature", help="Elements per radius of curvature.")
+    ] = 2.0,
+    grading: Annotated[
+        float, typer.Option("--grading", help="Growth of elements, 0 (slow) to 1.")
+    ] = 0.3,
+    solid: Annotated[
+        str | None, typer.Option("--solid", help="Number or name of one of several solids, or all.")
+    ] = None,
+) -> None:
+    """Mesh a CAD file by curved tetrahedra and list its faces."""
+    from preprocess.command.mesh import mesh_file as command
+
+    command(
+        file,
+        output,
+        size=size,
+        refine=refine or [],
+        order=order,
+        curvature=curvature,
+        grading=grading,
+        solid=solid,
+    )
+
+
 @app.command("inspect")
 def inspect_file(
     file: Annotated[

@@ -57,26 +57,26 @@ class CadFace:
         return self.surface.kind
 
     def __str__(self) -> str:
-        own, mm = self.surface, 1e3
+        own = self.surface
         facts = [f"face {self.number}: {self._kind()}"]
         if own.axis.any():
             facts.append(f"{'normal' if own.kind == 'plane' else 'axis'} {_direction(own.axis)}")
-        facts.append(f"area {mm**2 * self.area:.4g} mm²")
-        facts.append(f"centre ({', '.join(_short(mm * c) for c in self.centre)}) mm")
+        facts.append(f"area {1e6 * self.area:.4g} mm²")
+        facts.append(f"centre ({', '.join(mm(c) for c in self.centre)}) mm")
         facts += [f"name '{self.name}'"] if self.name else []
         facts += [matplotlib.colors.to_hex(self.colour)] if self.colour else []
         return ", ".join(facts)
 
     def _kind(self) -> str:
-        own, mm = self.surface, 1e3
+        own = self.surface
         if own.kind == "cylinder":
             return (
-                f"hole of diameter {2 * mm * own.radius:.5g} mm"
+                f"hole of diameter {mm(2.0 * own.radius)} mm"
                 if self.hollow
-                else f"cylinder of radius {mm * own.radius:.5g} mm"
+                else f"cylinder of radius {mm(own.radius)} mm"
             )
         if own.kind == "sphere":
-            return f"{'hollow ' * self.hollow}sphere of radius {mm * own.radius:.5g} mm"
+            return f"{'hollow ' * self.hollow}sphere of radius {mm(own.radius)} mm"
         return {"other": "free form"}.get(own.kind, own.kind)
 
 
@@ -271,9 +271,9 @@ def _continues(a: CadFace, b: CadFace, nodes: Array) -> bool:
     return bool(b.surface.distances(x).max() <= EQUAL * np.ptp(x, axis=0).max())
 
 
-def _short(x: float) -> str:
-    """Four digits, to 0.1 nm of a length in mm."""
-    return f"{round(x, 7) + 0.0:.4g}"
+def mm(length: float) -> str:
+    """Length (m) in mm, to four digits and 0.1 nm."""
+    return f"{round(1e3 * length, 7) + 0.0:.4g}"
 
 
 def _direction(axis: Array) -> str:

@@ -79,13 +79,12 @@ def mesh_cad(
     return _mesh(run_netgen(request), str(file), order)
 
 
-def read_faces(path: str | Path, *, solid: int | str | None = None) -> list[CadFace]:
-    """Faces of a CAD model, on a coarse mesh of its surface."""
-    return _surface(str(file_path(path, "CAD file")), solid)[0]
+def read_faces(path: str | Path, *, solid: int | str | None = None) -> tuple[list[CadFace], Array]:
+    """Faces of a CAD model on a coarse mesh of its surface, and the nodes (N, 3) of this mesh.
 
-
-def _surface(file: str, solid: int | str | None) -> tuple[list[CadFace], Array]:
-    """Faces, and the nodes of their coarse mesh."""
+    Raises InputError, MachineError.
+    """
+    file = str(file_path(path, "CAD file"))
     found = run_netgen(Request(file, solid=solid, surface=True))
     return cad_faces(found), found.nodes
 
@@ -98,7 +97,7 @@ def _sizes(
         positive(size, f"sizes: {where}", "give a length in m")
     if not sizes:
         return {}
-    faces, nodes = _surface(file, solid)
+    faces, nodes = read_faces(file, solid=solid)
     found: dict[int, float] = {}
     for where, size in sizes.items():
         query = Face(number=where) if isinstance(where, int) else instance(

@@ -255,17 +255,8 @@ class Part:
         if self.mesh is None:
             raise InputError(f"{self.document.path}: has matrices instead of a mesh")
         if self.mesh.suffix.lower() in CAD_FORMATS:
-            how = self.cad or CadMeshing()
             with self.located():
-                return mesh_cad(
-                    self.mesh,
-                    size=how.size,
-                    sizes=dict(how.refine),
-                    order=how.order,
-                    curvature=how.curvature,
-                    grading=how.grading,
-                    solid=how.solid,
-                )
+                return meshed_cad(self.mesh, self.cad or CadMeshing())
         with self.located():
             return read_mesh(
                 self.mesh,
@@ -477,6 +468,19 @@ def _within(given: Any, mesh: Mesh) -> Any:
         {name: each for name, each in given.items() if name in mesh.element_sets}
         if isinstance(given, Mapping)
         else given
+    )
+
+
+def meshed_cad(path: Path, how: CadMeshing) -> Mesh:
+    """Mesh of a CAD file with these options. Raises InputError, MachineError."""
+    return mesh_cad(
+        path,
+        size=how.size,
+        sizes=dict(how.refine),
+        order=how.order,
+        curvature=how.curvature,
+        grading=how.grading,
+        solid=how.solid,
     )
 
 

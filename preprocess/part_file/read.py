@@ -138,7 +138,7 @@ def part_of(document: TomlDocument, *, allow_outside: bool) -> Part:
         if "prestress" in table
         else None,
         division=one("divide", table["divide"], _division) if "divide" in table else None,
-        cad=one("cad", table["cad"], _cad) if "cad" in table else None,
+        cad=one("cad", table["cad"], read_cad_options) if "cad" in table else None,
         stress=one("stress", table.get("stress", True), _stress),
         files=tuple(files.used),
         reader=functools.partial(part_of, allow_outside=allow_outside),
@@ -203,7 +203,8 @@ def is_cad(table: Mapping[str, Any]) -> bool:
     return isinstance(mesh, str) and Path(mesh).suffix.lower() in CAD_FORMATS
 
 
-def _cad(given: Any, files: PartFiles) -> CadMeshing:
+def read_cad_options(given: Any, files: PartFiles) -> CadMeshing:
+    """Options of a table [cad]. Raises NestedError, InputError."""
     table = dict(as_table(given))
     refine = table.pop("refine", [])
     if "size" in table:
