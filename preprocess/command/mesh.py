@@ -38,7 +38,7 @@ def mesh_file(
         raise InputError(f"{target}: is written in Gmsh's format; give a name that ends with .msh")
     table: dict[str, Any] = {"order": order, "curvature": curvature, "grading": grading}
     table |= {} if size is None else {"size": size}
-    table |= {} if solid is None else {"solid": int(solid) if solid.isdecimal() else solid}
+    table |= {} if solid is None else {"solid": solid_of(solid)}
     table["refine"] = [inline_table(each, "--refine") for each in refine]
     with reserved((target, GMSH)):
         with (
@@ -71,6 +71,11 @@ def _meshed(source: Path, table: dict[str, Any]) -> Mesh:
             *(f"--{'.'.join(map(str, each.path))}: {each.message}" for each in error.problems)
         ) from None  # fmt: skip
     return meshed_cad(source, options)
+
+
+def solid_of(text: str) -> int | str:
+    """Number or name of a solid."""
+    return int(text) if text.isdecimal() and len(text) < 10 else text
 
 
 def inline_table(text: str, option: str) -> dict[str, Any]:
