@@ -24,6 +24,8 @@ from preprocess.mesh.node_regions import NodeRows, NodeSets, Region
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
+# rad, 150°: exporters divide holes into halves; concave fillets between walls span 90° or less
+HOLE = 2.6
 Vector = tuple[float, float, float]
 
 EQUAL = (
@@ -37,8 +39,8 @@ class CadFace:
     """Face of a CAD model on its mesh.
 
     number: in the model, from 1. nodes (n,): rows of the mesh. triangles (t, 3 or 6): outwards.
-    area: m². centre (3,): of the area, m. hollow: True for a hole, a concave cylinder, cone or
-    sphere. solid: position of its solid in the mesh.
+    area: m². centre (3,): of the area, m. hollow: True for a concave cylinder, cone or sphere. arc:
+    angle (rad) that it spans about its axis.
     """
 
     number: int
@@ -48,6 +50,7 @@ class CadFace:
     area: float
     centre: Array
     hollow: bool
+    arc: float
     name: str = ""
     colour: Vector | None = None
 
@@ -55,6 +58,11 @@ class CadFace:
     def kind(self) -> str:
         """Kind of its surface."""
         return self.surface.kind
+
+    @property
+    def is_hole(self) -> bool:
+        """True for a concave cylinder that is no fillet."""
+        return self.kind == "cylinder" and self.hollow and self.arc > HOLE
 
     def __str__(self) -> str:
         own = self.surface
@@ -69,14 +77,10 @@ class CadFace:
 
     def _kind(self) -> str:
         own = self.surface
-        if own.kind == "cylinder":
-            return (
-                f"hole of diameter {mm(2.0 * own.radius)} mm"
-                if self.hollow
-                else f"cylinder of radius {mm(own.radius)} mm"
-            )
-        if own.kind == "sphere":
-            return f"{'hollow ' * self.hollow}sphere of radius {mm(own.radius)} mm"
+        if self.is_hole:
+            return f"hole of diameter {mm(2.0 * own.radius)} mm"
+        if own.kind in ("cylinder", "sphere"):
+            return f"{'hollow ' * self.hollow}{own.kind} of radius {mm(own.radius)} mm"
         return {"other": "free form"}.get(own.kind, own.kind)
 
 
@@ -98,7 +102,7 @@ class Face(Region):
 
     The conditions given hold together: number in the file; plane, cone, sphere, cylinder: a surface
     of this kind, of this radius [m] if it is a number; hole: a concave cylinder of this diameter
-    [m]; normal: of a plane, outwards; axis: of a cylinder or cone; name, colour: in the file. Among
+    [m], no fillet; normal: of a plane, outwards; axis: of a cylinder or cone; name, colour: in the file. Among
     the faces left: near: the one nearest to a point [m]; largest; top: farthest along a direction;
     all: all of them. Parts of one surface that touch are one face. Raises InputError if no face, or
     more than one, is left.
@@ -175,14 +179,13 @@ class Face(Region):
 
     def _fits(self, face: CadFace) -> bool:
         own = face.surface
-        hole = own.kind == "cylinder" and face.hollow
         return (
             self.number in (None, face.number)
             and (not self.plane or own.kind == "plane")
             and (not self.cone or own.kind == "cone")
             and _sized(self.cylinder, own.kind == "cylinder", own.radius)
             and _sized(self.sphere, own.kind == "sphere", own.radius)
-            and _sized(self.hole, hole, 2.0 * own.radius)
+            and _sized(self.hole, face.is_hole, 2.0 * own.radius)
             and _along(self.normal, own.axis * (own.kind == "plane"), signed=True)
             and _along(self.axis, own.axis * (own.kind in ("cylinder", "cone")))
             and self.name in (None, face.name)
@@ -225,7 +228,7 @@ class Face(Region):
 
     def __str__(self) -> str:
         given = (
-            f"{field.name}={getattr(self, field.name)!r}"
+            f"{field.name}={_text(getattr(self, field.name))}"
             for field in dataclasses.fields(self)
             if getattr(self, field.name) not in (None, False)
         )
@@ -235,6 +238,13 @@ class Face(Region):
 def face(**conditions: Any) -> Face:
     """`Face` with these conditions."""
     return Face(**conditions)
+
+
+def _text(value: Any) -> str:
+    """Value of a condition."""
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_text, value))})"
+    return f"{value:.9g}" if isinstance(value, float) else repr(value)
 
 
 def _sized(wanted: bool | float, fits: bool, size: float) -> bool:

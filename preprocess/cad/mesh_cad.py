@@ -125,6 +125,7 @@ def cad_faces(found: NetgenMesh) -> list[CadFace]:
                 facts["area"],
                 facts["centre"],
                 _hollow(surface, x, own),
+                _arc(surface, x),
                 facts["name"] or "",
                 None if facts["colour"] is None else tuple(facts["colour"]),
             )
@@ -141,6 +142,20 @@ def _hollow(surface: Surface, x: Array, triangles: Indices) -> bool:
     off = corners.mean(axis=1) - surface.point
     off -= np.outer(off @ surface.axis, surface.axis)
     return float(np.einsum("ij,ij->", normals, off)) < 0.0
+
+
+def _arc(surface: Surface, x: Array) -> float:
+    """Angle (rad) about the axis without the largest gap between points; 0 without an axis."""
+    if surface.kind not in ("cylinder", "cone"):
+        return 0.0
+    off = x - surface.point
+    off -= np.outer(off @ surface.axis, surface.axis)
+    first = off[np.argmax(np.linalg.norm(off, axis=1))]
+    first /= np.linalg.norm(first)
+    angle = np.sort(np.arctan2(off @ np.cross(surface.axis, first), off @ first))
+    gaps = np.diff(np.append(angle, angle[0] + 2.0 * np.pi))
+    # points all around have equal gaps
+    return float(2.0 * np.pi - gaps.max()) if gaps.max() > 1.0 else 2.0 * np.pi
 
 
 def _mesh(found: NetgenMesh, source: str, order: int) -> Mesh:

@@ -118,7 +118,7 @@ def _conditions(face: CadFace) -> Iterator[dict[str, Any]]:
     if face.name:
         yield {"name": face.name}
     match face.kind:
-        case "cylinder" if face.hollow:
+        case "cylinder" if face.is_hole:
             first: dict[str, Any] = {"hole": round(2.0 * own.radius, 9)}
         case "cylinder" | "sphere":
             first = {face.kind: round(own.radius, 9)}
