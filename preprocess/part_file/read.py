@@ -17,6 +17,7 @@ from preprocess.body.stress import SURFACE_STRESS, Stress
 from preprocess.elements.formulation import Formulation
 from preprocess.fe.beam_sections import SECTIONS
 from preprocess.fe.material import MATERIALS, Material
+from preprocess.fe.material_library import MaterialData, find_material, read_materials
 from preprocess.fe.point_mass import PointMass
 from preprocess.fe.section_base import Section
 from preprocess.inputs.argument_checks import checked_arguments
@@ -47,6 +48,7 @@ OF_MESH = (
     "lumped",
     "material",
     "materials",
+    "material_file",
     "connections",
     "section",
     "sections",
@@ -101,6 +103,8 @@ def part_of(document: TomlDocument, *, allow_outside: bool) -> Part:
             for name, given in _section(table, title, notes).items()
         }
 
+    if isinstance(table.get("material_file"), str):
+        files.materials = one("material_file", table["material_file"], _own_materials)
     part = Part(
         document=document,
         options=notes.attempt(
@@ -170,7 +174,7 @@ def _source_problems(table: Mapping[str, Any]) -> list[Problem]:
         )
     # then the mesh file may have it
     if not (table.get("material") or "materials" in table or table.get("structural") is True):
-        problems.append(Problem(("material",), "is missing; give E, nu and rho"))
+        problems.append(Problem(("material",), "is missing; give E, nu and rho, or its name"))
     return problems
 
 
@@ -228,7 +232,16 @@ def _section_of(given: Any, files: PartFiles) -> Section:
     return read_kind(SECTIONS, given, "shell", files)
 
 
+def _own_materials(given: str, files: PartFiles) -> tuple[MaterialData, ...]:
+    return read_materials(files.path(given, "material_file"))
+
+
 def _material(given: Any, files: PartFiles) -> Material | None:
+    """Material by name, or from a table."""
+    if isinstance(given, str) and given:
+        if files.materials is None:
+            raise NestedError(())  # the problems of the file have been reported
+        return find_material(given, files.materials).isotropic
     return read_kind(MATERIALS, given, "isotropic", files) if given else None
 
 

@@ -36,7 +36,7 @@ POINT: Schema = {"type": "array", "items": {"type": "number"}, "minItems": 3, "m
 
 def part_schema() -> Schema:
     """Schema of ``flexmbs-part`` files."""
-    material = one_of_kinds(MATERIALS, "isotropic")
+    material = _material()
     region = {
         "set": {"type": "string"},
         "point": POINT,
@@ -113,8 +113,14 @@ def record(cls: type, more: Schema | None = None, *, kind: str = "") -> Schema:
 
 def _value(name: str, hint: Any) -> Schema:
     if name == "materials":
-        return {"type": "array", "items": one_of_kinds(MATERIALS, "isotropic")}
+        return {"type": "array", "items": _material()}
     return NUMBERS if is_array(hint) else type_adapter(hint).json_schema()
+
+
+def _material() -> Schema:
+    """A table of numbers, or a name."""
+    name = {"type": "string", "description": "Name of a material, as of preprocess materials."}
+    return {"anyOf": [one_of_kinds(MATERIALS, "isotropic"), name]}
 
 
 def _named(table: Schema) -> Schema:
