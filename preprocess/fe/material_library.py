@@ -5,6 +5,7 @@ Names are compared without case and separators: "Al 6061-T6" is "al6061t6".
 
 from __future__ import annotations
 
+import difflib
 import functools
 import re
 from collections.abc import Iterable, Mapping
@@ -115,7 +116,7 @@ def material(name: str, file: str | Path | None = None) -> Isotropic:
 def material_data(name: str, file: str | Path | None = None) -> MaterialData:
     """Data of a material: elasticity, density, yield stress, expansion, S–N curve and sources.
 
-    The arguments are those of `material`. The data have E, nu, rho, yield_stress, expansion,
+    name, file: as of `material`. The data have E, nu, rho, yield_stress, expansion,
     fatigue, note and sources by these names; numbers that the file does not have are None. ``isotropic`` is
     the material, ``sn_curve`` the arguments of `flexmbs.SNCurve`.
 
@@ -140,8 +141,9 @@ def find_material(name: str, own: Iterable[MaterialData] = ()) -> MaterialData:
     found = [each for each in known if _key(name) in each.compared_names()]
     if found:
         return found[0]
-    close = close_names(name, [each for data in known for each in (data.name, *data.aliases)])
-    hint = f"{close} " if close.startswith("did") else ""
+    names = {key: each for data in known for key, each in data.compared_names().items()}
+    close = difflib.get_close_matches(_key(name[:100]), names, n=1)
+    hint = f"did you mean '{names[close[0]]}'? " if close else ""
     raise InputError(
         f"material: unknown material {shown(name)}; {hint}`preprocess materials` lists all"
     )

@@ -104,7 +104,7 @@ def part_of(document: TomlDocument, *, allow_outside: bool) -> Part:
         }
 
     if isinstance(table.get("material_file"), str):
-        files.materials = one("material_file", table["material_file"], _own_materials)
+        files.materials = _own_materials(table["material_file"], files, notes)
     part = Part(
         document=document,
         options=notes.attempt(
@@ -232,8 +232,12 @@ def _section_of(given: Any, files: PartFiles) -> Section:
     return read_kind(SECTIONS, given, "shell", files)
 
 
-def _own_materials(given: str, files: PartFiles) -> tuple[MaterialData, ...]:
-    return read_materials(files.path(given, "material_file"))
+def _own_materials(
+    given: str, files: PartFiles, notes: ProblemCollector
+) -> tuple[MaterialData, ...] | None:
+    key = "material_file"
+    path = notes.attempt((), lambda: files.path(given, key))
+    return None if path is None else _attempt(notes, (key,), given, lambda _: read_materials(path))
 
 
 def _material(given: Any, files: PartFiles) -> Material | None:

@@ -118,9 +118,12 @@ def _value(name: str, hint: Any) -> Schema:
 
 
 def _material() -> Schema:
-    """A table of numbers, or a name."""
-    name = {"type": "string", "description": "Name of a material, as of preprocess materials."}
-    return {"anyOf": [one_of_kinds(MATERIALS, "isotropic"), name]}
+    """A table of numbers, or a name: not anyOf, which hides the problems of a table."""
+    return {
+        "description": "A table, or a name as listed by preprocess materials.",
+        "if": {"type": "string"},
+        "else": one_of_kinds(MATERIALS, "isotropic"),
+    }
 
 
 def _named(table: Schema) -> Schema:
