@@ -92,7 +92,7 @@ class MaterialData:
         }
 
     def compared_names(self) -> dict[str, str]:
-        """Name and aliases by what is compared of them."""
+        """Name and aliases by their letters and digits."""
         return {_key(each): each for each in (self.name, *self.aliases)}
 
 
@@ -226,5 +226,5 @@ def _name_problems(materials: list[MaterialData]) -> list[Problem]:
 
 
 def _key(name: str) -> str:
-    """What is compared of a name: letters and digits without case."""
+    """Letters and digits of a name, without case; names are equal if these are."""
     return re.sub(r"[\W_]+", "", name.casefold())
