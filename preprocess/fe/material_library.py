@@ -116,9 +116,9 @@ def material(name: str, file: str | Path | None = None) -> Isotropic:
 def material_data(name: str, file: str | Path | None = None) -> MaterialData:
     """Data of a material: elasticity, density, yield stress, expansion, S–N curve and sources.
 
-    name, file: as of `material`. The data have E, nu, rho, yield_stress, expansion,
-    fatigue, note and sources by these names; numbers that the file does not have are None. ``isotropic`` is
-    the material, ``sn_curve`` the arguments of `flexmbs.SNCurve`.
+    name, file: as of `material`. The data have E, nu, rho, yield_stress, expansion, fatigue, note
+    and sources by these names; numbers that are not known are None. ``isotropic`` is the material,
+    ``sn_curve`` the arguments of `flexmbs.SNCurve`.
 
     Examples
     --------
