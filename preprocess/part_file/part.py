@@ -271,7 +271,7 @@ class Part:
 
     def model(self, *, allow_large: bool = False) -> FEModel:
         """Finite-element model with its attached masses: assembled, or read. Raises InputError."""
-        options, given = self.options, self.matrices
+        given = self.matrices
         if given is not None:
             fe = read_model(
                 given.file,
@@ -281,18 +281,22 @@ class Part:
                 nodes=given.nodes,
             )
         else:
-            mesh, large = self.read_mesh(), allow_large or options.allow_large
-            with self.located():
-                fe = assemble(
-                    mesh,
-                    self.material,
-                    formulation=self.formulation,
-                    sections=self.sections,
-                    connections=self.connections,
-                    lumped=options.lumped,
-                    allow_large=large,
-                )
+            return self.assembled(self.read_mesh(), allow_large=allow_large)
         with self.located():
+            return attach(fe, self.point_masses.values()) if self.point_masses else fe
+
+    def assembled(self, mesh: Mesh, *, allow_large: bool = False) -> FEModel:
+        """Finite-element model of a mesh of the part with its attached masses. Raises InputError."""
+        with self.located():
+            fe = assemble(
+                mesh,
+                self.material,
+                formulation=self.formulation,
+                sections=self.sections,
+                connections=self.connections,
+                lumped=self.options.lumped,
+                allow_large=allow_large or self.options.allow_large,
+            )
             return attach(fe, self.point_masses.values()) if self.point_masses else fe
 
     def reduce(
