@@ -13,7 +13,7 @@ from flexmbs.console.program import run as run_program
 
 HELP = (
     "Flexible bodies from finite-element meshes and matrices: reduce, inspect, compare, "
-    "convert, report."
+    "convert, report, list materials."
 )
 
 app = typer.Typer(name="preprocess", cls=Commands, help=HELP, **PLAIN)
@@ -285,6 +285,22 @@ def report_body(
     from preprocess.command.report import report as command
 
     command(body, part, output, full=full, allow_outside=allow_outside)
+
+
+@app.command("materials")
+def list_materials(
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="All data of one, with sources.")
+    ] = None,
+    file: Annotated[
+        Path | None, typer.Option("--file", help="TOML file with materials of your own.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the materials that part files and pp.material have by name."""
+    from preprocess.command.materials import materials as command
+
+    command(name, file, as_json=as_json)
 
 
 def main(arguments: list[str] | None = None) -> None:

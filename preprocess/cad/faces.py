@@ -235,32 +235,7 @@ class Face(Region):
         return f"face({', '.join(given)})"
 
 
-def face(**conditions: Any) -> Face:
-    """`Face` with these conditions."""
-    return Face(**conditions)
-
-
-def _text(value: Any) -> str:
-    """Value of a condition."""
-    if isinstance(value, tuple):
-        return f"({', '.join(map(_text, value))})"
-    return f"{value:.9g}" if isinstance(value, float) else repr(value)
-
-
-def _sized(wanted: bool | float, fits: bool, size: float) -> bool:
-    """True if the kind is not asked for, or is there in the size wanted."""
-    if wanted is False:
-        return True
-    if not fits:
-        return False
-    return wanted is True or abs(size - wanted) <= EQUAL * wanted
-
-
-def _along(wanted: Vector | None, axis: Array, *, signed: bool = False) -> bool:
-    if wanted is None:
-        return True
-    cosine = float(axis @ np.array(wanted) / np.linalg.norm(wanted))
-    return (cosine if signed else abs(cosine)) >= np.cos(EQUAL)
+face = Face  # as it is called: pp.face(hole=10e-3)
 
 
 def _centre(faces: Sequence[CadFace]) -> Array:

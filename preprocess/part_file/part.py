@@ -9,7 +9,7 @@ structural = false           # true: beams and shells of the mesh as elements
 reference = "hub"            # an interface, "mean axes", "principal axes", "chord" or "node 17"
 damping = 0.01               # one ratio, or one per mode
 [material]                   # or [materials."name of an element set"], one for each region
-kind = "isotropic"           # E, nu, rho; or "orthotropic" with E, nu, G, rho, axes
+kind = "isotropic"           # E, nu, rho; or "orthotropic" with E, nu, G, rho, axes; or its name: material = "S355"
 E = 70e9
 nu = 0.33
 rho = 2700.0
@@ -42,7 +42,8 @@ refine = [{ size = "1 mm", hole = "10 mm" }]
 
 Instead of mesh, unit and material: [matrices] with the file of another program (format, units,
 mass, nodes: see `read_model`). Further keys: name, fix = ["orientation"], lumped, stiffening,
-estimate, inertia_loads, allow_large, stress = false or a table, [prestress], [formulation].
+estimate, inertia_loads, allow_large, stress = false or a table, [prestress], [formulation],
+material_file = "own.toml" with materials by name.
 """
 
 from __future__ import annotations
@@ -140,6 +141,7 @@ class PartOptions:
     estimate: bool = True
     inertia_loads: bool = False
     structural: bool = False
+    material_file: str | None = None
 
 
 OPTIONS = field_names(PartOptions)
