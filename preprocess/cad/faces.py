@@ -99,18 +99,23 @@ class CadSets(dict[str, Indices]):
 class Face(Region):
     """Region of the nodes of a face of a CAD model, described by its geometry.
 
-    The conditions given hold together: number in the file; plane, cone, sphere, cylinder: a surface
-    of this kind, of this radius [m] if it is a number; hole: a concave cylinder of this diameter
-    [m], no fillet; normal: of a plane, outwards; axis: of a cylinder or cone; name, colour: in the file. Among
-    the faces left: near: the one nearest to a point [m]; largest; top: farthest along a direction;
-    all: all of them. Parts of one surface that touch are one face. Raises InputError if no face, or
-    more than one, is left.
+    The conditions given hold together; among the faces left, near, largest or top choose one.
+    Parts of one surface that touch are one face. Raises InputError if no face, or more than one, is
+    left.
+
+    number: in the file. plane, cone: a surface of this kind. cylinder, sphere: of this radius [m],
+    or any. hole: a concave cylinder of this diameter [m], or any, no fillet. normal (3,): of a
+    plane, outwards. axis (3,): of a cylinder or cone. name: in the file. colour: in the file, by
+    name, as "#rrggbb" or (r, g, b). near (3,): a point [m], of which the face is the nearest.
+    largest: by area. top (3,): the farthest one along a direction. all: every face left.
 
     Examples
     --------
     >>> import preprocess as pp
     >>> hub = pp.Averaged(pp.face(hole=10e-3, near=(0, 0, 0)))
-    >>> bolts = pp.face(hole=6e-3, all=True)
+    >>> bolts = pp.Rigid(pp.face(hole=6e-3, all=True))
+    >>> print(bolts.where)
+    face(hole=0.006, all=True)
     """
 
     number: int | None = None
@@ -236,6 +241,29 @@ class Face(Region):
 
 
 face = Face  # as it is called: pp.face(hole=10e-3)
+
+
+def _text(value: Any) -> str:
+    """Value of a condition."""
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_text, value))})"
+    return f"{value:.9g}" if isinstance(value, float) else repr(value)
+
+
+def _sized(wanted: bool | float, fits: bool, size: float) -> bool:
+    """True if the kind is not asked for, or is there in the size wanted."""
+    if wanted is False:
+        return True
+    if not fits:
+        return False
+    return wanted is True or abs(size - wanted) <= EQUAL * wanted
+
+
+def _along(wanted: Vector | None, axis: Array, *, signed: bool = False) -> bool:
+    if wanted is None:
+        return True
+    cosine = float(axis @ np.array(wanted) / np.linalg.norm(wanted))
+    return (cosine if signed else abs(cosine)) >= np.cos(EQUAL)
 
 
 def _centre(faces: Sequence[CadFace]) -> Array:

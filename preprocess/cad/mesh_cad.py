@@ -57,8 +57,12 @@ def mesh_cad(
     Examples
     --------
     >>> import preprocess as pp
-    >>> mesh = pp.mesh_cad("link.step", size=6e-3)  # doctest: +SKIP
-    >>> hub = pp.Rigid(pp.face(hole=10e-3))
+    >>> from netgen.occ import Box, Pnt
+    >>> Box(Pnt(0, 0, 0), Pnt(100, 20, 10)).WriteStep("bar.step")  # mm
+    >>> mesh = pp.mesh_cad("bar.step", size=8e-3)
+    >>> tip = pp.face(plane=True, normal=(1, 0, 0)).rows(mesh.nodes, mesh.node_sets)
+    >>> round(mesh.nodes[tip, 0].min().item(), 9)
+    0.1
     """
     file = file_path(path, "CAD file")
     if size is not None:
