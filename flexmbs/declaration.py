@@ -220,6 +220,7 @@ class Declaration(metaclass=DeclarationMeta):
         raise dataclasses.FrozenInstanceError(f"cannot delete field {name!r}")
 
     def _compared(self) -> tuple[Any, ...]:
+        """Values of the fields that take part in comparisons."""
         return tuple(getattr(self, f.name) for f in dataclasses.fields(self) if f.compare)  # type: ignore[arg-type]
 
     def __init_subclass__(cls, *, kind: str = "", section: str = "") -> None:

@@ -203,6 +203,7 @@ def _printable(text: str) -> str:
 
 
 def _printable_line(line: str) -> str:
+    """Line with unprintable characters escaped and its middle cut out if it is too long."""
     if len(line) > LONGEST_LINE:
         line = f"{line[: LONGEST_LINE // 2]} ... {line[-LONGEST_LINE // 2 :]}"
     if line.isprintable():

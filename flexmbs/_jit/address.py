@@ -169,6 +169,7 @@ class Entry:
     """
 
     def __init__(self, function: Callable[..., Any], name: str, *, lightly: bool = False) -> None:
+        """Entry of a kernel, compiled for each combination of record layouts on demand."""
         self.function, self.name, self.lightly = function, name, lightly
         code = getattr(function, "py_func", function).__code__
         self.records = code.co_posonlyargcount or 3
@@ -179,6 +180,7 @@ class Entry:
             self.place = len(_functions) - 1
 
     def _interpreted(self, one: Any, two: Any, three: Any, t: float, a: float, b: float) -> int:
+        """Call the Python function with only those records and numbers that it takes."""
         return int(
             self.function(*(one, two, three)[: self.records], *(t, a, b)[: self.numbers]) or 0
         )
@@ -191,6 +193,7 @@ class Entry:
         return int(self._for(*map(layout, (one, two, three))).address) if COMPILED else self.place
 
     def _for(self, *given: Any) -> Any:
+        """Machine code for records of these layouts, compiled at the first request."""
         layouts = given[: self.records]
         found = self.compiled.get(layouts)
         if found is None:
@@ -282,6 +285,7 @@ class PackedKernel:
     """
 
     def __init__(self, function: Callable[..., Any], returns: type | None) -> None:
+        """Kernel called with the address of its packed arguments; ``returns`` is its type."""
         functools.update_wrapper(self, function)
         self.function, self.returns = part(function), returns
         self._name = f"{function.__module__}.{function.__name__}".replace(".", "_")
@@ -306,6 +310,7 @@ class PackedKernel:
             self.compiled.setdefault(layouts, self._compile(layouts))
 
     def _compile(self, layouts: tuple[Any, ...]) -> tuple[Any, Any]:
+        """(linked code, ctypes function) of the kernel for arguments of these layouts."""
         made = _linked_code(
             self.function, self._name, f"packed {self.returns}", layouts,
             lambda c, key: c.compiled_packed(self._name, self.function, layouts, self.returns, key),

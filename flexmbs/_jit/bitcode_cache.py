@@ -64,6 +64,7 @@ def parts_on_disk(dispatcher: Any, folder: str, compiler: Any) -> Any:
     compile_new = dispatcher.compile
 
     def compile_or_load(signature: Any) -> Any:
+        """Load the bitcode for a signature from the disk, or compile and store it."""
         arguments = tuple(sigutils.normalize_signature(signature)[0])
         with global_compiler_lock:
             if arguments not in dispatcher.overloads:

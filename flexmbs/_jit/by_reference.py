@@ -24,6 +24,7 @@ class Reference(types.Type):  # type: ignore[misc]
     """Type of the address of a record; its name depends on the fields of the record."""
 
     def __init__(self, record: Any) -> None:
+        """Numba type of a record passed by address; its name has a digest of the fields."""
         self.record = record
         text = f"{record.name} {fields_of_types([record])}"
         digest = hashlib.sha256(text.encode()).hexdigest()[:12]
@@ -55,6 +56,7 @@ class _Fields(AttributeTemplate):  # type: ignore[misc]
     key = Reference
 
     def generic_resolve(self, reference: Any, name: str) -> Any:  # type: ignore[override]
+        """Numba type of a field of a referenced record; None if it has no such field."""
         record = reference.record
         if name not in record.fields:
             return None
@@ -63,6 +65,7 @@ class _Fields(AttributeTemplate):  # type: ignore[misc]
 
 @lower_getattr_generic(Reference)
 def _read(context: Any, builder: Any, reference: Any, address: Any, name: str) -> Any:
+    """Emit the load of a field of a record at an address."""
     record = reference.record
     k = record.fields.index(name)
     return read(

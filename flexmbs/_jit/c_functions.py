@@ -69,6 +69,7 @@ class CFunction:
             self._cache.save_overload(self._signature, self._made)
 
     def _compiled(self, context: Any) -> Any:
+        """Compile the function with Numba, without wrappers for Python or C."""
         flags: Any = Flags()
         options = {"error_model": "numpy", "nogil": True, "_nrt": False}
         cpu_target.options.parse_as_flags(flags, options)
@@ -128,6 +129,7 @@ def _type_of(found: Any) -> Any:
 
 @functools.cache
 def _array_type(char: str, ndim: int) -> Any:
+    """Numba type of a C-contiguous array with this type character and dimension."""
     return types.Array(numba.from_dtype(np.dtype(char)), ndim, "C")
 
 
@@ -139,7 +141,10 @@ def _reader(kind: Any) -> Any:
 
     @intrinsic
     def record_at(_context, address):  # type: ignore[no-untyped-def]
+        """Typing and code of an intrinsic that gives the record at an address."""
+
         def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            """Emit the load of the record at an address."""
             return read(context, builder, kind, builder.inttoptr(arguments[0], WORD.as_pointer()))
 
         named = isinstance(kind, types.NamedTuple)
@@ -156,7 +161,10 @@ def _chosen(kinds: tuple[Any, ...], numbers: int) -> Any:
 
     @intrinsic
     def chosen(_context, one, two, three, t, a, b):  # type: ignore[no-untyped-def]
+        """Intrinsic that loads the records at three addresses and appends the numbers used."""
+
         def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            """Emit the tuple of the loaded records and of the numbers that the kernel takes."""
             records = (
                 read(context, builder, kind, builder.inttoptr(address, WORD.as_pointer()))
                 for kind, address in zip(kinds, arguments)
@@ -169,15 +177,18 @@ def _chosen(kinds: tuple[Any, ...], numbers: int) -> Any:
 
 
 def _by_address(one, two, three, t, a, b):  # type: ignore[no-untyped-def]
+    """Call ``target`` with the records at three addresses and the numbers t, a, b."""
     # names that `rebound` binds
     return target(*chosen(one, two, three, t, a, b))  # type: ignore[name-defined]  # noqa: F821
 
 
 def _with_arguments(words):  # type: ignore[no-untyped-def]
+    """Call ``target`` with the arguments packed at an address and return its result."""
     return target(*arguments(words))  # type: ignore[name-defined]  # noqa: F821
 
 
 def _without_result(words):  # type: ignore[no-untyped-def]
+    """Call ``target`` with the arguments packed at an address and return 0."""
     target(*arguments(words))  # type: ignore[name-defined]  # noqa: F821
     return 0
 

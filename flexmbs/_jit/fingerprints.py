@@ -56,6 +56,7 @@ def _plain(found: Any) -> Any:
 
 
 def _of_function(function: Any, memory: dict[Any, str], callers: tuple[Any, ...]) -> str:
+    """SHA-256 digest of a function and of all it refers to, memoized; cycles raise _Unknown."""
     if function in callers:
         if function is callers[-1]:
             return "recursive"
@@ -104,6 +105,7 @@ def _code_parts(code: types.CodeType, docstring: str | None) -> tuple[str, ...]:
 
 
 def _constant(found: Any) -> str:
+    """Text that identifies the type and value of a constant; items of sets are sorted."""
     if isinstance(found, (tuple, frozenset)):
         items = map(_constant, found)
         return (

@@ -24,6 +24,7 @@ def count_from_the_front() -> None:
         return
 
     def fix_integer_index(context: Any, builder: Any, kind: Any, index: Any, size: Any) -> Any:
+        """Emit an index without the test for negative ones in functions of flexmbs."""
         if builder.function.name.startswith(OURS) and kind.signed:
             return context.cast(builder, index, kind, types.intp)
         return usual(context, builder, kind, index, size)

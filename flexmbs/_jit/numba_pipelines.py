@@ -52,6 +52,7 @@ def _compiler(exchanged: dict[Any, Any], needless: Container[str] = ()) -> Any:
 
     class Exchanged(Compiler):  # type: ignore[misc]
         def define_pipelines(self) -> list[Any]:
+            """Pipelines of Numba without needless passes and with passes exchanged."""
             pipelines: list[Any] = super().define_pipelines()
             for pipeline in pipelines:
                 pipeline._finalized = False
@@ -116,6 +117,7 @@ def _part_library() -> Any:
             self._finalized = True
 
         def _optimize_functions(self, module: Any) -> None:
+            """Optimize the functions of a module lightly."""
             _optimize_lightly(self, module)
 
         def _get_module_for_linking(self) -> Any:
@@ -152,6 +154,7 @@ def _stand_in() -> tuple[Any, Any]:
 
     @numba.njit
     def not_callable() -> int:
+        """Placeholder function that returns 0."""
         return 0
 
     not_callable()
@@ -174,6 +177,7 @@ def _part_lowering(library_class: Any) -> Any:
         _name = "part_lowering"
 
         def run_pass(self, state: Any) -> bool:
+            """Lower a function into a library of bitcode, with a stable symbol number."""
             library = library_class(state.targetctx.codegen(), state.func_id.func_qualname)
             library.enable_object_caching()
             state.library = library
@@ -202,15 +206,18 @@ def _seldom_lowering() -> Any:
         """Lightly optimised code: inlined and simplified, not vectorised, simple instructions."""
 
         def _optimize_functions(self, module: Any) -> None:
+            """Optimize the functions of a module lightly."""
             _optimize_lightly(self, module)
 
         def _optimize_final_module(self) -> None:
+            """Optimize the module at level 1 without vectorization."""
             passes, builder = self._codegen._module_pass_manager(
                 loop_vectorize=False, slp_vectorize=False, opt=1, cost="cheap"
             )
             passes.run(self._final_module, builder)
 
         def _finalize_final_module(self) -> None:
+            """Emit the object code with cheap code generation, then finalize."""
             code = _light_machine(self._codegen).emit_object(self._final_module)
             self._compiled_object = code
             super()._finalize_final_module()
@@ -223,6 +230,7 @@ def _seldom_lowering() -> Any:
         _name = "seldom_lowering"
 
         def run_pass(self, state: Any) -> bool:
+            """Lower a rarely called function into a lightly optimized library."""
             state.library = SeldomLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
             state.library.enable_object_caching()
             if not state.flags.no_cpython_wrapper:  # for Python, not for calls by address

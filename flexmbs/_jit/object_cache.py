@@ -72,6 +72,7 @@ def load(file: pathlib.Path | None) -> Code | None:
 
 
 def _loaded(symbol: str, code: bytes) -> Code:
+    """Link cached object code into the process; address of ``symbol``, with its engine."""
     from llvmlite import binding
 
     binding.initialize_native_target()
@@ -148,6 +149,7 @@ failures: set[int] = set()  # threads in which a kernel raised an exception
 
 @ctypes.CFUNCTYPE(None)
 def _failed() -> None:
+    """Record that a kernel in the calling thread failed."""
     failures.add(threading.get_ident())
 
 

@@ -56,10 +56,12 @@ def _tried(part: Any, seldom: Any) -> float:
 
     @numba.njit(error_model="numpy", nogil=True, **inner_options)
     def twice(x: float) -> float:
+        """Test function 2 x, called by another compiled function."""
         return 2.0 * x
 
     @numba.njit(error_model="numpy", nogil=True, **({"pipeline_class": seldom} if seldom else {}))
     def total(n: int) -> float:
+        """Test function: 2 n as the sum of n calls."""
         s = 0.0
         for _ in range(n):
             s += twice(1.0)

@@ -60,6 +60,7 @@ def keep(record: Any, found: Layout, content: bytes) -> None:
 
 
 def _recalled(record: Any) -> tuple[Any, Layout, bytes] | None:
+    """Cached (record, layout, words) of this very record; None if it is unknown."""
     found = _remembered.get(id(record))
     return found if found is not None and found[0] is record else None
 
@@ -178,6 +179,7 @@ class Mould(Generic[R]):
     """
 
     def __init__(self, record: R, fill: Callable[[R], None]) -> None:
+        """Prepare copies of a record whose writable arrays lie in one block, filled by ``fill``."""
         self._size = 0
         self._parts = self._planned(record)
         block = np.zeros(self._size + ALIGNED, np.uint8)
@@ -194,6 +196,7 @@ class Mould(Generic[R]):
         self._content = content
 
     def _planned(self, value: Any) -> Any:
+        """Plan of a value: an offset in the block for each writable array, else the value."""
         if isinstance(value, np.ndarray) and value.flags.writeable:
             place, self._size = (
                 self._size,
@@ -220,10 +223,12 @@ class Mould(Generic[R]):
 
 
 def _address(block: np.ndarray) -> int:
+    """Address of the data of a block."""
     return int(block.__array_interface__["data"][0])
 
 
 def _built(part: Any, block: np.ndarray) -> Any:
+    """Value of a plan, with its arrays as views of a block."""
     if type(part) is _Own:
         return np.ndarray(part.shape, part.dtype, block, part.place)
     if type(part) is _Numbers:

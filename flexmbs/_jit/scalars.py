@@ -19,9 +19,11 @@ def _number(k: int) -> property:
     """Number k, by a memory view: items of arrays take twice as long."""
 
     def get(self: "Scalars") -> Any:
+        """Return number k."""
         return self.view[k]
 
     def put(self: "Scalars", value: Any) -> None:
+        """Set number k."""
         self.view[k] = value
 
     return property(get, put)

@@ -48,6 +48,7 @@ class _Code:
     """Builder of instructions on vectors of eight numbers."""
 
     def __init__(self, context: Any, builder: Any, array: Any) -> None:
+        """Code generator for vectors of eight numbers of the type of ``array``."""
         self.context, self.builder = context, builder
         number = context.get_value_type(array.dtype)
         self.vector, self.size = ir.VectorType(number, EIGHT), array.dtype.bitwidth // 8
@@ -101,6 +102,7 @@ class _Code:
         return self.builder.add(at, self.builder.mul(k, step))
 
     def _eight(self, data: Any, place: Any) -> Any:
+        """Pointer to the vector of eight numbers at a place."""
         return self.builder.bitcast(self.builder.gep(data, [place]), ir.PointerType(self.vector))
 
 
@@ -120,6 +122,7 @@ def _subtract(columns: int) -> Callable[..., None]:
     """Function W_i := W_i − Σ_j L_ij X_j for rows i = 0 … count − 1, j = 0 … columns − 1."""
 
     def interpreted(L: Lines, count: int, X: Eights, W: Eights) -> None:
+        """W ← W − L X in eight columns, in Python."""
         for i in range(count):
             for j in range(columns):
                 factor = L.entries[L.at + j * L.height + i]
@@ -131,7 +134,10 @@ def _subtract(columns: int) -> Callable[..., None]:
 
     @intrinsic
     def compiled(_context, L, count, X, W):  # type: ignore[no-untyped-def]
+        """Typing and code of W ← W − L X with the rows of X in registers."""
+
         def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            """Emit the loop over the rows of L, with the rows of X in registers."""
             code = _Code(context, builder, L.types[0])
             l_, l_at, height, n, x, x_at, x_width, w, w_at, w_width = _operands(
                 code, signature, arguments
@@ -155,6 +161,7 @@ def _subtract_turned(columns: int) -> Callable[..., None]:
     """Function X_j := X_j − Σ_i L_ij W_i for j = 0 … columns − 1, rows i = 0 … count − 1."""
 
     def interpreted(L: Lines, count: int, W: Eights, X: Eights) -> None:
+        """X ← X − Lᵀ W in eight columns, in Python."""
         for j in range(columns):
             for i in range(count):
                 factor = L.entries[L.at + j * L.height + i]
@@ -166,7 +173,10 @@ def _subtract_turned(columns: int) -> Callable[..., None]:
 
     @intrinsic
     def compiled(_context, L, count, W, X):  # type: ignore[no-untyped-def]
+        """Typing and code of X ← X − Lᵀ W with the rows of X in registers."""
+
         def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            """Emit the loop over the rows of W, with the sums of X in registers."""
             code = _Code(context, builder, L.types[0])
             l_, l_at, height, n, w, w_at, w_width, x, x_at, x_width = _operands(
                 code, signature, arguments
@@ -200,6 +210,7 @@ def _add(rows: int, eights: int) -> Callable[..., None]:
     """
 
     def interpreted(A: Entries, low: int, count: int, X: Eights, W: Eights) -> None:
+        """W ← W + A X for entries low … low + count of sparse rows, in Python."""
         for a in range(rows):
             for p in range(low, low + count):
                 x, w = X.at + A.columns[p] * X.width, W.at + a * W.width
@@ -212,7 +223,10 @@ def _add(rows: int, eights: int) -> Callable[..., None]:
 
     @intrinsic
     def compiled(_context, A, low, count, X, W):  # type: ignore[no-untyped-def]
+        """Typing and code of W ← W + A X for sparse rows A."""
+
         def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            """Emit the loop over the entries, with the rows of W in registers."""
             code = _Code(context, builder, A.types[0])
             entries, numbers = cgutils.unpack_tuple(builder, arguments[0])
             values, columns = code.data(A.types[0], entries), code.data(A.types[1], numbers)
@@ -257,6 +271,7 @@ def _subtract_blocks() -> Callable[..., None]:
     """
 
     def interpreted(B: Blocks, low: int, high: int, X: Eights, W: Eights) -> None:
+        """W ← W − B X for the 3 × 3 blocks low … high of a block row, in Python."""
         for q in range(low, high):
             for a in range(3):
                 for b in range(3):
@@ -269,7 +284,10 @@ def _subtract_blocks() -> Callable[..., None]:
 
     @intrinsic
     def compiled(_context, B, low, high, X, W):  # type: ignore[no-untyped-def]
+        """Typing and code of W ← W − B X for 3 × 3 blocks of a block row."""
+
         def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            """Emit the loop over the blocks, with three rows of W in registers."""
             code = _Code(context, builder, B.types[0])
             entries, numbers = cgutils.unpack_tuple(builder, arguments[0])
             values, columns = code.data(B.types[0], entries), code.data(B.types[1], numbers)

@@ -52,6 +52,7 @@ def _taken(free: list[tuple[int, np.ndarray]]) -> tuple[int, np.ndarray]:
 
 
 def _made() -> list[tuple[int, np.ndarray]]:
+    """Compile a set of trampolines: the address of each and its row of the table of targets."""
     llvmlite.binding.initialize_native_target()
     llvmlite.binding.initialize_native_asmprinter()
     word, void = ir.IntType(64), ir.VoidType()

@@ -69,6 +69,7 @@ def store9_at(a, i, o, m):
 
 @part
 def neg(a):
+    """−a for a tuple of three numbers."""
     return (-a[0], -a[1], -a[2])
 
 

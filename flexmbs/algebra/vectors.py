@@ -27,26 +27,31 @@ def store3(a, o, v):
 
 @LawPart
 def add(a, b):
+    """a + b for tuples of three numbers."""
     return (a[0] + b[0], a[1] + b[1], a[2] + b[2])
 
 
 @LawPart
 def sub(a, b):
+    """a − b for tuples of three numbers."""
     return (a[0] - b[0], a[1] - b[1], a[2] - b[2])
 
 
 @LawPart
 def scale(s, a):
+    """s a for a number and a tuple of three numbers."""
     return (s * a[0], s * a[1], s * a[2])
 
 
 @LawPart
 def dot(a, b):
+    """Scalar product a · b of tuples of three numbers."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
 @LawPart
 def cross(a, b):
+    """Cross product a × b of tuples of three numbers."""
     return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
 
 

@@ -207,6 +207,7 @@ def _slope(solution: SolutionData, work: Work, k: int, h: float) -> np.ndarray:
 
 
 def _terms(solution: SolutionData, work: Work, k: int, t: float, q: np.ndarray) -> Terms:
+    """Terms of the equations of motion at output k, with other t and q."""
     start_from(work, solution.trajectory.beta[k])
     return terms(
         solution.compiled.system,

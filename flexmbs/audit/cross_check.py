@@ -193,6 +193,7 @@ def converted_to(mine: SolutionData, target: Compiled) -> Callable[[int], Initia
     work = make_work(compiled.system, mine.trajectory.beta[0])
 
     def state(k: int) -> InitialState:
+        """State of output k in the coordinates of ``target``."""
         start_from(work, mine.trajectory.beta[k])
         terms(compiled.system, work, float(mine.t[k]), mine.q[k], mine.s[k], z[k])
         eta = work.cut.eta.copy()
@@ -300,6 +301,7 @@ def _accelerations(
 
 
 def _mass(solution: SolutionData) -> float:
+    """Total mass of the bodies, kg."""
     return float(solution.compiled.system.bodies.mass.sum())
 
 
@@ -339,6 +341,7 @@ def _reactions(mine: SolutionData, theirs: SolutionData, largest: float) -> Diff
 
 
 def _largest(shares: list[tuple[str, np.ndarray]], t: np.ndarray) -> Difference:
+    """Largest of named relative differences over time, with its name and time."""
     found = Difference(0.0, "", 0.0)
     for name, values in shares:
         k = int(np.nan_to_num(values, nan=np.inf).argmax())

@@ -235,6 +235,7 @@ def _off(points: np.ndarray, path: np.ndarray) -> np.ndarray:
 
 
 def _largest_acceleration(solution: SolutionData) -> float:
+    """Largest acceleration (m/s²) of the frames of all bodies over the outputs."""
     frames = [ref for ref in solution.compiled.frames if ref.body in solution.compiled.bodies]
     return max(largest_row(solution.frame(ref).acceleration) for ref in frames)
 

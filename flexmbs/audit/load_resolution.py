@@ -62,6 +62,7 @@ def _short_pieces(solution: SolutionData) -> list[Check]:
 
 
 def _laws(solution: SolutionData) -> Iterator[tuple[str, TimeLaw]]:
+    """(path, law) of the laws of the model that depend on time only and are not constant."""
     for path, part in model_values(solution.model):
         wants_more = isinstance(part, Function) and part.parameters != 1
         if isinstance(part, TimeLaw) and not isinstance(part, Constant) and not wants_more:

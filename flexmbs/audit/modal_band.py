@@ -54,6 +54,7 @@ def accurate_range(data: FlexibleBodyData) -> float | None:
 
 
 def _keys() -> tuple[str, ...]:
+    """Names of the estimates, one for each kind of support."""
     return tuple(f"{ESTIMATE}{support}" for support in SUPPORTS)
 
 

@@ -272,10 +272,12 @@ def refined(method: Integrator) -> Other:
 
 
 def _order(method: Integrator) -> int:
+    """Order of convergence assumed of a method: 1 with contacts, otherwise 2."""
     return 1 if method.contacts else 2
 
 
 def _controlled(method: Integrator, factor: float) -> Integrator:
+    """The method with its tolerances multiplied by a factor."""
     rtol, atol = factor * float(method.rtol or 0.0), factor * float(method.atol or 0.0)
     return dataclasses.replace(method, rtol=rtol, atol=atol)  # type: ignore[type-var,no-any-return]
 

@@ -111,6 +111,7 @@ def _second_opinion(mine: SolutionData, *, balanced: bool) -> list[Check]:
 
 
 def _checks(mine: SolutionData, shares: np.ndarray, reactions: float) -> list[Check]:
+    """Checks of the deviations of equations and of reactions in absolute coordinates."""
     k = int(np.nan_to_num(shares, nan=np.inf).argmax())
     text = f"{len(mine.t)} state{'s' * (len(mine.t) > 1)}: the equations in absolute coordinates"
     status, other = graded(float(shares[k]), LIMITS), graded(reactions, LIMITS)
@@ -190,6 +191,7 @@ class _Equations:
         sd: np.ndarray,
         loads: Loads,
     ) -> None:
+        """Equations of motion of ``target`` at a state with rates ``sd`` and reaction loads."""
         system, work = target.system, make_work(target.system, start.beta)
         q, z, self.sizes = start.q.copy(), start.z.copy(), displacement_sizes(target)
         self.elastic = np.zeros(len(s), bool)

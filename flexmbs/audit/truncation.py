@@ -123,6 +123,7 @@ def _judged(scales: Scales, residual: dict[str, ResidualModes], left: str) -> Ch
     )
 
     def worst(chosen: np.ndarray) -> _Missing:
+        """Largest relative load that the omitted modes ``chosen`` cause at a joint."""
         lacking = (
             missing(modes, found.excitation * chosen, fine.t, static).reshape(len(fine.t), -1, 6)
             / size
@@ -260,6 +261,7 @@ def linear_system(mine: SolutionData, k: int, residual: dict[str, ResidualModes]
 
 
 def _absolute(mine: SolutionData) -> Compiled:
+    """The model of a solution compiled in absolute coordinates."""
     source = mine.compiled
     if source.topology.coordinates == "absolute":
         return source

@@ -74,6 +74,7 @@ def _stress_fields(stress: StressView, surface: Surface, t: float) -> dict[str, 
 
 
 def _envelope_fields(stress: StressView, surface: Surface) -> dict[str, FloatArray]:
+    """Largest von Mises stress and its time at the nodes of a surface, by name."""
     envelope = stress.envelope
     rows = np.column_stack([envelope.von_mises, envelope.time])
     values = at_nodes(surface, envelope.node_ids, envelope.von_mises, rows)

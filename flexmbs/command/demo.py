@@ -92,6 +92,7 @@ def compiling_meanwhile() -> Iterator[None]:
 
 
 def _warm_up() -> None:
+    """Compile the kernels of the demo."""
     from flexmbs.studies.run.warmup import warm_up_demo
 
     warm_up_demo()

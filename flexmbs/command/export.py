@@ -50,6 +50,7 @@ def export(path: Path, folder: Path | None, wanted: ExportOptions) -> None:
 
 
 def _bodies(solution: object, folder: Path, instants: int, times: list[float]) -> list[Path]:
+    """Write the files of the bodies with a progress bar; their paths."""
     from flexmbs.command.bodies import write_bodies
 
     with progress_bar("writing bodies") as progress:

@@ -101,6 +101,7 @@ def _values(cls: type[Declaration]) -> dict[str, str]:
 
 
 def _key(cls: type[Declaration], field: "dataclasses.Field[Any]") -> str:
+    """Help text of a field: name, type, default and wrapped description."""
     default = "required" if _required(field) else f"default {_default(field)!r}"
     text = " ".join(cls._texts.get(field.name, ("", ""))[1].split())
     head = f"  {field.name} : {_type(cls, field)}, {default}"
@@ -115,12 +116,15 @@ def _fields(cls: type[Declaration]) -> "list[dataclasses.Field[Any]]":
 
 
 def _type(cls: type[Declaration], field: "dataclasses.Field[Any]") -> str:
+    """Type of a field as stated in the docstring."""
     return cls._texts.get(field.name, ("value", ""))[0]
 
 
 def _required(field: "dataclasses.Field[Any]") -> bool:
+    """True if a field has no default."""
     return _default(field) is dataclasses.MISSING
 
 
 def _default(field: "dataclasses.Field[Any]") -> Any:
+    """Default value of a field; MISSING if it has none."""
     return field.default_factory() if callable(field.default_factory) else field.default

@@ -32,6 +32,7 @@ def listing(what: str | None, *, as_json: bool) -> None:
 
 
 def _close(what: str, names: list[str]) -> str:
+    """Hint "; did you mean …" for a misspelt name; empty if no name is similar."""
     hint = close_names(what, names)
     return f"; {hint}" if hint.startswith("did") else ""
 

@@ -215,6 +215,7 @@ def _saved_elsewhere(solution: "Solution", name: str) -> Path | None:
 def _print_results(
     solution: "Solution", numbers: dict[str, Any], files: dict[str, str], *, as_json: bool
 ) -> None:
+    """Print notes, audit and numbers of a run, or all as JSON."""
     from flexmbs.system.check import PASS
 
     if as_json:

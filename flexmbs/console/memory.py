@@ -34,6 +34,7 @@ def free_memory() -> float:
 
 
 def _available() -> float | None:
+    """Bytes of memory available according to /proc/meminfo; None if unknown."""
     try:
         with open("/proc/meminfo", encoding="ascii") as file:
             values = dict(line.split(":", 1) for line in file)
@@ -43,6 +44,7 @@ def _available() -> float | None:
 
 
 def _installed() -> float | None:
+    """Bytes of installed memory; None if unknown."""
     try:
         return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     except (AttributeError, ValueError, OSError):

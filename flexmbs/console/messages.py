@@ -26,6 +26,7 @@ class _Silent:
         """Display nothing."""
 
     def put(self, text: str) -> None:
+        """Print a text."""
         put(text)
 
 

@@ -78,6 +78,7 @@ class _Process(SpawnProcess):
 
     @staticmethod
     def _Popen(process_obj: Any) -> Any:
+        """Start a process with a safe import path and blocked interrupts."""
         with _safe_path(), _blocked_interrupts():
             return SpawnProcess._Popen(process_obj)  # type: ignore[attr-defined]
 

@@ -180,6 +180,7 @@ def own_sizes(compiled: Compiled, work: Work, count: int) -> np.ndarray:
 
 
 def _factored(compiled: Compiled, G: np.ndarray) -> Pivots:
+    """Pivots of the constraint rows G by QR factorization, with their owners."""
     owner = row_owners(compiled)
     R, order = scipy.linalg.qr(G.T, mode="r", pivoting=True)
     size = np.zeros(len(owner))
@@ -205,4 +206,5 @@ def _moved(compiled: Compiled, start: InitialState, G: np.ndarray) -> InitialSta
 
 
 def _names(items: list[str]) -> str:
+    """Names in quotes, separated by commas."""
     return ", ".join(f"'{name}'" for name in items)

@@ -71,6 +71,7 @@ class ConstraintRows:
         self.scale = np.full(compiled.n_constraints, 1e-300)
 
     def at(self, t: float, q: np.ndarray, s: np.ndarray) -> np.ndarray:
+        """Constraint matrix G at time t and state (q, s)."""
         found = terms(self.compiled.system, self.work, t, q, s).G
         follow(self.work)
         return found

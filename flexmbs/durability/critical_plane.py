@@ -68,6 +68,7 @@ def worst_plane(judged: Callable[[FloatArray], Cycle], plane: FloatArray) -> Cyc
     """
 
     def at(angle: float) -> Cycle:
+        """Cycle of the normal stress on the plane at an angle."""
         return judged(plane @ _directions(angle))
 
     angles = STEP * np.arange(PLANES)

@@ -75,6 +75,7 @@ def turning_points(x: FloatArray) -> FloatArray:
 
 
 def _package() -> Any:
+    """Import the package rainflow. Raises `MachineError` if it is missing."""
     try:
         import rainflow as package
     except ImportError:

@@ -130,6 +130,7 @@ def damage(
 def _damaged(
     solution: SolutionData, body: str, curve: SNCurve, nodes: IntArray, measure: str
 ) -> FatigueData:
+    """Fatigue data of the worst cycles at nodes of a body."""
     rows = []
     for history in _histories(solution.body(body).stress, nodes):
         rows.append(
@@ -157,6 +158,7 @@ def fatigue_part(solution: SolutionData, body: str) -> FatiguePart:
 
 
 def _chosen(stress: StressView, nodes: Iterable[int] | None, hottest: int | None) -> IntArray:
+    """Identifiers of the nodes to evaluate: given, hottest by von Mises stress, or all."""
     if nodes is not None and hottest is not None:
         raise InputError("fatigue: give nodes or hottest, not both")
     if nodes is not None:
@@ -170,6 +172,7 @@ def _chosen(stress: StressView, nodes: Iterable[int] | None, hottest: int | None
 
 
 def _histories(stress: StressView, nodes: IntArray) -> Iterator[NodalStress]:
+    """Stress histories of nodes, in blocks to limit the memory."""
     for part in np.array_split(nodes, -(-len(nodes) // BLOCK)):
         yield stress.history(part)
 

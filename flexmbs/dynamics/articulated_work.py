@@ -350,6 +350,7 @@ def _damped(system: System) -> Iterator[tuple[tuple[int, ...], int, int]]:
 
 
 def _table(entries: Sequence[Sequence[int]], width: int) -> np.ndarray:
+    """Integer array (n, width) of rows, also for n = 0."""
     return np.array(entries, np.int64).reshape(-1, width)
 
 

@@ -26,12 +26,14 @@ WIDTH = 72  # largest result of a law: two matrices (6, 6)
 
 
 def _value(given, none, same, t, slopes, b):
+    """Evaluate a law that has no derivatives; does nothing if slopes are asked for."""
     if slopes == 0.0:
         value(given.p, given.u, given.x, given.out)  # noqa: F821
     return 0
 
 
 def _with_slopes(given, none, same, t, slopes, b):
+    """Evaluate a law, or its derivatives if ``slopes`` is not 0."""
     if slopes == 0.0:
         value(given.p, given.u, given.x, given.out)  # noqa: F821
     else:
@@ -51,6 +53,7 @@ def _entry(number: int) -> Entry:
 
 
 def _address(number: int, arguments: LawArguments) -> int:
+    """Address of the compiled law ``number`` for its arguments."""
     return _entry(number).address(arguments, arguments, arguments)
 
 

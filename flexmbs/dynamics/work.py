@@ -153,6 +153,7 @@ def make_work(system: System, beta: np.ndarray | None = None) -> Work:
 
 
 def _moulded(system: System, n_beta: int) -> Moulded:
+    """Mould from which work arrays of a system are copied, cached for the last systems."""
     key = id(system), n_beta
     found = _moulds.get(key)
     if found is None or found.system is not system:
@@ -253,6 +254,7 @@ def unconnected(system: System, beta: np.ndarray | None = None) -> Work:
 
 
 def _loads(system: System) -> Loads:
+    """Joint loads and readings of forces before the first evaluation; reactions are NaN."""
     n, m = len(system.forces.joint.body), len(system.readings.body)
     read = np.zeros((m, 18))
     read[:, 0] = math.nan  # reactions are not known yet, as after `without_loads`
@@ -260,10 +262,12 @@ def _loads(system: System) -> Loads:
 
 
 def _zeros(n: int, widths: dict[str, int]) -> dict[str, np.ndarray]:
+    """Zero arrays by name, n rows of the given widths."""
     return {name: np.zeros((n, width) if width else n) for name, width in widths.items()}
 
 
 def _pairs(a: np.ndarray, b: np.ndarray, top: np.ndarray, node: np.ndarray) -> Pairs:
+    """Work arrays for pairs (a, b) of relative poses."""
     node.flags.writeable = top.flags.writeable = False
     return Pairs(a, b, top, node, **_zeros(len(a), POSES))
 

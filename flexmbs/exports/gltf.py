@@ -79,6 +79,7 @@ class _GltfWriter:
     """File under construction: tables of its JSON part, bytes of its binary part."""
 
     def __init__(self, t: FloatArray) -> None:
+        """Writer with empty tables and the times t of the animation."""
         self.bytes = bytearray()
         self.tables: dict[str, list[Any]] = {
             key: []
@@ -199,6 +200,7 @@ class _GltfWriter:
         return len(self.tables["accessors"]) - 1
 
     def _animate(self, node: int, path: str, values: int) -> None:
+        """Animate a property of a node by interpolated values."""
         if self.moves:
             self.tables["samplers"].append(
                 {"input": self.time, "output": values, "interpolation": "LINEAR"}

@@ -75,6 +75,7 @@ def labelled(solution: SolutionData) -> dict[str, LabelledArray]:
 
 
 def _all(solution: SolutionData) -> Iterator[tuple[str, LabelledArray]]:
+    """(name, labelled array) for all quantities of frames, bodies, joints and forces."""
     frames = [solution.frame(name) for name in solution.frames]
     bodies = [solution.body(name) for name in solution.bodies]
     for what, unit in (FRAME | TURNING).items():

@@ -207,18 +207,21 @@ def _c_numbers(rows: list[list[float]]) -> str:
 
 
 def _modelica(rows: list[list[float]], columns: int) -> str:
+    """Matrix as a literal of Modelica."""
     if not rows or not columns:
         return f"fill(0.0, {len(rows)}, {columns})"
     return "{" + ", ".join("{" + ", ".join(map(repr, row)) + "}" for row in rows) + "}"
 
 
 def _matlab(rows: list[list[float]], columns: int) -> str:
+    """Matrix as a literal of MATLAB."""
     if not rows or not columns:
         return f"zeros({len(rows)}, {columns})"
     return "[" + "; ...\n    ".join(", ".join(map(repr, row)) for row in rows) + "]"
 
 
 def _cells(labels: Sequence[str]) -> str:
+    """Cell array of labels as a literal of MATLAB."""
     return "{" + ", ".join(f"'{label}'" for label in labels) + "}"
 
 

@@ -45,6 +45,7 @@ def write_vtkhdf(
     pick = chosen_outputs(solution.t, instants, times)
 
     def fill(file: h5py.File) -> None:
+        """Write cells, time steps and body names into an open file."""
         group = file.create_group("VTKHDF")
         group.attrs["Version"] = np.array([2, 0])
         group.attrs.create("Type", np.bytes_("UnstructuredGrid"), dtype="S16")

@@ -41,6 +41,7 @@ def check_archive(path: str | os.PathLike[str], description: str) -> None:
         content = archive.read(description)
 
     def refuse(*_: object) -> None:
+        """Raise `InputError` for a document type in an XML file."""
         raise InputError(
             f"{path}: its {description} declares a document type (DTD); entities are not "
             "read: remove <!DOCTYPE …>"

@@ -116,6 +116,7 @@ def kind_of(path: str | os.PathLike[str]) -> str:
 
 
 def _hdf5_kind(path: pathlib.Path) -> str:
+    """Format stored in an HDF5 file; HDF5 for files of other programs, or DAMAGED."""
     import h5py
 
     try:
@@ -129,6 +130,7 @@ def _hdf5_kind(path: pathlib.Path) -> str:
 
 
 def _rejection(path: str | os.PathLike[str], found: str, wanted: str) -> str:
+    """Message that a file is not of the kind wanted."""
     named = (
         {kind: name for _, name, kind in _BEGINNINGS}
         | _NAMES

@@ -62,4 +62,5 @@ def check_regular(path: str | os.PathLike[str]) -> None:
 
 
 def _without_waiting(path: str, flags: int) -> int:
+    """Open a file without waiting for the other end of a pipe."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))

@@ -55,6 +55,7 @@ class PathPolicy(NamedTuple):
         return chosen
 
     def _allows(self, path: Path) -> bool:
+        """True if a path is within the folder of the model or a search folder."""
         return self.allow_outside or any(
             path.is_relative_to(base) for base in (self.folder, *self.search)
         )

@@ -113,6 +113,7 @@ class WeldedPieces:
 
 
 def _indefinite(pieces: Sequence[FlexibleBodyData]) -> InputError:
+    """Error for pieces whose mass matrix is not positive definite."""
     return InputError(
         f"{pieces[0].name}: the mass matrix of this and the other {len(pieces) - 1} pieces is not "
         "positive definite; reduce the part again"

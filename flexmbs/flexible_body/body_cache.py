@@ -62,6 +62,7 @@ class BodyCache:
     read)`` returns one."""
 
     def __init__(self, bodies: int = BODIES, size: int = BYTES) -> None:
+        """Empty cache for at most so many bodies and bytes."""
         self.bodies, self.size = bodies, size
         self._data: OrderedDict[str, tuple[Body, int]] = OrderedDict()
         self._seen: OrderedDict[str, _HashedFile] = OrderedDict()

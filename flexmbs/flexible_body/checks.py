@@ -168,11 +168,13 @@ def _stated(data: FlexibleBodyData) -> list[BodyCheck]:
 
 
 def _small(name: str, residual: float) -> BodyCheck:
+    """Check that a residual is below round-off."""
     residual = max(float(residual), 0.0) + 0.0  # no "-0"
     return BodyCheck(name, residual, residual < ROUND_OFF)
 
 
 def _asymmetry(matrix: FloatArray) -> float:
+    """Largest |A − Aᵀ| relative to the largest |A|."""
     return float(
         np.abs(matrix - matrix.T).max(initial=0.0)
         / max(np.abs(matrix).max(initial=0.0), np.finfo(float).tiny)
@@ -180,6 +182,7 @@ def _asymmetry(matrix: FloatArray) -> float:
 
 
 def _smallest(matrix: FloatArray) -> float:
+    """Smallest eigenvalue of the symmetric part of a matrix."""
     return float(np.linalg.eigvalsh(0.5 * (matrix + matrix.T))[0])
 
 

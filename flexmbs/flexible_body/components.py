@@ -266,6 +266,7 @@ def mode_table(
 
 
 def array(value: ArrayLike) -> FloatArray:
+    """Value as an array of float64."""
     return np.asarray(value, dtype=np.float64)
 
 

@@ -140,6 +140,7 @@ def reduced_digest(data: FlexibleBodyData) -> str:
 
 
 def _reduced(data: FlexibleBodyData) -> Arrays:
+    """Arrays of the reduced matrices and modes by item of the file."""
     arrays: Arrays = {
         "elastic/K_ff": data.K_ff, "elastic/D_ff": data.D_ff, "inertia/mass": np.asarray(data.mass),
         "inertia/first_moment": data.first_moment, "inertia/second_moment": data.second_moment,
@@ -172,6 +173,7 @@ def _reduced(data: FlexibleBodyData) -> Arrays:
 
 
 def _surface(surface: Surface | None) -> Arrays:
+    """Arrays of the surface by item of the file, little-endian; empty without a surface."""
     if surface is None:
         return {}
     items = {
@@ -184,6 +186,7 @@ def _surface(surface: Surface | None) -> Arrays:
 
 
 def _stress(stress: StressModes | None) -> Arrays:
+    """Arrays of the stress modes by item of the file; empty without stress."""
     if stress is None:
         return {}
     values = {
@@ -210,12 +213,14 @@ def _little(value: NDArray[np.generic]) -> NDArray[np.generic]:
 
 
 def _texts(texts: str | tuple[str, ...]) -> NDArray[np.bytes_]:
+    """Array of bytes of one or more texts, for HDF5."""
     encoded = texts.encode() if isinstance(texts, str) else [text.encode() for text in texts]
     array = np.array(encoded, dtype=np.bytes_)
     return array if array.dtype.itemsize else array.astype("S1")
 
 
 def _digest(arrays: Mapping[str, NDArray[np.generic]]) -> str:
+    """SHA-256 digest of named arrays."""
     digest = hashlib.sha256()
     for item in sorted(arrays):
         array = np.ascontiguousarray(arrays[item])
@@ -353,6 +358,7 @@ def _decoded(items: Arrays) -> dict[str, Any]:
 
 
 def _geometric(arrays: Arrays, frames: list[str]) -> GeometricStiffness:
+    """Geometric stiffness from the arrays of a file, with that of each interface."""
     own = {item.partition("/")[2]: arrays[item] for item in _GEOMETRIC}
     given = {
         name: arrays[item] for name in frames if (item := f"frames/{name}/geometric") in arrays
@@ -361,6 +367,7 @@ def _geometric(arrays: Arrays, frames: list[str]) -> GeometricStiffness:
 
 
 def _stress_record(arrays: Arrays) -> StressModes:
+    """Stress modes and plies from the arrays of a file."""
     values: dict[str, Any] = {
         item.partition("/")[2]: value for item, value in arrays.items() if item not in _PLIES
     }
@@ -390,6 +397,7 @@ def _check_schema(found: Mapping[str, h5py.Dataset], schema: Mapping[str, str]) 
 
 
 def _check_digest(key: str, arrays: Arrays, header: Mapping[str, str | float]) -> None:
+    """Raise `InputError` if arrays do not match the digest in the header."""
     little = {item: _little(value) for item, value in arrays.items()}
     if _digest(little) != header.get(key):
         raise InputError(

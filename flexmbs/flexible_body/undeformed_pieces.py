@@ -131,4 +131,5 @@ def _faces(triangles: IntArray, chosen: IntArray) -> dict[frozenset[int], tuple[
 
 
 def _edges(corners: list[int]) -> Iterator[frozenset[int]]:
+    """Pairs of the corners of an element."""
     yield from (frozenset(edge) for edge in combinations(corners, 2))

@@ -83,6 +83,7 @@ def _varying(compiled: Compiled, given: Callable[..., Any], ns: int) -> QuasiVel
     nq = int(compiled.system.layout[1])
 
     def full_set(function: Callable[..., Any], x: np.ndarray) -> np.ndarray:
+        """Rows B(q, t) of a user function, completed to a square matrix."""
         B = _matrix(function(x[1:].copy(), float(x[0])), ns)
         return completed(B).ravel()
 
@@ -207,10 +208,12 @@ def _combination(row: str | Mapping[Any, Any], names: tuple[str, ...]) -> np.nda
 
 
 def _sum(row: Mapping[str, float], names: tuple[str, ...]) -> str:
+    """Linear combination of named velocities as text."""
     return " + ".join(f"{factor:g} {full_name(name, names)}" for name, factor in row.items())
 
 
 def _numbers(row: Any, i: int, count: int) -> np.ndarray:
+    """Row i as ``count`` finite numbers. Raises `InputError`."""
     try:
         values = np.asarray(row, float)
     except (TypeError, ValueError):

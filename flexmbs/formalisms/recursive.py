@@ -390,6 +390,7 @@ class Recursive(Formalism):
         stabilization_options(self.name, self.stabilization)
 
     def workspace(self, compiled: Compiled) -> RecursiveWorkspace:
+        """Workspace of one run with the factors of the articulated-body algorithm."""
         system = compiled.system
         art = make_articulated(system)
         options = stabilization_options(self.name, self.stabilization)
@@ -406,9 +407,11 @@ class Recursive(Formalism):
         return RecursiveWorkspace(factors, *constants, make_row_choice(compiled))
 
     def has_path(self, compiled: Compiled) -> bool:
+        """True if constraints are redundant: the choice of rows is part of the state."""
         return redundant(compiled)
 
     def fitting(self, compiled: Compiled, needs: str) -> Formalism:
+        """`RigidTree` if only accelerations of a rigid tree are needed, otherwise this one."""
         short = needs == "accelerations" and not self.wrenches and is_rigid_tree(compiled.system)
         return RigidTree() if short else self
 

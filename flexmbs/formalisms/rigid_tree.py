@@ -48,6 +48,7 @@ class RigidTree(Formalism):
     accelerations = staticmethod(accelerations)
 
     def workspace(self, compiled: Compiled) -> RigidWorkspace:
+        """Workspace of one run."""
         return RigidWorkspace(make_rigid(compiled.system))
 
 

@@ -228,6 +228,7 @@ class CutVelocities:
     """
 
     def __init__(self, system: System, work: Work, cuts: Sequence[int]) -> None:
+        """Velocity rows of the cut joints ``cuts``, numbered consecutively."""
         chosen = np.array(cuts, np.int64)
         counts = system.cuts.nv[chosen]
         rows, row = np.zeros_like(system.cuts.rows), np.zeros_like(system.cuts.row)

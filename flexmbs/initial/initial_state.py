@@ -131,6 +131,7 @@ def declared_state(compiled: Compiled) -> InitialState:
 
 
 def _elastic(body: FlexibleBody, q: np.ndarray, s: np.ndarray, at: int, to: int, nf: int) -> None:
+    """Set the modal coordinates and rates of a flexible body in q and s. Raises `InputError`."""
     for values, array, place, key in ((body.qf0, q, at, "qf0"), (body.qf_dot0, s, to, "qf_dot0")):
         if values is not None:
             if len(values) != nf:
@@ -430,6 +431,7 @@ def _moved(
         velocity: np.ndarray,
         sizes: np.ndarray,
     ) -> None:
+        """Add how far the position and velocity of a joint moved from the given values."""
         shares = {"q0": _largest(position / sizes), "v0": _largest(velocity / sizes)}
         against = (
             ()
@@ -477,6 +479,7 @@ def _moved(
 
 
 def _largest(a: np.ndarray) -> float:
+    """Largest absolute value; 0 for an empty array."""
     return float(np.abs(a).max(initial=0.0))
 
 

@@ -78,6 +78,7 @@ class ClosurePoint(NamedTuple):
 
     @property
     def gap(self) -> float:
+        """Largest absolute residual of the constraints; infinity if it is not finite."""
         size = float(np.abs(self.g).max(initial=0.0))
         return size if np.isfinite(size) else np.inf
 
@@ -105,6 +106,7 @@ class LoopClosure:
         how: Assemble,
         loose: np.ndarray,
     ) -> None:
+        """Closure of loops from (q0, s0) at time t; rows ``loose`` constrain velocities only."""
         self.compiled, self.work, self.t, self.q0, self.s0, self.how = (
             compiled,
             work,
@@ -502,10 +504,12 @@ class LoopClosure:
         return B
 
     def _taken(self, place: ClosurePoint) -> ClosurePoint:
+        """Reset the angles of cut joints to those of a point; returns the point."""
         start_from(self.work, place.beta)
         return place
 
     def _terms(self, q: np.ndarray, s: np.ndarray) -> Terms:
+        """Terms at (q, s) with the constraint rows scaled by the sizes."""
         found = terms(self.compiled.system, self.work, self.t, q, s)
         self.compiled.callbacks.raise_error()
         size = self.sizes
@@ -535,6 +539,7 @@ def _solved(conditions: list[Condition], free: np.ndarray, reach: np.ndarray) ->
 
 
 def _costs(conditions: list[Condition], x: np.ndarray) -> list[float]:
+    """Squared residuals |A x − b|² of least-squares conditions."""
     return [float(((A @ x - b) ** 2).sum()) for A, b in conditions]
 
 

@@ -28,6 +28,7 @@ def undefined_forces(
     none = Forces(*(some_rows(rows, slice(0)) for rows in forces))
 
     def finite(chosen: Forces) -> bool:
+        """True if the generalized forces of these forces are finite at the initial state."""
         system = compiled.system._replace(forces=chosen)
         return bool(np.isfinite(terms(system, make_work(system, beta), t, q, s, z).k).all())
 

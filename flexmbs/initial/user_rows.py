@@ -76,6 +76,7 @@ def relative_frames(compiled: Compiled, work: Work, k: int) -> tuple[np.ndarray,
     frames, (A, r) = compiled.system.frames, (work.motion.A.reshape(-1, 3, 3), work.motion.x)
 
     def pose(m: int) -> tuple[np.ndarray, np.ndarray]:
+        """Rotation and position of frame m in the initial position."""
         body, R = int(frames.body[m]), frames.R[m].reshape(3, 3)
         return (R, frames.x[m]) if body < 0 else (A[body] @ R, r[body] + A[body] @ frames.x[m])
 
@@ -159,6 +160,7 @@ def _matrix(
 def _of_values(
     joint: "Joint | UserContact", made: FunctionRows, pose: np.ndarray, sizes: np.ndarray
 ) -> Iterator[Problem]:
+    """Problems of user rows that differ from differences of the values, or change with time."""
     try:
         true = by_differences(_plain(made.values), pose, joint.rows, sizes[0])
         given = true if made.rows is None else rows(_plain(made.rows), pose).reshape(true.shape)
@@ -193,6 +195,7 @@ def _of_values(
 def _of_rows(
     joint: "Joint | UserContact", made: FunctionRows, pose: np.ndarray, _: np.ndarray
 ) -> Iterator[Problem]:
+    """Problems of velocity rows that change with time although they are declared scleronomic."""
     if made.rheonomic:
         return
     try:
@@ -207,4 +210,5 @@ def _of_rows(
 
 
 def _plain(function):  # type: ignore[no-untyped-def]
+    """Python function of a compiled one."""
     return getattr(function, "py_func", function)

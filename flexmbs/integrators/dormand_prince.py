@@ -115,6 +115,7 @@ class DormandPrince(Integrator):
         check_tolerances(self.rtol, self.atol)
 
     def memory(self, facts: Facts) -> "Memory":
+        """Memory of the method: Butcher tableau, tolerances and stage slopes."""
         n = facts.nq + facts.ns + facts.nz + 3
         tolerances = np.array([max(SHARE * self.rtol, self.finest), SHARE * self.atol])
         return Memory(A, C, ERROR_WEIGHTS, DENSE, tolerances, np.zeros((STAGES, n)), np.zeros(2))

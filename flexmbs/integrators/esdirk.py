@@ -126,6 +126,7 @@ class ESDIRK(Integrator):
         check_iterations("max_iterations", self.max_iterations)
 
     def memory(self, facts: Facts) -> "Memory":
+        """Memory of the method: Butcher tableau, tolerances, stages and Newton matrix."""
         n, nz, z = facts.ns, facts.nz, np.zeros
         whole = facts.nq + n + nz + 3
         return Memory(
@@ -157,6 +158,7 @@ class ESDIRK(Integrator):
         )
 
     def begin(self, memory: Any, context: RunContext) -> None:
+        """Store the initial coordinates."""
         memory.first[:] = context.state.q
 
     @property

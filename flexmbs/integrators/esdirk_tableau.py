@@ -69,6 +69,7 @@ def _matrix() -> np.ndarray:
 
 
 def _powers(x: np.ndarray, degree: int) -> np.ndarray:
+    """Powers x⁰ … xⁿ of each x, (len(x), degree + 1)."""
     return x[:, None] ** np.arange(degree + 1)
 
 

@@ -140,6 +140,7 @@ class EventDriven(Integrator):
         check_multiple(self.multiple_impacts)
 
     def memory(self, facts: Facts) -> "Memory":
+        """Memory of the method: tableau of Dormand–Prince, stages, contact states, impact log."""
         n, ny, z = facts.contacts, facts.nq + facts.ns + facts.nz + 3, np.zeros
         return Memory(
             dp.A,
@@ -166,6 +167,7 @@ class EventDriven(Integrator):
         )
 
     def begin(self, memory: "Memory", context: RunContext) -> None:
+        """Resolve impacts and contacts at the initial state without counting their work."""
         own, at, works = (
             int(context.records.memory),
             int(context.records.context),
@@ -179,12 +181,15 @@ class EventDriven(Integrator):
         return MethodCalls(step_at, finish_at, within_at)
 
     def impacts(self, memory: "Memory") -> list[ImpactRow]:
+        """Logged impacts of the run."""
         return taken_impacts(memory.log, memory.counts)
 
     def undecided(self, memory: "Memory") -> Undecided | None:
+        """First impact whose result depends on the order of contacts; None if there is none."""
         return undecided_impacts(memory.counts, memory.undecided, self.multiple_impacts)
 
     def notes(self, memory: "Memory") -> list[str]:
+        """Notes on impacts solved with reduced contact problems."""
         return reduction_notes(memory.counts, "impacts")
 
 

@@ -146,6 +146,7 @@ class GeneralizedAlpha(Integrator):
         check_iterations("max_iterations", self.max_iterations)
 
     def memory(self, facts: Facts) -> "Memory":
+        """Memory of the method: coefficients, tolerances and Newton matrix."""
         # in absolute coordinates the matrix hardly changes along the motion; in joint coordinates
         # it follows the configuration, and a stale factor leaves errors in the directions of small
         # inertia
@@ -178,6 +179,7 @@ class GeneralizedAlpha(Integrator):
         )
 
     def begin(self, memory: Any, context: RunContext) -> None:
+        """Initialize accelerations, jerk and Newton matrix at the initial state."""
         memory.a[:], memory.jerk[:] = context.state.sd, context.local
         memory.kappa[:] = memory.last[:] = memory.factor[:] = 0.0
         if memory.jerk.any():

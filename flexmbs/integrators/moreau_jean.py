@@ -170,9 +170,11 @@ class MoreauJean(Integrator):
         check_multiple(self.multiple_impacts)
 
     def memory(self, facts: Facts) -> "Memory":
+        """Memory of the method, see `make_memory`."""
         return make_memory(self, facts)
 
     def begin(self, memory: "Memory", context: RunContext) -> None:
+        """Initialize the contacts at the initial state."""
         own, at = int(context.records.memory), int(context.records.context)
         h = float(context.clock.next)
         invoke(begin_at.address(memory, context, context), own, at, at, h)
@@ -184,15 +186,19 @@ class MoreauJean(Integrator):
     def impacts(
         self, memory: "Memory"
     ) -> list[tuple[int, float, tuple[float, float, float], float]]:
+        """Logged impacts of the run."""
         return taken_impacts(memory.log, memory.counts)
 
     def undecided(self, memory: "Memory") -> Undecided | None:
+        """First impact whose result depends on the order of contacts; None if there is none."""
         return undecided_impacts(memory.counts, memory.undecided, self.multiple_impacts)
 
     def lifted(self, memory: "Memory") -> tuple[int, float]:
+        """Number and largest size of the penetrations that were removed."""
         return memory.counts.lifted, float(memory.lifted[0])
 
     def notes(self, memory: "Memory") -> list[str]:
+        """Notes on steps solved with reduced contact problems."""
         return reduction_notes(memory.counts, "steps")
 
 

@@ -114,6 +114,7 @@ class Rattle(Integrator):
         check_iterations("max_iterations", self.max_iterations)
 
     def memory(self, facts: Facts) -> "Memory":
+        """Memory of the method: Newton tolerance, iteration limit and scales."""
         return Memory(
             float(self.newton_tolerance),
             int(self.max_iterations),

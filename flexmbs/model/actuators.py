@@ -88,6 +88,7 @@ class DCMotor(JointLaw, kind="dc-motor"):
     voltage: LawOfTime = 0.0
 
     def row(self) -> Row:
+        """Motor kernel, parameters and voltage law; the current is a state if L > 0."""
         parameters = self.constant * self.ratio, self.resistance, self.inductance
         return Row(
             motor, parameters, (self.voltage,), keys=("voltage",), states=int(self.inductance > 0.0)
@@ -195,6 +196,7 @@ class LimitedPID(JointLaw, kind="limited-pid"):
 
     @model_validator(mode="after")
     def _order(self) -> "LimitedPID":
+        """Raise `NestedError` unless lower < upper."""
         if not self.lower < self.upper:
             raise NestedError.at(
                 ("upper",), f"must be above lower = {self.lower:g}, not {self.upper:g}"
@@ -202,6 +204,7 @@ class LimitedPID(JointLaw, kind="limited-pid"):
         return self
 
     def row(self) -> Row:
+        """PID kernel, parameters and law of the reference; the integral is a state."""
         parameters = self.kp, self.kd, self.ki, self.lower, self.upper
         return Row(
             limited_pid, parameters, (self.reference,), gives=2, keys=("reference",), states=1
@@ -284,6 +287,7 @@ class AffineActuator(JointLaw, kind="affine-actuator"):
 
     @model_validator(mode="after")
     def _order(self) -> "AffineActuator":
+        """Raise `NestedError` unless lower < upper."""
         if not self.lower < self.upper:
             raise NestedError.at(
                 ("upper",), f"must be above lower = {self.lower:g}, not {self.upper:g}"
@@ -291,6 +295,7 @@ class AffineActuator(JointLaw, kind="affine-actuator"):
         return self
 
     def row(self) -> Row:
+        """Affine kernel, parameters and command law; the lagged command is a state."""
         parameters = self.gain, self.bias, self.k, self.c, self.lower, self.upper, self.lag
         return Row(
             affine, parameters, (self.command,), keys=("command",), states=int(self.lag > 0.0)
@@ -356,10 +361,12 @@ class Maxwell(JointLaw, kind="maxwell"):
     x0: Number = 0.0
 
     def row(self) -> Row:
+        """Kernel and parameters; the elongation of the spring of the Maxwell element is a state."""
         return Row(maxwell, (self.k0, self.c0, self.x0, self.k, self.relaxation_time), states=1)
 
 
 def _argument(value: object) -> str:
+    """Number argument of a curve: "position" or "velocity". Raises ValueError otherwise."""
     if not isinstance(value, str) or value not in ARGUMENTS:
         raise ValueError(
             f"must be 'position' or 'velocity', not {shown(value)}; "
@@ -424,6 +431,7 @@ class Curve(JointLaw, kind="curve"):
 
     @model_validator(mode="after")
     def _shape(self) -> "Curve":
+        """Raise `NestedError` unless points increase and there is one value for each."""
         if len(self.points) < 2 or len(self.points) != len(self.values):
             text = (
                 f"must be as many as points, at least 2; given are {len(self.points)} and "
@@ -436,6 +444,7 @@ class Curve(JointLaw, kind="curve"):
         return self
 
     def row(self) -> Row:
+        """Kernel with the monotone cubic through the points, and the command law."""
         found = monotone(np.array(self.points), np.array(self.values))
         parameters = (
             float(ARGUMENTS[self.of]),

@@ -76,6 +76,7 @@ def algebraic(
         raise InputError(f"residual: must be a function, not {shown(residual)}")
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        """User function with unknowns y appended, solved from its residual."""
         n = (parameter_count(function) or 0) - 1
         if n not in SOLVED:
             raise InputError(
@@ -110,6 +111,7 @@ def _solved(function: Callable[..., Any], unknowns: Callable[..., Any]) -> Calla
 
 
 def _numbers(guess: object) -> np.ndarray:
+    """Initial guess of the unknowns as a read-only array. Raises `InputError`."""
     try:
         start = np.atleast_1d(np.array(guess, float))
     except (TypeError, ValueError):
@@ -124,6 +126,7 @@ def _checked(residual: Any, n: int) -> Callable[..., np.ndarray]:
     """Residual with its results as a flat array of real numbers."""
 
     def checked(*given: Any) -> np.ndarray:
+        """Residual as an array of numbers. Raises `InputError`."""
         result = residual(*given)
         try:
             numbers = np.asarray(result)
@@ -142,6 +145,7 @@ def _unknowns(residual: Any, start: np.ndarray) -> Callable[..., np.ndarray]:
     """Function that computes the unknowns."""
 
     def unknowns(*given):  # type: ignore[no-untyped-def]
+        """Unknowns y that solve the residual for these arguments, by Newton's method."""
         return _newton(residual, given, start.copy())
 
     return unknowns

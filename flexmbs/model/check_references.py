@@ -74,6 +74,7 @@ def unknown_bodies(model: "ModelData") -> Iterator[Problem]:
 
 
 def _frame_problem(path: tuple[str, ...], ref: FrameRef, known: FrameNames) -> Iterator[Problem]:
+    """Problem of a reference to an unknown body or frame."""
     if ref.body not in known:
         yield Problem(path, f"no body '{ref.body}'; {close_names(ref.body, known)}")
         return
@@ -130,6 +131,7 @@ def _another_contact(wheel: WheelCreep, contact: "Joint") -> str:
 def _coordinate_problems(
     item: Item, use: CoordinateUse, joints: "dict[str, Joint]"
 ) -> Iterator[Problem]:
+    """Problems of the use of a coordinate of an unknown joint or number."""
     joint, path = joints.get(use.joint), (item.section, item.name)
     if joint is None:
         yield Problem((*path, "joint"), f"no joint '{use.joint}'; {close_names(use.joint, joints)}")
@@ -285,6 +287,7 @@ def has_position(joint: "Joint", index: int) -> bool:
 
 
 def _driven_twice(model: "ModelData") -> Iterator[Problem]:
+    """Problems of coordinates that two drives prescribe."""
     seen: dict[tuple[Any, ...], str] = {}
     for drive in model.drives.values():
         key = (drive.joint, drive.coordinate)

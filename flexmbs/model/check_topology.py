@@ -108,6 +108,7 @@ def _turns_about_itself(model: "ModelData", joint: "Joint", body: str) -> bool:
 
 
 def _rotations(joint: "Joint") -> int:
+    """Number of rotational motions of a joint."""
     return sum(motion.rotations for motion in joint.motions)
 
 
@@ -242,6 +243,7 @@ def _remaining(count: int, planar: str) -> str:
 
 
 def _signed(count: int) -> str:
+    """Integer as text with a typographic minus sign."""
     return f"−{-count}" if count < 0 else str(count)
 
 

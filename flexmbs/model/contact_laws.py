@@ -121,6 +121,7 @@ class ContactLaw(Declaration, section="contact laws"):
 
 
 def _exponent(value: object) -> float:
+    """Validate an exponent, 1 … 10. Raises ValueError."""
     result = number(value)
     if not 1.0 <= result <= 10.0:
         raise ValueError(f"must be within 1 … 10, not {result:g}")
@@ -128,6 +129,7 @@ def _exponent(value: object) -> float:
 
 
 def _optional_restitution(value: object) -> Any:
+    """Validate a coefficient of restitution, 0 < e ≤ 1, or None. Raises ValueError."""
     if value is None:
         return None
     result = number(value)
@@ -190,6 +192,7 @@ class HuntCrossley(ContactLaw, kind="hunt-crossley"):
 
     @model_validator(mode="after")
     def _losses(self) -> "HuntCrossley":
+        """Raise `NestedError` unless damping or restitution with speed defines the loss."""
         if self.damping is not None and self.restitution is not None:
             raise NestedError.at(
                 ("damping",), "is already determined by restitution; give only one of them"
@@ -218,9 +221,11 @@ class HuntCrossley(ContactLaw, kind="hunt-crossley"):
         return _loss(float(self.restitution)) / float(self.speed)
 
     def contact(self) -> tuple[LawKernel, tuple[float, ...]]:
+        """Kernel and parameters of the law for a contact."""
         return pressed, (self.stiffness, self.exponent, self.dissipation, self.slip_velocity)
 
     def stop(self, bound: float, sign: float) -> Row:
+        """Kernel and parameters of the law for a joint stop at ``bound``."""
         return Row(stop, (self.stiffness, self.exponent, self.dissipation, bound, sign))
 
     @staticmethod
@@ -261,6 +266,7 @@ def _loss(e: float) -> float:
 
 
 def _contact_law(value: object) -> ContactLaw | None:
+    """Contact law from a table or a law; None for none. Raises ValueError."""
     if isinstance(value, Mapping):
         made: ContactLaw = ContactLaw.read_kind({str(key): each for key, each in value.items()})
         return made

@@ -241,6 +241,7 @@ class Gear(ConstantCoupling, kind="gear"):
 
     @property
     def terms(self) -> tuple[Term, ...]:
+        """Coefficients of the coordinates in the coupling equation: 1 and ±ratio."""
         i = -self.ratio if self.internal else self.ratio
         return Term("first", self.first, 1.0, True), Term("second", self.second, i, True)
 
@@ -374,6 +375,7 @@ class Belt(ConstantCoupling, kind="belt"):
 
     @property
     def terms(self) -> tuple[Term, ...]:
+        """Coefficients of the coordinates in the coupling equation: the radii, signed."""
         r = self.radii[1] if self.crossed else -self.radii[1]
         return Term("first", self.first, self.radii[0], True), Term("second", self.second, r, True)
 
@@ -418,6 +420,7 @@ class Differential(ConstantCoupling, kind="differential"):
 
     @property
     def terms(self) -> tuple[Term, ...]:
+        """Coefficients of the carrier and both shafts in Willis' equation."""
         i = self.ratio
         return (
             Term("carrier", self.carrier, -1.0 - i, True), Term("first", self.first, 1.0, True),

@@ -36,6 +36,7 @@ def _points(size: int, least: int) -> Any:
     """Field type for at least ``least`` points with ``size`` coordinates."""
 
     def check(value: object) -> tuple[Vector, ...]:
+        """Validate a list of distinct points. Raises ValueError."""
         made = tuple(vector(point) for point in items(value))
         if len(made) < least:
             raise ValueError(f"must be at least {least} points, not {len(made)}")

@@ -80,6 +80,7 @@ class SampledLaw(JointLaw):
 
     @model_validator(mode="after")
     def _few(self) -> "SampledLaw":
+        """Raise `NestedError` for delays of too many sample times."""
         problems = [
             Problem(
                 (key,),
@@ -97,6 +98,7 @@ class SampledLaw(JointLaw):
         raise NotImplementedError
 
     def row(self) -> Row:
+        """Kernel that holds the output of the sampler between sample times."""
         return Row(held, states=2, sampler=self.sampler())
 
 
@@ -146,6 +148,7 @@ class DigitalPID(SampledLaw, kind="digital-pid"):
 
     @model_validator(mode="after")
     def _order(self) -> "DigitalPID":
+        """Raise `NestedError` unless lower < upper."""
         if self.lower is not None and self.upper is not None and not self.lower < self.upper:
             raise NestedError.at(
                 ("upper",), f"must be above lower = {self.lower:g}, not {self.upper:g}"
@@ -153,6 +156,7 @@ class DigitalPID(SampledLaw, kind="digital-pid"):
         return self
 
     def sampler(self) -> Sampler:
+        """Discrete PID kernel with parameters, sample time, delays and memory."""
         limits = (
             -math.inf if self.lower is None else self.lower,
             math.inf if self.upper is None else self.upper,
@@ -200,6 +204,7 @@ class DigitalController(SampledLaw, kind="digital-controller"):
     _arguments = takes_parameters(*ARGUMENTS)
 
     def sampler(self) -> Sampler:
+        """User function called at sample times, with its memory and delays."""
         times, n = (self.sample_time, self.delay, self.computing_time), 1 + len(self.memory)
         memory, key = tuple(self.memory), ("function",)
         return Sampler(

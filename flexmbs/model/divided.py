@@ -92,12 +92,14 @@ def in_pieces(model: ModelData) -> ModelInPieces:
 
 
 def _divided(model: ModelData) -> Iterator[tuple[FlexibleBody, DividedBodyData]]:
+    """(body, data) of the flexible bodies that consist of pieces."""
     for body in model.bodies.values():
         if isinstance(body, FlexibleBody) and isinstance(data := body.whole(), DividedBodyData):
             yield body, data
 
 
 def _pieces(body: FlexibleBody, data: DividedBodyData) -> BodyPieces:
+    """Names of the pieces of a body, its data and the damping of each piece."""
     names = tuple(piece_name(body.name, k + 1) for k in range(len(data.pieces)))
     own = body.damping is None or len(names) == 1
     return BodyPieces(
@@ -141,6 +143,7 @@ def _bodies(body: Body, whole: BodyPieces) -> list[Body]:
 
 
 def _welds(body: str, whole: BodyPieces) -> list[Fixed]:
+    """Fixed joints between the pieces, one for each cut."""
     names = whole.names
     return [
         Fixed(f"{body} {cut}", f"{names[i]}/{cut}", f"{names[j]}/{cut}")
@@ -161,6 +164,7 @@ def _local_welds(body: str, whole: BodyPieces) -> Iterator[CutShape]:
 
 
 def _add(items: "dict[str, Any]", *new: Body | Joint | CutShape) -> None:
+    """Add items by name. Raises `InputError` for a name that is in use."""
     for item in new:
         if item.name in items:
             raise InputError(f"{item.section}.{item.name}: {TAKEN}")

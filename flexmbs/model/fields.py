@@ -92,6 +92,7 @@ def nonzero(value: object) -> float:
 
 
 def _large_enough(value: float) -> float:
+    """Validate that a number is not so small that quotients overflow. Raises ValueError."""
     if abs(value) < SMALLEST:
         raise ValueError(
             f"must be at least {SMALLEST:g}, not {value:g}; quotients would overflow double "
@@ -139,6 +140,7 @@ def sized(n: int) -> Callable[[object], Vector]:
     """A check for ``n`` finite floats."""
 
     def check(value: object) -> Vector:
+        """Validate a vector of n numbers. Raises ValueError."""
         result = vector(value)
         if len(result) != n:
             raise ValueError(f"must have {n} numbers, not {len(result)}")
@@ -230,6 +232,7 @@ def choice(*names: str) -> BeforeValidator:
     """Check of a text that must be one of some names."""
 
     def check(value: object) -> str:
+        """Validate one of the allowed names. Raises ValueError."""
         if value not in names:
             raise ValueError(f"must be {' or '.join(map(repr, names))}, not {shown(value)}")
         return str(value)

@@ -55,6 +55,7 @@ def functions_of(model: ModelData) -> Iterator[tuple[str, Callable[..., Any]]]:
 
 
 def _within(place: str, value: Any) -> Iterator[tuple[str, Callable[..., Any]]]:
+    """(path, function or class) of user code within a value, recursively."""
     if isinstance(value, Declaration):
         if _is_class_of_user(type(value)):
             yield place, type(value)
@@ -112,6 +113,7 @@ def contents_named(value: Any) -> dict[str, str]:
 
 
 def _content(path: str) -> str:
+    """SHA-256 digest of a file, or why it cannot be read."""
     try:
         with open(path, "rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
@@ -252,6 +254,7 @@ def _of_module(value: Any, names: list[str], seen: dict[int, Any]) -> Any:
 
 
 def _is_class_of_user(value: type) -> bool:
+    """True if a class is defined in a module of the user."""
     return _of_user(sys.modules.get(value.__module__))
 
 
@@ -292,9 +295,11 @@ def _reduced(value: Any) -> Any:
 
 
 def _installed(function: types.FunctionType) -> bool:
+    """True if a function comes from the standard library or an installed package."""
     return _is_installed(function.__code__.co_filename)
 
 
 def _is_installed(path: str) -> bool:
+    """True if a path belongs to the standard library or an installed package."""
     path = path.replace("\\", "/")
     return path.startswith(STANDARD) or any(f"/{folder}/" in path for folder in INSTALLED)

@@ -169,6 +169,7 @@ def function_of(count: int, signature: str) -> Callable[[Any], Any]:
     """Check for a function with ``count`` arguments; ``signature`` describes them in messages."""
 
     def check(value: Any) -> Any:
+        """Validate a function with ``count`` arguments. Raises ValueError."""
         given = count if value is None else parameter_count(value)
         if given not in (count, None):
             raise ValueError(
@@ -199,6 +200,7 @@ def takes_parameters(count: int, signature: str) -> Any:
     ``parameters``."""
 
     def check(declared: Any) -> Any:
+        """Validate that the function takes the declared parameters."""
         require_arguments(declared.function, count, signature, declared.parameters)
         return declared
 

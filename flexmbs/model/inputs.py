@@ -40,6 +40,7 @@ class HeldEffort(JointLaw):
     """Generalized force Q = z (N or N m), one force state."""
 
     def row(self) -> Row:
+        """Kernel of a joint force held constant between inputs, as a state."""
         return Row(held_effort, states=1)
 
 
@@ -47,4 +48,5 @@ class HeldWrench(OnFrame):
     """Force (N) and torque (N m) on a frame in world axes, six force states."""
 
     def row(self) -> Row:
+        """Kernel of a force and torque held constant between inputs, as six states."""
         return Row(held_wrench, states=6)

@@ -103,6 +103,7 @@ class Joint(Item, section="joints"):
         return tuple(ConstraintClass(n, holonomic) for n, holonomic in rows if n)
 
     def warnings(self) -> list[Problem]:
+        """Warnings of the motions, and of motions that repeat an axis."""
         path = (self.section, self.name)
         found = [
             Problem((*path, "motions", str(i)), text)
@@ -151,6 +152,7 @@ class Joint(Item, section="joints"):
 
 
 def _count(n: int) -> str:
+    """Text "n numbers"."""
     return f"{n} number{'' if n == 1 else 's'}"
 
 
@@ -214,6 +216,7 @@ def two_axes(value: object) -> tuple[Vector, Vector]:
 
 
 def _at_least_one(motions: tuple[Motion, ...]) -> tuple[Motion, ...]:
+    """Validate that there is a motion. Raises ValueError."""
     if not motions:
         raise ValueError("needs at least one motion; otherwise use a fixed joint")
     return motions
@@ -366,6 +369,7 @@ class Universal(Joint, kind="universal"):
         return (Rotate(self.axes[0]), Rotate(self.axes[1]))
 
     def warnings(self) -> list[Problem]:
+        """Warnings, also of axes that are not perpendicular."""
         cosine = sum(a * b for a, b in zip(*self.axes))
         text = f"the axes are not perpendicular (cosine {cosine:g}), unlike those of a Cardan joint"
         return super().warnings() + (
@@ -424,6 +428,7 @@ class Planar(Joint, kind="planar"):
 
     @functools.cached_property
     def motions(self) -> tuple[Motion, ...]:
+        """Two translations in the plane and the rotation about its normal."""
         a, b = normal_directions(self.axis)
         return (Slide(a), Slide(b), Rotate(self.axis))
 

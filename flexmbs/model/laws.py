@@ -59,6 +59,7 @@ class Constant(TimeLaw, kind="constant"):
     value: Number = dataclasses.field(default=0.0, kw_only=False)
 
     def state(self, t: float) -> State:
+        """The value, with zero rate and acceleration."""
         return self.value, 0.0, 0.0
 
 
@@ -91,6 +92,7 @@ class Ramp(TimeLaw, kind="ramp"):
 
     @model_validator(mode="after")
     def _order(self) -> "Ramp":
+        """Raise `NestedError` unless start ≤ end."""
         if self.end < self.start:
             raise NestedError.at(
                 ("end",), f"must not be before start = {self.start:g}, not {self.end:g}"
@@ -98,9 +100,11 @@ class Ramp(TimeLaw, kind="ramp"):
         return self
 
     def corners(self) -> tuple[float, ...]:
+        """Start, middle and end of the ramp (s), at which controlled steps end."""
         return self.start, 0.5 * (self.start + self.end), self.end
 
     def state(self, t: float) -> State:
+        """Value, rate and acceleration at time t of the ramp, constant outside of it."""
         inside = min(max(t, self.start), self.end)
         return (
             self.value0 + self.rate * (inside - self.start),
@@ -139,9 +143,11 @@ class SmoothStep(TimeLaw, kind="smooth-step"):
     initial: Number = 0.0
 
     def corners(self) -> tuple[float, ...]:
+        """Start, middle and end of the step (s), at which controlled steps end."""
         return self.start, self.start + 0.5 * self.duration, self.start + self.duration
 
     def state(self, t: float) -> State:
+        """Value, rate and acceleration at time t of a fifth-degree step."""
         tau = min(max((t - self.start) / self.duration, 0.0), 1.0)
         rise = self.value - self.initial
         return (
@@ -179,6 +185,7 @@ class Sine(TimeLaw, kind="sine"):
     offset: Number = 0.0
 
     def state(self, t: float) -> State:
+        """Value, rate and acceleration at time t of the sine."""
         omega = 2.0 * math.pi * self.frequency
         s, c = math.sin(omega * t + self.phase), math.cos(omega * t + self.phase)
         return (
@@ -189,6 +196,7 @@ class Sine(TimeLaw, kind="sine"):
 
 
 def _table_kind(value: object) -> str:
+    """Validate the interpolation of a table. Raises ValueError."""
     if not isinstance(value, str) or value not in INTERPOLATIONS:
         raise ValueError(f"must be 'monotone', 'spline' or 'linear', not {shown(value)}")
     return value
@@ -226,6 +234,7 @@ class Table(TimeLaw, kind="table"):
 
     @model_validator(mode="after")
     def _shape(self) -> "Table":
+        """Raise `NestedError` unless times increase and there is one value for each."""
         if len(self.times) < 2:
             raise NestedError.at(("times",), f"must have at least 2 points, not {len(self.times)}")
         if len(self.times) != len(self.values):
@@ -247,11 +256,13 @@ class Table(TimeLaw, kind="table"):
 
     @functools.cached_property
     def _coefficients(self) -> np.ndarray:
+        """Coefficients (4, n) of the cubic polynomials of the intervals."""
         found = INTERPOLATIONS[self.interpolation](np.array(self.times), np.array(self.values))
         found.flags.writeable = False
         return found
 
     def corners(self) -> tuple[float, ...]:
+        """Times of the table, and middles of the intervals in which the values change."""
         values, times = self.values, self.times
         within = [
             0.5 * (times[i] + times[i + 1])
@@ -261,6 +272,7 @@ class Table(TimeLaw, kind="table"):
         return *times, *within
 
     def state(self, t: float) -> State:
+        """Value, rate and acceleration at time t by interpolation; constant outside."""
         if t < self.times[0]:
             return self.values[0], 0.0, 0.0
         if t > self.times[-1]:
@@ -300,6 +312,7 @@ class Function(TimeLaw, kind="function"):
         return parameter_count(self.function)
 
     def state(self, t: float) -> State:
+        """Value, rate and acceleration at time t of the user function."""
         return function_state(self.function, t)
 
 
@@ -443,6 +456,7 @@ class PD(JointLaw, kind="pd"):
     reference: LawOfTime = 0.0
 
     def row(self) -> Row:
+        """Kernel and parameters of PD control, with the law of the reference."""
         return Row(pd, (self.kp, self.kd), (self.reference,), gives=2)
 
 
@@ -484,6 +498,7 @@ class PID(JointLaw, kind="pid"):
     reference: LawOfTime = 0.0
 
     def row(self) -> Row:
+        """Kernel and parameters of PID control; the integral of the error is a state."""
         return Row(pid, (self.kp, self.kd, self.ki), (self.reference,), gives=2, states=1)
 
 
@@ -522,6 +537,7 @@ class SpringDamper(JointLaw, kind="spring-damper"):
     preload: Number = 0.0
 
     def row(self) -> Row:
+        """Kernel and parameters k, c, x0 and preload."""
         return Row(spring_damper, (self.k, self.c, self.x0, self.preload))
 
 

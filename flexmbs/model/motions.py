@@ -136,6 +136,7 @@ class ReversedMotion(Motion):
         return opposite(self.of.unit_twist)
 
     def inverse(self) -> Motion:
+        """The motion that this one reverses."""
         return self.of
 
 
@@ -165,6 +166,7 @@ class PrescribedMotion(Motion):
         return self.of.moves_along
 
     def inverse(self) -> Motion:
+        """Inverse motion prescribed by the same drive."""
         return PrescribedMotion(self.of.inverse(), self.drive)
 
 
@@ -193,6 +195,7 @@ class Rotate(Motion, kind="rotate"):
         return (0.0, 0.0, 0.0, *self.axis)
 
     def inverse(self) -> Motion:
+        """Rotation about the opposite axis."""
         return Rotate(opposite(self.axis))
 
 
@@ -221,6 +224,7 @@ class Slide(Motion, kind="slide"):
         return (*self.axis, 0.0, 0.0, 0.0)
 
     def inverse(self) -> Motion:
+        """Translation along the opposite axis."""
         return Slide(opposite(self.axis))
 
 
@@ -252,6 +256,7 @@ class ScrewMotion(Motion, kind="screw"):
         return (*(self.pitch * component for component in self.axis), *self.axis)
 
     def inverse(self) -> Motion:
+        """Screw motion about the opposite axis with the same pitch."""
         return ScrewMotion(opposite(self.axis), self.pitch)
 
 
@@ -321,6 +326,7 @@ class FixedTranslation(Motion, kind="fixed-translation"):
         return tuple(self.displacement)
 
     def inverse(self) -> Motion:
+        """Opposite displacement."""
         return FixedTranslation(opposite(self.displacement))
 
 
@@ -353,11 +359,13 @@ class FixedRotation(Motion, kind="fixed-rotation"):
         return axis_angle_matrix(self.axis, self.angle)
 
     def warnings(self) -> list[str]:
+        """Message if the angle exceeds a full turn."""
         if abs(self.angle) <= 2.0 * math.pi:
             return []
         return [f"the angle {self.angle:g} is more than a full turn; angles are in rad"]
 
     def inverse(self) -> Motion:
+        """Rotation by the opposite angle."""
         return FixedRotation(self.axis, -self.angle)
 
 

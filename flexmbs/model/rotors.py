@@ -72,6 +72,7 @@ class RotorInertia(Item, section="rotors", kind="rotor-inertia"):
 
     @model_validator(mode="after")
     def _axis_is_used(self) -> "RotorInertia":
+        """Raise `NestedError` for an axis without gyroscopic effects."""
         if self.axis is not None and not self.gyroscopic:
             raise NestedError.at(
                 ("axis",), "has no meaning without gyroscopic = true; remove one of them"

@@ -233,8 +233,10 @@ def _bounds(field: "dataclasses.Field[Any]") -> Schema:
 
 
 def _required(field: "dataclasses.Field[Any]") -> bool:
+    """True if a field has no default."""
     return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
 
 
 def _finite(value: Any) -> bool:
+    """True unless a value is an infinite float."""
     return not isinstance(value, float) or abs(value) != float("inf")

@@ -96,6 +96,7 @@ def _check_format(table: Mapping[str, Any], notes: ProblemCollector) -> None:
 
 
 def _as_table(value: object) -> Mapping[str, Any]:
+    """Raise `NestedError` unless a value is a table."""
     if not isinstance(value, Mapping):
         raise NestedError.at((), f"must be a table, not {shown(value)}")
     return value
@@ -113,6 +114,7 @@ def _add_items(
     default = next(iter(family.kinds)) if len(family.kinds) == 1 else ""
 
     def made(name: str, value: object) -> Any:
+        """Item with a name from its table. Raises `NestedError`."""
         table = locator.located(_as_table(value))
         if "name" in table:
             raise NestedError.at(

@@ -77,6 +77,7 @@ class TomlWriter:
     """Values as TOML; collects content that a file cannot represent."""
 
     def __init__(self, folder: Path, complete: bool, allow_outside: bool) -> None:
+        """Writer of a model file in ``folder``; paths are written relative to it."""
         self.folder = folder
         self.complete = complete
         self.allow_outside = allow_outside
@@ -172,6 +173,7 @@ def _axis(value: tuple[float, ...]) -> Any:
 
 
 def _one_number(value: tuple[float, ...]) -> Any:
+    """The number of a tuple of length one, otherwise the tuple."""
     return value[0] if len(value) == 1 else value
 
 

@@ -87,6 +87,7 @@ def _compiled_templates() -> "jinja2.BytecodeCache | None":
 
     class TolerantCache(jinja2.FileSystemBytecodeCache):
         def dump_bytecode(self, bucket: Any) -> None:
+            """Store a compiled template; errors of the disk are ignored."""
             with contextlib.suppress(OSError):  # for example a full disk
                 super().dump_bytecode(bucket)
 
@@ -113,6 +114,7 @@ def policy(style: str, script: str) -> str:
 
 
 def _digest(text: str) -> str:
+    """SHA-256 source expression of an inline script for the content security policy."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 

@@ -310,8 +310,10 @@ def _counted(counts: IntArray) -> IntArray:
 
 
 def _neighbours(values: NDArray, axis: int) -> tuple[NDArray, NDArray]:  # type: ignore[type-arg]
+    """Views of all adjacent pairs along an axis."""
     return (values[:-1], values[1:]) if axis == 0 else (values[:, :-1], values[:, 1:])
 
 
 def _chunk(kind: bytes, data: bytes) -> bytes:
+    """Chunk of a PNG file: length, type, data and CRC."""
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))

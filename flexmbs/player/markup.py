@@ -38,6 +38,7 @@ def joined_modules(folder: Path, first: str) -> str:
     texts: dict[str, str] = {}
 
     def add(name: str) -> None:
+        """Append a JavaScript module after those that it imports."""
         if name in texts:
             return
         source = folder.joinpath(f"{name}.js").read_text(encoding="utf-8")

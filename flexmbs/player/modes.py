@@ -103,4 +103,5 @@ def stored_modes(
 
 
 def _largest(surface: Surface, mode: int) -> float:
+    """Largest displacement of the surface in a mode."""
     return max(float(np.linalg.norm(surface.phi[:, :, mode], axis=1).max(initial=0.0)), 1e-300)

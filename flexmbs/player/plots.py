@@ -28,6 +28,7 @@ class _StoredArrays:
         self.known: dict[bytes, dict[str, Any]] = {}
 
     def add(self, values: Any) -> dict[str, Any]:
+        """Store an array once; equal arrays share the reference."""
         plain = np.asarray(values, "<f4")
         key = plain.tobytes()
         if key not in self.known:
@@ -36,6 +37,7 @@ class _StoredArrays:
 
 
 def _panel(stored: _StoredArrays, panel: PlotPanel) -> dict[str, Any]:
+    """Record of a plot panel with references to its stored curves."""
     curves = [
         {
             "name": curve.name,

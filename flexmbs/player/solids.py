@@ -95,6 +95,7 @@ def sorted_triangles(triangles: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _renumbered(triangles: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Used node rows, and triangles numbered within them."""
     rows, numbers = np.unique(triangles, return_inverse=True)
     return rows, numbers.reshape(-1, 3).astype(np.int64)
 

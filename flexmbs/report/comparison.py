@@ -291,6 +291,7 @@ def _facts(a: dict[str, Any], b: dict[str, Any]) -> list[tuple[str, str, str, bo
 
 
 def _text(value: Any) -> str:
+    """Value as text: a formatted number, "–" for None."""
     return (
         number(value) if isinstance(value, (int, float)) else "–" if value is None else str(value)
     )

@@ -124,6 +124,7 @@ def contact_panels(
 
 
 def _friction_panels(solution: SolutionData, frictions: list[FrictionHistory]) -> list[PlotPanel]:
+    """Plot panels of friction torques, friction forces and power losses."""
     titles = {"N m": "Friction torque in joints", "N": "Friction force in joints"}
     found = []
     for unit, title in titles.items():
@@ -188,6 +189,7 @@ def _units(solution: SolutionData, name: str) -> tuple[str, str]:
 
 
 def _row(solution: SolutionData, name: str, calm: NDArray[np.bool_]) -> ContactRow:
+    """Row of the table of contacts: closed time, largest forces, impacts."""
     view, declared = (
         solution.contact(name),
         solution.model.contacts.get(name) or solution.model.contacts[name.rpartition(".")[0]],
@@ -220,6 +222,7 @@ def _row(solution: SolutionData, name: str, calm: NDArray[np.bool_]) -> ContactR
 
 
 def _friction_row(solution: SolutionData, found: FrictionHistory) -> dict[str, Any]:
+    """Row of the table of joint friction: largest force and power, energy lost."""
     k = int(np.abs(found.force).argmax())
     return found._asdict() | {
         "largest": float(np.abs(found.force[k])),

@@ -121,6 +121,7 @@ def _tiles(solution: SolutionData, numbers: dict[str, Any]) -> list[tuple[str, s
 
 
 def _motion(solution: SolutionData) -> Picture:
+    """Picture of the mechanism at several times."""
     caption = (
         "Bodies at equal time intervals, the last one darkest, with the paths of the free "
         "frames; deflections to scale."
@@ -156,6 +157,7 @@ def _stress_field(
 
 
 def _stress_picture(report: StressReport, drawing: str | None) -> Picture | None:
+    """Picture of the von Mises stress; None without a drawing."""
     return (
         Picture(drawing, f"Von Mises stress of {report.body}", report.caption) if drawing else None
     )
@@ -215,12 +217,14 @@ def _dependent(solution: SolutionData, modes: int) -> list[str]:
 
 
 def _frames(solution: SolutionData, body: str) -> str:
+    """Text with the frames and number of modes of a body."""
     names = [ref.frame for ref in solution.compiled.frames if ref.body == body and ref.frame]
     data = data_of(solution, body)
     return ", ".join(names) + (f" · {sum(own.nf for own in data)} modes" if data else "")
 
 
 def _joint_row(solution: SolutionData, name: str, quiet: tuple[float, float]) -> tuple[Any, ...]:
+    """Row of the table of joints: kind, bodies, place in the tree, largest loads."""
     joint, place = solution.model.joints[name], solution.compiled.places[name]
     view = solution.joint(name)
     calm = outputs_without_impacts(solution)
@@ -253,6 +257,7 @@ def _target(item: dict[str, Any]) -> str:
 
 
 def _motion_kind(item: dict[str, Any]) -> str:
+    """Kind of the motion of a drive; "constant" for a number."""
     motion = item.get("motion")
     return str(motion.get("kind", "")) if isinstance(motion, dict) else "constant"
 

@@ -241,6 +241,7 @@ def scalar_coordinates(solution: SolutionData) -> list[tuple[str, str, int, int,
 
 
 def _coordinates(solution: SolutionData, unit: str, kind: str) -> Values:
+    """Positions or velocities of the scalar joint coordinates with this unit, by name."""
     index = 2 if kind == "position" else 3
     chosen = [each for each in scalar_coordinates(solution) if each[4] == unit]
     return {each[1]: getattr(solution.joint(each[0]), kind)[:, each[index]] for each in chosen}

@@ -120,6 +120,7 @@ def pattern(solution: SolutionData) -> BlockSystem | None:
 
 
 def _picture(solution: SolutionData) -> Picture | None:
+    """Picture of the block pattern of the equations; None without it."""
     found = pattern(solution)
     if found is None:
         return None

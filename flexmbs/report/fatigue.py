@@ -137,6 +137,7 @@ def fatigue_view(result: FatigueData) -> View:
 
 
 def _section(result: FatigueData, k: int) -> FatigueSection:
+    """Section k of the report on fatigue: worst nodes, picture, notes."""
     worst = [
         WorstNode(
             int(result.node_ids[row]),
@@ -166,6 +167,7 @@ def _section(result: FatigueData, k: int) -> FatigueSection:
 
 
 def _show(result: FatigueData) -> SceneOptions:
+    """Options of the player that show the damage."""
     return SceneOptions(result.body, {"field": "damage"}, notes=_notes(result))
 
 

@@ -94,6 +94,7 @@ class _Document:
     """Blocks for the template in order, and the pictures by file name."""
 
     def __init__(self, shown: Content) -> None:
+        """Document with all sections of a report."""
         self.shown = shown
         self.blocks: list[dict[str, Any]] = []
         self.files: dict[str, bytes] = {}
@@ -128,12 +129,15 @@ class _Document:
         }
 
     def _add(self, kind: str, **given: Any) -> None:
+        """Append a block of a kind."""
         self.blocks.append({"kind": kind, **given})
 
     def _heading(self, text: str, level: int = 1) -> None:
+        """Append a heading."""
         self._add("heading", text=text, level=level)
 
     def _notes(self, lines: Iterable[str]) -> None:
+        """Append a note for each line."""
         for line in lines:
             self._add("note", text=powers(line))
 
@@ -168,6 +172,7 @@ class _Document:
         return {"file": name, "alt": picture.alt, "caption": picture.caption}
 
     def _panels(self, panels: Sequence[PlotPanel]) -> None:
+        """Append plots with their SVG files and legends."""
         for panel in panels:
             name = f"curves{len(self.files)}.svg"
             self.files[name] = panel_svg(panel, self.span)
@@ -180,6 +185,7 @@ class _Document:
             self._add("plot", title=panel.heading, file=name, keys=keys, notes=panel.notes)
 
     def _checks(self) -> None:
+        """Append the section of checks."""
         numbers = self.shown.numbers
         self._heading("Checks")
         rows = [
@@ -198,6 +204,7 @@ class _Document:
         self._notes(numbers["notes"])
 
     def _model(self) -> None:
+        """Append the section of the model: bodies, joints and other items."""
         model = self.shown.model
         self._heading("Model")
         self._add("lines", lines=model["degrees_of_freedom"])
@@ -238,6 +245,7 @@ class _Document:
             self._rows("llw", ("name", "kind", "acts on"), others)
 
     def _equations(self) -> None:
+        """Append the section of the equations."""
         found = self.shown.equations
         self._heading("Equations")
         self._add("formula", text=found.formula)
@@ -246,6 +254,7 @@ class _Document:
             self._add("pictures", pictures=[self._stored(found.picture)], across=3)
 
     def _modes(self) -> None:
+        """Append the section of the modes of flexible bodies."""
         if self.shown.parts:
             self._heading("Modes")
         for part in self.shown.parts:
@@ -281,6 +290,7 @@ class _Document:
             self._rows("rrlrrrr", head, rows, part["listed"])
 
     def _contacts(self) -> None:
+        """Append the section of contacts, friction and impacts."""
         found = self.shown.contacts
         if found is None:
             return
@@ -296,12 +306,14 @@ class _Document:
         self._rows("rwrrr", IMPACTS, impacts, MOST_IMPACTS)
 
     def _curves(self) -> None:
+        """Append the sections of curves."""
         for section, panels in self.shown.curves:
             self._heading(section.title)
             self._panels(panels)
             self._notes([section.caption])
 
     def _stresses(self) -> None:
+        """Append the section of stresses."""
         if self.shown.stresses:
             self._heading("Stress")
         for each, picture in self.shown.stresses:
@@ -338,6 +350,7 @@ class _Document:
             self._rows("rrrrrrrrrrr", head, rows)
 
     def _damages(self) -> None:
+        """Append the section of fatigue."""
         if self.shown.damages:
             self._heading("Fatigue")
         for each in self.shown.damages:
@@ -368,6 +381,7 @@ class _Document:
             self._rows("rrrrrrrrr", head, rows)
 
     def _solver(self) -> None:
+        """Append the section of options and statistics of the solver."""
         numbers = self.shown.numbers
         self._heading("Solver")
         facts = {**numbers["options"], **numbers["statistics"]}
@@ -376,6 +390,7 @@ class _Document:
         )
 
     def _origin(self) -> None:
+        """Append the section of provenance with the model file."""
         self._heading("Provenance")
         digests = [
             (f"digest of {', '.join(part['names'])}", part["digest"]) for part in self.shown.parts
@@ -391,6 +406,7 @@ class _Document:
 
 
 def _contact_row(row: ContactRow) -> tuple[Any, ...]:
+    """Cells of the table row of a contact."""
     friction = "–" if row.friction is None else row.friction
     force, lost = f"{number(row.normal)} {row.unit}", row.lost if row.impacts else "–"
     return (
@@ -406,6 +422,7 @@ def _contact_row(row: ContactRow) -> tuple[Any, ...]:
 
 
 def _friction_row(row: dict[str, Any]) -> tuple[Any, ...]:
+    """Cells of the table row of a joint friction."""
     largest = f"{number(row['largest'])} {row['unit']}"
     return (
         row["name"],

@@ -107,10 +107,12 @@ def body_points(solution: SolutionData, name: str, pick: np.ndarray) -> FloatArr
 
 
 def _frame_names(solution: SolutionData, body: str) -> list[str]:
+    """Names of the declared frames of a body."""
     return [ref.frame for ref in solution.compiled.frames if ref.body == body and ref.frame]
 
 
 def free_paths(solution: SolutionData) -> list[FloatArray]:
+    """Paths (nt, 3) of the free frames."""
     return [solution.frame(name).position for name in free_frames(solution)]
 
 

@@ -113,6 +113,7 @@ def curve_colour(curve: PlotCurve, k: int) -> str:
 
 
 def _draw(ax: Axes, panel: PlotPanel) -> None:
+    """Draw the curves and bars of a panel on matplotlib axes."""
     if panel.bars:
         _draw_bars(ax, panel.bars)
     for k, curve in enumerate(panel.curves):
@@ -159,6 +160,7 @@ def _mark_peaks(ax: Axes, panel: PlotPanel, ends: tuple[float, float]) -> None:
 
 
 def _draw_bars(ax: Axes, bars: tuple[StateBar, ...]) -> None:
+    """Draw rows of contact states as bars over time."""
     for row, bar in enumerate(bars):
         for state in bar.states:
             ax.broken_barh(

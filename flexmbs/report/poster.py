@@ -51,6 +51,7 @@ def _frames(points: FloatArray, colour: str) -> str:
 
 
 def _path(points: FloatArray) -> str:
+    """SVG polyline through at most 400 of the points."""
     pick = np.unique(np.linspace(0, len(points) - 1, min(len(points), 400)).astype(int))
     line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points[pick])
     return f'<polyline points="{line}" fill="none" stroke="{PALETTE[1]}" stroke-width="1.4"/>'

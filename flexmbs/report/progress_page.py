@@ -74,6 +74,7 @@ def live_page(run: RunProgress) -> str:
 
 
 def _velocities(run: RunProgress, t: FloatArray) -> list[PlotPanel]:
+    """Panel of the velocities during a run."""
     s = run.columns["s"]
     names = list(run.velocities)[: s.shape[1]]
     found = panel(
@@ -86,6 +87,7 @@ def _velocities(run: RunProgress, t: FloatArray) -> list[PlotPanel]:
 
 
 def _of_run(run: RunProgress, t: FloatArray) -> list[PlotPanel]:
+    """Panels of works, step size and constraint errors during a run."""
     work, drift, step = run.columns["work"], run.columns["drift"], run.columns["step"]
     return [
         panel("Works", "J", t, {name: work[:, k] for k, name in enumerate(WORKS)}),

@@ -219,10 +219,12 @@ def _frame(across: ChartColumn, up: ChartColumn) -> list[str]:
 
 
 def _x(place: FloatArray) -> FloatArray:
+    """Horizontal pixel of a relative place, 0 … 1."""
     return MARGIN_LEFT + 6 + place * (SMALL - MARGIN_LEFT - 20)
 
 
 def _y(place: FloatArray) -> FloatArray:
+    """Vertical pixel of a relative place, 0 … 1."""
     return SMALL - MARGIN_BOTTOM - 6 - place * (SMALL - MARGIN_BOTTOM - 20)
 
 
@@ -233,6 +235,7 @@ def _short(text: str, width: float) -> str:
 
 
 def _svg(width: float, height: float, label: str, parts: Sequence[str], kind: str = "small") -> str:
+    """SVG element with a size, label and content."""
     head = (
         f'<svg class="{kind}" viewBox="0 0 {width:g} {height:g}" role="img" '
         f'aria-label="{html.escape(label)}">'

@@ -111,6 +111,7 @@ def _code() -> PageCode:
 
 
 def _tiles(cases: SweepCases) -> list[tuple[str, str, str]]:
+    """(number, unit, text) of the figures at the top: cases, parameters, outputs, time."""
     total, n = float(cases.seconds.sum()), len(cases.verdict)
     return [
         (str(n), "", "cases"),
@@ -172,6 +173,7 @@ def _rows(cases: SweepCases) -> list[dict[str, Any]]:
 
 
 def _text(value: Any) -> str:
+    """Value as text; "–" for numbers that are not finite."""
     if isinstance(value, float):
         return number(float(value), 5) if np.isfinite(value) else "–"
     return str(value)

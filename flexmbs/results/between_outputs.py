@@ -158,6 +158,7 @@ def wrenches_at(
 
 
 def _ends(given: Trajectory, i: Any, j: Any, q: slice, s: slice) -> IntervalEnds:
+    """Coordinates, velocities and accelerations at both ends of intervals i … j."""
     return IntervalEnds(
         *(
             values[k][:, place]
@@ -287,6 +288,7 @@ def rotation_vectors(p: FloatArray) -> FloatArray:
 
 
 def _tilde(v: FloatArray) -> FloatArray:
+    """Skew-symmetric matrices (n, 3, 3) of vectors (n, 3)."""
     z = 0.0 * v[:, 0]
     x, y, w = v.T
     return np.array([[z, -w, y], [w, z, -x], [-y, x, z]]).transpose(2, 0, 1)

@@ -91,6 +91,7 @@ class BlockSystem:
 
 
 def _place(groups: tuple[tuple[str, int], ...], name: str) -> slice:
+    """Slice of a named block in the rows. Raises KeyError."""
     at = 0
     for each, size in groups:
         if each == name:
@@ -138,6 +139,7 @@ def bordered_by_items(
 
 
 def _bordered(known: Terms) -> tuple[np.ndarray, np.ndarray]:
+    """Matrix [M Gᵀ; G 0] and right side [k; γ] of the equations of motion."""
     nc = len(known.G)
     return np.block([[known.M, known.G.T], [known.G, np.zeros((nc, nc))]]), np.concatenate(
         [known.k, known.gamma]

@@ -175,6 +175,7 @@ def _number(materials: list[tuple[FloatArray, float]], compliance: FloatArray, l
 def _loads(
     solution: SolutionData, piece: str, interfaces: Sequence[str]
 ) -> Callable[[], LoadFactors]:
+    """Function that evaluates the loads of a piece at its interfaces."""
     return lambda: body_loads(solution, piece, interfaces)
 
 
@@ -182,6 +183,7 @@ def _pose(solution: SolutionData, body: str, piece: str) -> Callable[[], Relativ
     """Pose of a piece in the frame of its body, evaluated on demand."""
 
     def pose() -> RelativePose:
+        """Pose of a piece relative to the whole body."""
         whole, own = solution.frame(body), solution.frame(piece)
         R = np.einsum("tji,tjk->tik", whole.rotation, own.rotation)
         return RelativePose(

@@ -102,6 +102,7 @@ def creep_rate_of(contact: FrameContact) -> float:
 
 
 def _of_joint(solution: SolutionData, force: JointForce, length: float) -> Creep:
+    """Creep distance and time of the friction in a joint."""
     turns, q = coordinate_position(solution.model.joints[force.joint], force.coordinate)
     view = solution.joint(force.joint)
     speed, moved = np.abs(view.velocity[:, force.coordinate]), np.abs(np.diff(view.position[:, q]))
@@ -116,6 +117,7 @@ def _of_joint(solution: SolutionData, force: JointForce, length: float) -> Creep
 
 
 def _of_contact(solution: SolutionData, name: str, contact: FrameContact, length: float) -> Creep:
+    """Creep distance and time of the friction in a contact."""
     view, slip = solution.contact(name), np.linalg.norm(solution.contact(name).slip, axis=1)
     sticks = _at_both_ends((slip < creep_rate_of(contact)) & (view.normal > 0.0))
     distance, time = _creep_distance(view.t, slip, sticks)

@@ -87,6 +87,7 @@ def near_jumps(solution: "SolutionData", times: np.ndarray) -> np.ndarray:
 
 
 def _jumps(solution: "SolutionData") -> list[tuple[float, str]]:
+    """Jumps of the drives within the time of the solution."""
     return drive_jumps(solution.compiled, float(solution.t[0]), float(solution.t[-1]))
 
 

@@ -90,6 +90,7 @@ class HotSpots(list[HotSpot]):
 
 
 def _use(spot: HotSpot) -> str:
+    """Utilization of the yield stress as text."""
     if not np.isfinite(spot.yield_stress):
         return "not known"
     return f"{100 * spot.utilization:.3g} %" + (" EXCEEDED" if spot.utilization > 1.0 else "")

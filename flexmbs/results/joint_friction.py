@@ -56,6 +56,7 @@ def joint_frictions(solution: SolutionData) -> tuple[list[FrictionHistory], list
 
 
 def _dry(solution: SolutionData, friction: DryFriction) -> FrictionHistory:
+    """Force and power of dry friction with sticking."""
     view = solution.contact(friction.name)
     turns, _ = coordinate_position(solution.model.joints[friction.joint], friction.coordinate)
     unit, force = "N m" if turns else "N", view.friction[:, 0]
@@ -74,6 +75,7 @@ def _states(solution: SolutionData, force: JointForce) -> FloatArray:
 
 
 def _friction(solution: SolutionData, force: JointForce) -> FrictionHistory:
+    """Force and power of a friction force, evaluated again at the outputs."""
     joint, view = solution.model.joints[force.joint], solution.joint(force.joint)
     row = force.row()
     loads = _loads(joint, force.coordinate, view) if row.loaded else _states(solution, force)

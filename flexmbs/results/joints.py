@@ -111,6 +111,7 @@ class SelfStressBasis(NamedTuple):
 def _decomposed(
     compiled: Compiled, trajectory: Trajectory, beta: np.ndarray, i: int
 ) -> SelfStressBasis:
+    """Self-stress basis of the constraints at output i by singular value decomposition."""
     G, rows = unit_rows(compiled, float(trajectory.t[i]), trajectory.q[i], trajectory.s[i], beta[i])
     u, size, _ = np.linalg.svd(G)
     return SelfStressBasis(u, size, rows)
@@ -143,6 +144,7 @@ def _of_least_norm(
     weight = np.array([1.0, 1.0, 1.0, *[1.0 / length] * 3])
 
     def wrenches(multipliers: np.ndarray) -> np.ndarray:
+        """Weighted joint wrenches of given multipliers."""
         found = _histories(compiled, trajectory, multipliers / rows, beta)
         each = [
             declared_wrench(compiled, trajectory, found, joint) * weight
@@ -211,6 +213,7 @@ def path_coordinates(compiled: Compiled, trajectory: Trajectory) -> np.ndarray:
 def _histories(
     compiled: Compiled, trajectory: Trajectory, lam: np.ndarray, beta: np.ndarray
 ) -> JointHistories:
+    """Joint loads and coordinates at all outputs for given multipliers."""
     work = make_work(compiled.system, beta[0])
     shapes = history_shapes(compiled, len(trajectory.t))
     z = {

@@ -117,6 +117,7 @@ def _remedy(pieces: int, bend: float, worst: _Deflection) -> str:
 
 
 def _deflected(elastic: FloatArray, data: FlexibleBodyData) -> _Deflection:
+    """Largest displacement and rotation of a body over outputs likely to contain extremes."""
     places, psi = _turning(data, MOST_PLACES)
     blocks = np.array_split(elastic, max(1, -(-len(elastic) // BLOCK)))
     few = _turning(data, FEW_PLACES)[1]
@@ -138,6 +139,7 @@ def _deflected(elastic: FloatArray, data: FlexibleBodyData) -> _Deflection:
 
 
 def _shares(displacement: FloatArray, turn: FloatArray, limits: LinearLimits) -> FloatArray:
+    """Larger of displacement and rotation relative to their limits."""
     return np.maximum(displacement / limits.displacement, turn / limits.rotation)
 
 

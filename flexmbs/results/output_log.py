@@ -75,6 +75,7 @@ def read_rows(path: Path) -> LoggedRows | None:
 
 
 def _fields(path: Path, content: bytes) -> Fields:
+    """Names and shapes of the fields from the header of a log. Raises `InputError`."""
     try:
         head = json.loads(content)
         if head["format"] != FORMAT:
@@ -102,6 +103,7 @@ class OutputLog:
     def __init__(
         self, path: Path, out: tuple[np.ndarray, ...], there: LoggedRows | None, kept: int
     ) -> None:
+        """Log that appends outputs after those already ``there``."""
         self.out, self.n = out, 0
         end, self.n = (
             max((place for place in there.ends if place[1] <= kept), default=(0, 0))

@@ -291,6 +291,7 @@ class SolutionData:
         return self.q[:, tree.qf_at[i] :][:, : tree.nf[i]]
 
     def _elastic_rate(self, body: str) -> FloatArray:
+        """Rates of the modal coordinates of a body, (nt, nf)."""
         tree, i = self.compiled.system.tree, self.compiled.topology.numbers[body]
         return self.s[:, tree.sf_at[i] :][:, : tree.nf[i]]
 
@@ -489,6 +490,7 @@ class SolutionData:
 
     @cached_property
     def _joints(self) -> JointHistories:
+        """Joint loads and coordinates: stored, or computed again."""
         if self.stored is not None:
             return self.stored
         return joint_histories(self.compiled, self.trajectory, redundant=bool(self.run.redundant))
@@ -544,6 +546,7 @@ def _times(given: Any) -> FloatArray:
 
 
 def _known(what: str, name: str, names: Iterable[str]) -> None:
+    """Raise `InputError` for a name that is not in the solution."""
     if name not in (known := tuple(names)):
         raise InputError(f"{what} '{name}' is not in the solution; {close_names(name, known)}")
 

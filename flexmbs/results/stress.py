@@ -175,6 +175,7 @@ class StressView:
             )
 
         def values(rows: IntArray, times: slice) -> FloatArray:
+            """Stress (n, nt, 6) of rows of the surface at some outputs."""
             return self._values(rows, self._factors[:, times]).transpose(2, 0, 1)
 
         return PlyView(self.name, self.t, self._plies, self.node_ids, self.positions, values)
@@ -346,6 +347,7 @@ class StressView:
         return np.asarray((shapes.reshape(-1, shapes.shape[2]) @ factors).reshape(len(own), 6, -1))
 
     def _initial(self, rows: IntArray) -> FloatArray:
+        """Initial stress (n, 6) at rows of the surface, averaged over the pieces sharing them."""
         found = np.zeros((len(rows), 6))
         for k, on, own in self._by_piece(rows):
             initial = self._pieces[k].modes.initial
@@ -354,6 +356,7 @@ class StressView:
         return found
 
     def _nodal(self, t: FloatArray, rows: IntArray, stress: FloatArray) -> NodalStress:
+        """Nodal stress of rows of the surface, with the compliance of their materials."""
         compliance = np.zeros((len(rows), 6, 6))
         for k, on, own in self._by_piece(rows):
             modes = self._pieces[k].modes

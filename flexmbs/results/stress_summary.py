@@ -44,6 +44,7 @@ def stressed_bodies(solution: SolutionData) -> tuple[str, ...]:
 
 
 def _report(solution: SolutionData, name: str) -> StressReport:
+    """Summary of the stress of a body: hot spots, warnings and notes."""
     view = solution.body(name).stress.glance
     spots = view.hot_spots()
     warnings: tuple[str, ...] = spots.warnings
@@ -107,6 +108,7 @@ def stress_numbers(solution: SolutionData) -> dict[str, Any]:
 
 
 def _numbers(spot: HotSpot) -> dict[str, Any]:
+    """Node, time, stresses and yield stress of a hot spot, by name."""
     limit = spot.yield_stress if np.isfinite(spot.yield_stress) else None
     return {
         "node": spot.node,

@@ -114,6 +114,7 @@ def checks(solution: SolutionData) -> list[Check]:
 
 
 def _outcome(solution: SolutionData) -> Check:
+    """Check that the run finished."""
     t_end = f"t = {solution.t[-1]:.6g} s"
     if solution.run.finished:
         return Check(
@@ -125,6 +126,7 @@ def _outcome(solution: SolutionData) -> Check:
 
 
 def _energy(solution: SolutionData) -> Check:
+    """Check of the energy balance against the works of the forces."""
     if uncounted := _uncounted_work(solution):
         text = f"not judged: the work of the time-dependent {', '.join(uncounted)} is not included"
         return Check("Energy balance", PASS, text)
@@ -217,6 +219,7 @@ class Drift(NamedTuple):
 
 
 def _drifts(solution: SolutionData) -> list[Check]:
+    """Checks of the constraint errors of positions and velocities."""
     if solution.drift.size == 0 or solution.compiled.n_constraints == 0:
         return [Check("Constraints", PASS, "there are no constraints")]
     largest, rate = (float(values.max(initial=0.0)) for values in solution.drift.T)
@@ -360,6 +363,7 @@ def _rotation_between(solution: SolutionData, name: str) -> Check | None:
 
 
 def _redundancy(solution: SolutionData) -> Check:
+    """Check that warns of redundant constraints."""
     redundant = solution.run.redundant
     if not redundant:
         return Check(REDUNDANCY, PASS, "no redundant constraints")
@@ -450,6 +454,7 @@ def summary(solution: SolutionData) -> dict[str, Any]:
 
 
 def _joint_numbers(solution: SolutionData, name: str) -> dict[str, Any]:
+    """Largest force and torque of a joint, and whether they are unique."""
     joint, calm = solution.joint(name), outputs_without_impacts(solution)
     force, torque = (
         float(np.linalg.norm(part[calm], axis=1).max()) for part in (joint.force, joint.torque)

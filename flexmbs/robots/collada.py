@@ -61,6 +61,7 @@ def read_collada(path: Path) -> list[ColouredMesh]:
 
 
 def _joined(pieces: list[ColouredMesh], unit: float) -> ColouredMesh:
+    """One mesh of several ones, scaled to metres."""
     starts = np.cumsum([0, *(len(each.points) for each in pieces)])
     triangles = [each.triangles + start for each, start in zip(pieces, starts)]
     return ColouredMesh(
@@ -96,9 +97,11 @@ class _Scene:
             yield from self._node(node, np.eye(4), 0)
 
     def _of(self, element: XmlElement, key: str = "url") -> XmlElement:
+        """Element to which an attribute refers."""
         return self.named[element.attributes[key].removeprefix("#")]
 
     def _node(self, node: XmlElement, outer: FloatArray, depth: int) -> Iterator[ColouredMesh]:
+        """Coloured meshes of a node and its children, transformed to the scene."""
         self.visited += 1
         if depth > DEEPEST or self.visited > MOST_NODES:
             raise InputError("nodes that contain themselves")
@@ -271,6 +274,7 @@ def _unit(root: XmlElement) -> float:
 
 
 def _numbers(element: XmlElement) -> FloatArray:
+    """Numbers in the text of an element."""
     return np.array(element.text.split(), float)
 
 

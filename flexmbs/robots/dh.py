@@ -43,6 +43,7 @@ def table_rows(table: Sequence[Any]) -> list[Link]:
 
 
 def _row(i: int, row: Any) -> Link:
+    """Link of row i of a table of Denavit–Hartenberg parameters. Raises `InputError`."""
     try:
         if isinstance(row, Link):
             return row
@@ -110,18 +111,22 @@ def _turn(axis: str, angle: float) -> Frame:
 
 
 def _z_part(row: Link) -> Frame:
+    """Frame of the offset d and angle θ along the z axis."""
     return Frame((0.0, 0.0, row.d), _turn("z", row.theta).rotation)
 
 
 def _x_part(row: Link) -> Frame:
+    """Frame of the length a and twist α along the x axis."""
     return Frame((row.a, 0.0, 0.0), _turn("x", row.alpha).rotation)
 
 
 def _product(first: Frame, second: Frame) -> Frame:
+    """Frame that results from two successive transformations."""
     R, S = np.array(first.rotation), np.array(second.rotation)
     return Frame(np.array(first.position) + R @ np.array(second.position), R @ S)
 
 
 def _inverse(given: Frame) -> Frame:
+    """Frame of the inverse transformation."""
     R = np.array(given.rotation)
     return Frame(-R.T @ np.array(given.position) + 0.0, R.T)

@@ -207,4 +207,5 @@ def _constants(R: np.ndarray, x: np.ndarray) -> tuple[Motion, ...]:
 
 
 def _pose(place: Frame) -> Constant:
+    """Rotation and position of a frame as arrays."""
     return np.array(place.rotation), np.array(place.position)

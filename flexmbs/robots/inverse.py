@@ -140,6 +140,7 @@ def _descend(
 def _step(
     J: np.ndarray, error: np.ndarray, damping: np.ndarray, q: np.ndarray, limits: np.ndarray
 ) -> np.ndarray:
+    """Damped least-squares step of inverse kinematics, within the joint limits."""
     slope = (np.swapaxes(J, -1, -2) @ error[..., None])[..., 0]
     free = ~(((q <= limits[:, 0]) & (slope < 0.0)) | ((q >= limits[:, 1]) & (slope > 0.0)))
     J, slope = J * free[:, None, :], slope * free

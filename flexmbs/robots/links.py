@@ -51,6 +51,7 @@ class Motor(Declaration):
 
 
 def _limits(value: object) -> Any:
+    """Validate joint limits (lower, upper) or None. Raises ValueError."""
     if value is None:
         return None
     given = vector(value)
@@ -60,6 +61,7 @@ def _limits(value: object) -> Any:
 
 
 def _name(value: object) -> str:
+    """Validate a name that may be empty. Raises ValueError."""
     return "" if value == "" else name(value)
 
 

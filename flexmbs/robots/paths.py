@@ -39,6 +39,7 @@ class Line(ComputedPath):
         start: float = 0.0,
         points: int = 61,
     ) -> None:
+        """Joint path of a straight line of the tool to a pose, by inverse kinematics."""
         begin, T = checked("start", number, start), checked("duration", positive, duration)
         tau = np.linspace(0.0, 1.0, checked_count("points", points, 7))
         s = tau**3 * (10.0 - 15.0 * tau + 6.0 * tau**2)

@@ -102,6 +102,7 @@ class Robot:
         frames: Mapping[str, FrameRef] | None = None,
         visuals: Sequence[Visual] = (),
     ) -> None:
+        """Robot from a tree model, with tool frame, joint limits and motors."""
         if not checked_kind("model", Model, model).bodies:
             raise InputError(f"model '{model.name}': has no bodies; add a link with mass")
         self.model, self.tree = model, tree_of(model)
@@ -235,6 +236,7 @@ class Robot:
         frames: Mapping[str, FrameRef],
         visuals: Sequence[Visual] = (),
     ) -> Robot:
+        """Robot from a model and parts that are checked already."""
         if payload is not None:
             model.add(Fixed(PAYLOAD, tool, model.add(payload)))
         if links:
@@ -476,6 +478,7 @@ class Robot:
         return {joint: [numbered[k] for k in sorted(numbered)] for joint, numbered in found.items()}
 
     def _ref(self, given: str | FrameRef) -> FrameRef:
+        """Reference to a frame of the robot by name. Raises `InputError`."""
         if isinstance(given, str) and given in self._named:
             given = self._named[given]
         try:
@@ -488,6 +491,7 @@ class Robot:
         return ref
 
     def _place(self, frame: str | FrameRef | None) -> NodePose:
+        """Link and constant pose of a frame; the tool without a name."""
         return self.tree.frames[self.tool if frame is None else self._ref(frame)]
 
     def _without_couplings(self, place: NodePose) -> None:
@@ -509,6 +513,7 @@ class Robot:
             )
 
     def _q(self, q: ArrayLike, key: str = "q") -> np.ndarray:
+        """Coordinates as an array (…, n). Raises `InputError`."""
         values = real_array(key, q)
         if values.ndim < 1 or values.shape[-1] != self.n:
             raise InputError(
@@ -518,6 +523,7 @@ class Robot:
         return values
 
     def _states(self, *given: ArrayLike) -> tuple[np.ndarray, ...]:
+        """Arrays q, qd and qdd or τ broadcast to the same shape. Raises `InputError`."""
         values = [self._q(each, key) for each, key in zip(given, ("q", "qd", "qdd or tau"))]
         if all(each.shape == values[0].shape for each in values):
             return tuple(values)
@@ -530,6 +536,7 @@ class Robot:
             ) from None
 
     def _like(self, key: str, values: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+        """Values broadcast to a shape. Raises `InputError`."""
         try:
             return np.broadcast_to(values, shape)
         except ValueError:
@@ -538,6 +545,7 @@ class Robot:
             ) from None
 
     def _single(self, q: ArrayLike) -> np.ndarray:
+        """Coordinates of one state (n,). Raises `InputError`."""
         values = self._q(q)
         if values.ndim != 1:
             raise InputError(

@@ -55,6 +55,7 @@ def given_limits(value: Any, model: Model) -> dict[str, tuple[float, float]]:
 
 
 def _two(key: str, value: Any) -> tuple[float, float]:
+    """Pair (lower, upper) of numbers. Raises `InputError`."""
     pair = real_array(key, value, finite=False)
     if pair.shape != (2,) or not pair[0] <= pair[1]:
         raise InputError(f"{key}: must be two numbers, lower and upper, not {shown(value)}")

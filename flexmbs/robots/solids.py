@@ -74,6 +74,7 @@ def _place(model: ModelData, ref: FrameRef) -> Frame:
 
 
 def _placed(place: Frame, x: np.ndarray) -> np.ndarray:
+    """Points transformed from a frame to its body."""
     return np.asarray(x @ np.asarray(place.rotation).T + np.asarray(place.position))
 
 
@@ -92,6 +93,7 @@ def _pieces(visual: Visual) -> list[ColouredMesh]:
 
 
 def _check(file: Path) -> None:
+    """Raise `InputError` unless a file exists."""
     check_regular(file)
     if not file.exists():
         remedy = (
@@ -109,6 +111,7 @@ def _mesh(visual: Visual) -> Mesh:
 
 
 def _box(size: tuple[float, ...]) -> Mesh:
+    """Triangle mesh of a box."""
     signs = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
     faces = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
     return signs * np.asarray(size), np.array(
@@ -135,6 +138,7 @@ def _revolved(outline: np.ndarray) -> Mesh:
 
 
 def _cylinder(size: tuple[float, ...]) -> Mesh:
+    """Triangle mesh of a cylinder (radius, length) along z."""
     radius, length = size
     return _revolved(
         np.array(
@@ -149,11 +153,13 @@ def _cylinder(size: tuple[float, ...]) -> Mesh:
 
 
 def _sphere(size: tuple[float, ...]) -> Mesh:
+    """Triangle mesh of a sphere."""
     u = np.linspace(0.0, np.pi, SIDES // 2 + 1)
     return _revolved(size[0] * np.stack([np.sin(u), -np.cos(u)], axis=1))
 
 
 def _capsule(size: tuple[float, ...]) -> Mesh:
+    """Triangle mesh of a capsule (radius, length) along z."""
     radius, length = size
     u = np.linspace(0.0, np.pi, SIDES // 2 + 1)
     ends = np.repeat([-0.5 * length, 0.5 * length], len(u) // 2 + 1)
@@ -162,6 +168,7 @@ def _capsule(size: tuple[float, ...]) -> Mesh:
 
 
 def _ellipsoid(size: tuple[float, ...]) -> Mesh:
+    """Triangle mesh of an ellipsoid with these half-axes."""
     points, triangles = _sphere((1.0,))
     return points * np.asarray(size), triangles
 

@@ -114,6 +114,7 @@ def _off(data: bytes) -> Surface:
 
 
 def _three(fields: Sequence[bytes]) -> Sequence[bytes]:
+    """The first three fields of a line. Raises ValueError if there are fewer."""
     if len(fields) < 3:
         raise ValueError
     return fields[:3]
@@ -172,6 +173,7 @@ def _ply_text(body: bytes) -> PlyRows:
     lines = (fields for line in body.splitlines() if (fields := line.split()))
 
     def rows(count: int, properties: list[Property]) -> Iterator[dict[str, Any]]:
+        """Records of ``count`` text lines of a PLY file, with lists of stated length."""
         for _ in range(count):
             fields, row, at = next(lines, []), dict[str, Any](), 0
             for name, kind, counted in properties:
@@ -192,6 +194,7 @@ def _ply_binary(body: bytes, order: str) -> PlyRows:
     at = 0
 
     def take(kind: Any, size: int) -> Any:
+        """Next ``size`` numbers of a type from the binary data."""
         nonlocal at
         if size < 0:
             raise ValueError
@@ -200,6 +203,7 @@ def _ply_binary(body: bytes, order: str) -> PlyRows:
         return values.tolist()
 
     def rows(count: int, properties: list[Property]) -> Iterator[dict[str, Any]]:
+        """Records of ``count`` binary entries of a PLY file, with lists of stated length."""
         names = [name for name, *_ in properties]
         if not any(counted for *_, counted in properties):
             yield from (

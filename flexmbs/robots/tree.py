@@ -90,6 +90,7 @@ def tree_of(model: Model) -> RobotTree:
 def _rotors(
     model: Model, coordinates: tuple[TreeCoordinate, ...], frames: Mapping[FrameRef, NodePose]
 ) -> TreeRotors:
+    """Reflected inertias and spinning rotors of the joints."""
     reflected, rows, spins = np.zeros(len(coordinates)), [], []
     for rotor in model.rotors.values():
         joint = model.joints[rotor.joint]
@@ -136,18 +137,22 @@ def _constant(motion: Motion) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _turn(motion: Motion) -> np.ndarray:
+    """Rotation axis of a motion; zero for a translation."""
     return np.array(motion.unit_twist[3:])
 
 
 def _slide(motion: Motion) -> np.ndarray:
+    """Translation axis of a motion; zero for a rotation."""
     return np.array(motion.unit_twist[:3])
 
 
 def _plain(ref: FrameRef) -> FrameRef:
+    """Reference without joint-specific axes."""
     return FrameRef(ref.body, ref.frame)
 
 
 def _declared(frames: Mapping[str, Frame]) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Rotation and position of declared frames as arrays, by name."""
     return {
         name: (np.array(frame.rotation), np.array(frame.position)) for name, frame in frames.items()
     }
@@ -156,6 +161,7 @@ def _declared(frames: Mapping[str, Frame]) -> dict[str, tuple[np.ndarray, np.nda
 def _frames_of(
     body: Body, data: Mapping[str, FlexibleBodyData | DividedBodyData]
 ) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Rotation and position of the frames of a rigid or flexible body, by name."""
     if isinstance(body, BodyWithFrames):
         return _declared(body.frames)
     return {name: (frame.R, frame.x) for name, frame in data[body.name].frames.items()}
@@ -164,11 +170,13 @@ def _frames_of(
 def _add_frames(
     frames: dict[FrameRef, NodePose], body: str, own: Mapping[str, tuple[np.ndarray, np.ndarray]]
 ) -> None:
+    """Add the poses of the frames of a body relative to its link."""
     for name, (R, x) in own.items():
         frames[FrameRef(body, name)] = frames[FrameRef(body)].then(R, x)
 
 
 def _inertia(body: Body, data: Mapping[str, FlexibleBodyData | DividedBodyData]) -> _LinkInertia:
+    """Mass, first moment and inertia of a body about its frame."""
     match body:
         case RigidBody():
             com = np.array(body.com)

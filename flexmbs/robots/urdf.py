@@ -208,6 +208,7 @@ def _places(urdf: Urdf, order: Sequence[str], base: str) -> dict[str, tuple[str,
 
 
 def _then(first: Frame, second: Frame) -> Frame:
+    """Frame that results from two successive transformations."""
     R = np.array(first.rotation)
     return Frame(
         np.array(first.position) + R @ np.array(second.position), R @ np.array(second.rotation)
@@ -215,6 +216,7 @@ def _then(first: Frame, second: Frame) -> Frame:
 
 
 def _body(link: str, inertial: Inertial | None, frames: dict[str, Frame]) -> RigidBody:
+    """Rigid body of a link; without mass if it has no inertial."""
     if inertial is None:
         return RigidBody(item_name(link), mass=0.0, inertia=(0.0, 0.0, 0.0), frames=frames)
     return RigidBody(
@@ -228,11 +230,13 @@ def _body(link: str, inertial: Inertial | None, frames: dict[str, Frame]) -> Rig
 
 
 def _root_joint(base: str, ground: Any, body: Any) -> Joint:
+    """Joint between the ground and the base: free or fixed."""
     name = f"{body.body} base"
     return Free(name, ground, body) if base == "floating" else Fixed(name, ground, body)
 
 
 def _joint(joint: UrdfJoint, place: Any, child: Any) -> Joint:
+    """Joint of the model for a URDF joint."""
     kind = JOINTS[joint.kind]
     if kind in (Fixed, Free):
         return kind(item_name(joint.name), place, child)

@@ -61,6 +61,7 @@ def counted(root: XmlElement) -> list[str]:
 
 
 def _unread(element: XmlElement) -> Iterator[str]:
+    """Names of the attributes and elements that the importer does not read, recursively."""
     known = CHILDREN.get(element.tag, "").split()
     for key in element.attributes:
         if (

@@ -208,6 +208,7 @@ def read_urdf(
 
 
 def _key(element: XmlElement) -> list[str]:
+    """Name of an element as a list; empty if it has none."""
     return [element.attributes["name"]] if "name" in element.attributes else []
 
 
@@ -232,12 +233,15 @@ class _Reader:
         self.strange: list[str] = []  # links with inertias that no mass distribution can have
 
     def say(self, element: XmlElement, message: str) -> None:
+        """Report a problem at the line of an element."""
         self.report(element.line, message)
 
     def report(self, line: int, message: str) -> None:
+        """Append a problem with file and line."""
         self.problems.append(f"{self.path}:{line}: {message}")
 
     def reject_xacro(self, root: XmlElement) -> None:
+        """Report a file with macros that are not expanded."""
         for child in root.children:
             if child.tag.startswith("xacro:"):
                 self.say(child, f"<{child.tag}> is a macro; expand the file with xacro first")
@@ -307,6 +311,7 @@ class _Reader:
         return np.asarray(Rotation.from_quat(given).as_matrix())
 
     def inertial(self, link: XmlElement, name: str) -> Inertial | None:
+        """Mass, centre and inertia of a link; None without <inertial>."""
         element, item = link.first("inertial"), f"link '{name}'.inertial"
         if element is None:
             return None
@@ -381,6 +386,7 @@ class _Reader:
         )
 
     def numbers(self, element: XmlElement, key: str, count: int, item: str) -> tuple[float, ...]:
+        """Several numbers of an attribute; zeros after a reported problem."""
         found: tuple[float, ...] | None = self.value(
             element, key, lambda text: numbers(text, count), item
         )
@@ -389,6 +395,7 @@ class _Reader:
     def joint(
         self, element: XmlElement, name: str, links: dict[str, Inertial | None]
     ) -> UrdfJoint | None:
+        """Joint of an element; None after reported problems."""
         item = f"joint '{name}'"
         known = len(self.problems)
         kind = self.value(element, "type", str, item)
@@ -412,6 +419,7 @@ class _Reader:
         )
 
     def _mimic(self, element: XmlElement | None, item: str) -> Mimic | None:
+        """Coupling of a joint to another one by <mimic>; None without it."""
         if element is None:
             return None
         multiplier, offset = (
@@ -423,6 +431,7 @@ class _Reader:
     def _end(
         self, element: XmlElement, tag: str, item: str, links: dict[str, Inertial | None]
     ) -> str:
+        """Name of the parent or child link of a joint; reports unknown links."""
         end = element.first(tag)
         if end is None:
             self.say(element, f"{item}: <{tag}> is missing")
@@ -435,6 +444,7 @@ class _Reader:
         return str(link)
 
     def _limits(self, element: XmlElement, kind: str, item: str) -> tuple[float, float]:
+        """(lower, upper) of a joint; infinite for joints without limits."""
         limit = element.first("limit")
         if kind not in LIMITED:
             return (-np.inf, np.inf)
@@ -488,6 +498,7 @@ class _Reader:
     def at_least_zero(
         self, element: XmlElement | None, key: str, item: str, default: float
     ) -> float:
+        """Number of an attribute; reports a negative one."""
         found = self.number(element, key, item, default)
         if element is not None and found < 0.0:
             self.say(element, f"{item}.{key}: must be >= 0, not {found:g}")
@@ -549,6 +560,7 @@ class _Reader:
 
 
 def _axis(text: str) -> tuple[float, ...]:
+    """Axis of three numbers, not zero. Raises ValueError."""
     values = numbers(text, 3)
     if not any(values):
         raise ValueError("the axis has zero length; give a direction such as 0 0 1")
@@ -556,9 +568,11 @@ def _axis(text: str) -> tuple[float, ...]:
 
 
 def _name(text: str) -> str:
+    """Name that is valid in a model. Raises ValueError."""
     checked_name(item_name(text))
     return text
 
 
 def _zero(_: str = "") -> tuple[float, ...]:
+    """Zero vector."""
     return (0.0, 0.0, 0.0)

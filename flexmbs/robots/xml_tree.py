@@ -59,6 +59,7 @@ def read_xml(path: Path) -> XmlElement:
     roots: list[XmlElement] = []
 
     def start(tag: str, attributes: dict[str, str]) -> None:
+        """Append a starting element to its parent. Raises `InputError` for too many."""
         nonlocal count
         count += 1
         if count > MOST_ELEMENTS or len(stack) >= DEEPEST:
@@ -69,6 +70,7 @@ def read_xml(path: Path) -> XmlElement:
         stack.append(element)
 
     def refuse(*_: object) -> None:
+        """Raise `InputError` for a document type."""
         raise InputError(
             f"{path}:{parser.CurrentLineNumber}: declares a document type (DTD); entities "
             "are not read: remove <!DOCTYPE …>"

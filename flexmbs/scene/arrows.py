@@ -58,6 +58,7 @@ def arrows_of(solution: SolutionData) -> tuple[list[Arrow], list[str]]:
 
 
 def _reactions(solution: SolutionData) -> Iterator[Arrow]:
+    """Arrows of the joint reactions."""
     for name in solution.joints:
         view = solution.joint(name)
         label = name if view.unique else f"{name} (not unique)"
@@ -65,6 +66,7 @@ def _reactions(solution: SolutionData) -> Iterator[Arrow]:
 
 
 def _contact_forces(solution: SolutionData) -> list[Arrow]:
+    """Arrows of the contact forces."""
     contacts = [item for item in solution.model.contacts.values() if isinstance(item, FrameContact)]
     return [
         Arrow(item.name, "contact", str(item.child), solution.contact(item.name).force)
@@ -90,6 +92,7 @@ def contact_marks(solution: SolutionData) -> tuple[list[ContactMark], list[str]]
 
 
 def _touch(solution: SolutionData, name: str) -> ContactMark:
+    """Frame and times at which a contact is closed, with its impacts."""
     view = solution.contact(name)
     declared = solution.model.contacts.get(name) or solution.model.contacts[name.rpartition(".")[0]]
     if isinstance(declared, FrameContact):

@@ -89,6 +89,7 @@ def rods(points: FloatArray, size: float) -> list[Shape]:
 
 
 def _distinct(points: FloatArray, size: float) -> FloatArray:
+    """Points without repetitions, relative to a size."""
     found: list[FloatArray] = []
     for point in np.asarray(points, float).reshape(-1, 3):
         if all(np.linalg.norm(point - other) > SAME * size for other in found):

@@ -113,6 +113,7 @@ class _SceneWriter:
     """Scene under construction."""
 
     def __init__(self, solution: SolutionData, extras: Extras, buffer: Buffer) -> None:
+        """Writer of the scene of a solution into a buffer."""
         require_solids(extras.solids)
         self.shown, notes = playback_solution(solution)
         self.notes = [*notes, *extras.notes]
@@ -201,6 +202,7 @@ class _SceneWriter:
         return legends, {name: {"values": own} for name, own in arrays.items()}
 
     def _marks(self) -> list[dict[str, Any]]:
+        """Records of the marks on flexible surfaces."""
         found: list[dict[str, Any]] = []
         for name, marks in self.extras.marks.items():
             if name in self.skins and (shape := self.shown.shape(name)) is not None:
@@ -208,6 +210,7 @@ class _SceneWriter:
         return found
 
     def _alone(self, each: SingleBodyScene) -> dict[str, Any]:
+        """Record of the scene of a single flexible body with its modes and fields."""
         data: HasSurface | None = (
             in_one_piece(whole_of(self.shown, each.body), MODES)
             if each.show.modes
@@ -266,6 +269,7 @@ class _SceneWriter:
         return [*x.tolist(), *euler_parameters(R).tolist()]
 
     def _body(self, name: str, factors: dict[str, Any], size: float) -> dict[str, Any]:
+        """Record of a body: motion, surface or shapes."""
         item = self.shown.model.bodies[name]
         own = [solid for solid in self.solids if solid.body == name]
         drawn = "part" in factors or own
@@ -282,6 +286,7 @@ class _SceneWriter:
         }
 
     def _solid(self, solid: Solid) -> dict[str, Any]:
+        """Record of a solid with compressed vertices."""
         x = np.asarray(solid.vertices, float)
         centre, extent = 0.5 * (x.min(axis=0) + x.max(axis=0)), float(np.ptp(x, axis=0).max())
         colour = None if solid.colour is None else [round(float(c), 4) for c in solid.colour][:4]
@@ -324,6 +329,7 @@ class _SceneWriter:
         return table
 
     def _joint(self, name: str) -> dict[str, Any]:
+        """Record of a joint: end frames, axes and stops."""
         joint = self.shown.model.joints[name]
         position = self.shown.joint(name).position
         ends = {"parent": self.numbers[str(joint.parent)], "child": self.numbers[str(joint.child)]}
@@ -333,6 +339,7 @@ class _SceneWriter:
         return {"name": name, "kind": joint.kind, **ends, "axes": axes}
 
     def _arrows(self) -> list[dict[str, Any]]:
+        """Records of the force arrows that are not zero."""
         arrows, notes = arrows_of(self.shown)
         self.notes += notes
         found = []
@@ -353,6 +360,7 @@ class _SceneWriter:
         return found
 
     def _touches(self) -> list[dict[str, Any]]:
+        """Records of the closed contacts and impacts."""
         touches, notes = contact_marks(self.shown)
         self.notes += notes
         return [

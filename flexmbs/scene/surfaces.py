@@ -94,6 +94,7 @@ def add_part(buffer: Buffer, solution: SolutionData, part: SurfaceGroup) -> Scen
 
 
 def _alike(a: FlexibleBodyData, b: FlexibleBodyData) -> bool:
+    """True if two bodies have the same surface data."""
     if a is b:
         return True
     assert a.surface is not None
@@ -144,6 +145,7 @@ def _stress(
 
 
 def _rows_of_stress(known: IntArray, wanted: IntArray) -> IntArray | None:
+    """Rows of the wanted nodes among the known ones; None if one is missing."""
     order = np.argsort(known, kind="stable")
     at = np.searchsorted(known, wanted, sorter=order)
     place = order[np.minimum(at, len(order) - 1)] if len(order) else np.zeros(0, np.int64)

@@ -75,6 +75,7 @@ class FrequencyPlots:
     def _planes(
         self, draw: Callable[[Axes, str, list[tuple[str, ComplexArray, str]]], None]
     ) -> Figure:
+        """Figure with one complex plane for each unit, drawn by ``draw``."""
         curves = [
             (name, unit, values, PALETTE[k % len(PALETTE)])
             for k, (name, unit, values) in enumerate(self._curves())
@@ -118,6 +119,7 @@ class FrequencyPlots:
 
 
 def _nyquist_plane(ax: Axes, unit: str, curves: list[tuple[str, ComplexArray, str]]) -> None:
+    """Draw curves in the Nyquist plane, with the critical point −1."""
     for name, values, colour in curves:
         ax.plot(values.real, values.imag, color=colour, label=name)
         ax.plot(values.real[0], values.imag[0], "o", color=colour, markersize=4)
@@ -133,6 +135,7 @@ def _nyquist_plane(ax: Axes, unit: str, curves: list[tuple[str, ComplexArray, st
 
 
 def _nichols_plane(ax: Axes, unit: str, curves: list[tuple[str, ComplexArray, str]]) -> None:
+    """Draw curves in the Nichols plane: phase and gain in dB."""
     for name, values, colour in curves:
         with np.errstate(divide="ignore"):
             ax.plot(
@@ -173,6 +176,7 @@ def _closed_loop_gains(ax: Axes, centre: float) -> None:
 
 
 def _degrees():  # type: ignore[no-untyped-def]
+    """Locator of ticks at divisors of 90°."""
     from matplotlib.ticker import MaxNLocator
 
     return MaxNLocator(nbins=7, steps=[1, 1.5, 3, 4.5, 9])

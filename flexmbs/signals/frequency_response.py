@@ -151,6 +151,7 @@ class FrequencyResponse:
         )
 
     def _place(self, output: Any, input: Any) -> tuple[int, int]:
+        """Indices of an output and an input. Raises `InputError`."""
         (o,), (i,) = (
             chosen_names([output], self.outputs, "output"),
             chosen_names([input], self.inputs, "input"),

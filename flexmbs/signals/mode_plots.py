@@ -129,6 +129,7 @@ def _senses(whirl: FloatArray) -> list[tuple[str, np.ndarray]]:
 
 
 def _orders(figure: Figure, speeds: FloatArray, orders: FloatArray, top: float) -> None:
+    """Draw the lines of engine orders into a Campbell diagram."""
     ax = figure.axes[0]
     for order in orders:
         line = order * np.abs(speeds) / (2.0 * np.pi)

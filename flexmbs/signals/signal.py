@@ -245,11 +245,13 @@ class Signal:
         return line_figure(self.t, self.values, f"{self.name}  [{self.unit}]", "t  [s]")
 
     def _segment(self, segment: int | None, usual: int) -> int:
+        """Length of the segments of a spectrum. Raises `InputError`."""
         length = min(usual, len(self.values)) if segment is None else segment
         return whole_number(length, "segment", least=2, most=len(self.values))
 
 
 def _window(make: Any, name: str, n: int) -> FloatArray:
+    """Window function of n samples. Raises `InputError`."""
     try:
         return np.asarray(make(name, n))
     except ValueError as error:

@@ -118,6 +118,7 @@ def _continued(
 def _collected(
     steps: list[tuple[list[int], ComplexArray, ComplexArray, FloatArray]], count: int
 ) -> Branches:
+    """Eigenvalues, shapes and MAC values of each branch over all steps."""
     n, ns = len(steps), steps[0][2].shape[0]
     eigenvalue = np.full((n, count), np.nan + 0j)
     shape, mac = np.full((n, ns, count), np.nan + 0j), np.full((n, count), np.nan)

@@ -65,6 +65,7 @@ class Callbacks:
     """
 
     def __init__(self) -> None:
+        """Empty registry of the user functions of a model."""
         self.kept: list[Any] = []
         self.error: BaseException | None = None
         self.where: Call | None = None  # the last call that raised or returned a non-finite number
@@ -125,6 +126,7 @@ class Callbacks:
         given = {number: handler for number, handler in given.items() if callable(handler)}
 
         def keep(number: int, frame: Any) -> None:
+            """Signal handler that records an interrupt until the compiled code returns."""
             self.error = self.error or KeyboardInterrupt()
             with (
                 contextlib.suppress(KeyboardInterrupt)
@@ -208,12 +210,14 @@ class Callbacks:
         n_out: int,
         n_given: int,
     ) -> Callable[[int, int], None]:
+        """C callback (x, out) of a Python function, which records errors and measures time."""
         count = itertools.count(1)
         recorded = self.recorded.setdefault(name, [])
         views: dict[tuple[int, int], tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
         places, ones = range(n_out), np.ones(n_given)
 
         def view(x: int, out: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+            """Arrays that view the memory at two addresses, cached."""
             a = np.ctypeslib.as_array(ctypes.cast(x, ctypes.POINTER(ctypes.c_double)), (n_in,))
             b = np.ctypeslib.as_array(ctypes.cast(out, ctypes.POINTER(ctypes.c_double)), (n_out,))
             views[x, out] = (a, b, a[:n_given])
@@ -227,6 +231,7 @@ class Callbacks:
             self.where = Call(name, float(a[0]), _text(function, a[:n_given], n_out))
 
         def call(x: int, out: int) -> None:
+            """Evaluate the function; NaN after an error or for arguments that are not finite."""
             a, b, arguments = views.get((x, out)) or view(x, out)
             # a diverged trial step is not the fault of the function: it only gets finite
             # arguments
@@ -273,6 +278,7 @@ class Callbacks:
         seconds: list[float] = []
 
         def timed(x: int, out: int) -> None:
+            """Call the function and record it as slow by its first calls."""
             if len(seconds) == TIMED_CALLS:
                 call(x, out)
                 return
@@ -349,6 +355,7 @@ def loaded_spread(function: Callable[..., Any], constants: int = 0) -> Callable[
     parametric = constants > 0
 
     def loaded(x: Any, out: Any) -> None:
+        """out ← friction force of the function (t, q, q̇, loads)."""
         if parametric:
             out[0] = function(x[0], x[1], x[2], x[3:7].copy(), x[7:].copy())
         else:
@@ -362,6 +369,7 @@ def joints_spread(function: Callable[..., Any], n: int, constants: int = 0) -> C
     parametric = constants > 0
 
     def joints(x: Any, out: Any) -> None:
+        """out ← joint forces of the function (t, q, q̇)."""
         position, velocity = x[1 : 1 + n].copy(), x[1 + n : 1 + 2 * n].copy()
         if parametric:
             result = function(x[0], position, velocity, x[1 + 2 * n :].copy())
@@ -382,6 +390,7 @@ def wrench_spread(
     end, reading, parametric = FRAME_ARGUMENTS + 6 * readings, readings > 0, constants > 0
 
     def wrench(x: Any, out: Any) -> None:
+        """out ← force and torque of the function of frame motion and reactions."""
         if reading:
             reactions = x[FRAME_ARGUMENTS:end].copy().reshape(-1, 6)
             if parametric:
@@ -407,6 +416,7 @@ def sampled_spread(function: Callable[..., Any], n: int, constants: int = 0) -> 
     parametric = constants > 0
 
     def sampled(x: Any, out: Any) -> None:
+        """out ← output and new memory of a discrete controller."""
         if parametric:
             output, memory = function(x[3 : 3 + n].copy(), x[0], x[1], x[2], x[3 + n :].copy())
         else:
@@ -425,6 +435,7 @@ def _spread(function: Callable[..., Any], n_in: int, n_out: int) -> Callable[...
     if n_in == FRAME_ARGUMENTS and n_out == 1:
 
         def scalar(x: Any, out: Any) -> None:
+            """out ← number of the function of time and frame motion."""
             out[0] = function(x[0], x[1:4], x[4:13], x[13:16], x[16:19])
 
         return scalar
@@ -434,11 +445,13 @@ def _spread(function: Callable[..., Any], n_in: int, n_out: int) -> Callable[...
         if isinstance(function.py_func(0.0), tuple):  # type: ignore[attr-defined]
 
             def motion(x: Any, out: Any) -> None:
+                """out ← value, rate and acceleration of the function of time."""
                 out[0], out[1], out[2] = function(x[0])
 
             return motion
 
         def value(x: Any, out: Any) -> None:
+            """out ← value of the function of time, with rates by central differences."""
             t = x[0]
             h = 1e-4 * max(1.0, abs(t))
             before = function(t - h)
@@ -451,6 +464,7 @@ def _spread(function: Callable[..., Any], n_in: int, n_out: int) -> Callable[...
         return value
 
     def force(x: Any, out: Any) -> None:
+        """out ← force of the function (t, x, ẋ)."""
         out[0] = function(x[0], x[1], x[2])
 
     return force

@@ -150,6 +150,7 @@ def _movers(terms: list[tuple[int, ...]], cuts: Cuts, paths: list[int]) -> list[
 
 
 def _of_coordinates(contact: UnilateralCoupling, laws: LawTable, model: ModelData) -> Row:
+    """Record of a unilateral coupling of joint coordinates."""
     value, row = addresses(laws, contact, model.joints)
     made: Row = {
         "geometry_kernel": OF_COORDINATES,
@@ -184,10 +185,12 @@ def _of_pose(contact: UserContact, laws: LawTable, poses: StartPoses) -> Row:
 
 
 def _row(contact: UnilateralContact) -> Row:
+    """Record of the impact law of a contact."""
     return {"poisson": int(contact.restitution_law == "poisson"), "e": contact.restitution}
 
 
 def _between_frames(contact: FrameContact, frame: Callable[[FrameRef], int]) -> Row:
+    """Record of a contact between two frames, with friction."""
     ends = {"a": frame(contact.parent), "b": frame(contact.child)}
     made = _row(contact) | ends | {"et": contact.tangential_restitution, "mu": contact.friction}
     if contact.law is None:
@@ -198,6 +201,7 @@ def _between_frames(contact: FrameContact, frame: Callable[[FrameRef], int]) -> 
 
 
 def _bounds(contact: CoordinateContact, place: JointPlace, cuts: Cuts) -> list[Row]:
+    """Records of the bounds of a joint limit."""
     at = _of_coordinate(contact, place, cuts)
     return [
         _row(contact) | at | {"sign": sign, "bound": bound}
@@ -206,6 +210,7 @@ def _bounds(contact: CoordinateContact, place: JointPlace, cuts: Cuts) -> list[R
 
 
 def _of_friction(contact: DryFriction, place: JointPlace, cuts: Cuts) -> Row:
+    """Record of dry friction in a joint, a contact without a gap."""
     kind: Row = {"geometry_kernel": OF_FRICTION, "poisson": 0, "mu": 1.0, "sign": 1.0}
     return kind | _of_coordinate(contact, place, cuts)
 

@@ -112,6 +112,7 @@ def compile_forces(
     pairs: list[tuple[FrameRef, FrameRef]] = []
 
     def coupling(a: FrameRef, b: FrameRef) -> int:
+        """Number of the pair of frames, appended to the list."""
         pairs.append((a, b))
         return len(pairs) - 1
 

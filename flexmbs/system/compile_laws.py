@@ -44,6 +44,7 @@ MORE = 64  # additional parameters, to detect a function that reads beyond the d
 
 
 def _table(law: Table) -> list[float]:
+    """Parameters of a table: number of times, times, polynomial coefficients."""
     return [float(len(law.times)), *law.times, *law.coefficients().T.ravel()]
 
 
@@ -57,24 +58,29 @@ PARAMETERS: dict[type[TimeLaw], tuple[int, Callable[[Any], list[float]]]] = {
 
 
 def _time_body(function: Callable[..., Any], x: np.ndarray) -> tuple[float, ...]:
+    """Value, rate and acceleration of a user function of time."""
     return function_state(function, float(x[0]))
 
 
 def _force_body(function: Callable[..., Any], x: np.ndarray) -> Any:
+    """Force of a user function (t, x, ẋ)."""
     return (function(*x.tolist()),)
 
 
 def _loaded_body(function: Callable[..., Any], x: np.ndarray) -> Any:
+    """Friction force of a user function (t, q, q̇, loads)."""
     return (function(*x[:3].tolist(), x[3:].copy()),)
 
 
 def _joints_body(function: Callable[..., Any], x: np.ndarray) -> Any:
+    """Joint forces of a user function (t, q, q̇)."""
     given = x.copy()  # what the function may keep or change
     n = len(x) // 2
     return function(float(given[0]), given[1 : 1 + n], given[1 + n :])
 
 
 def _sampled_body(function: Callable[..., Any], x: np.ndarray) -> Any:
+    """Output and memory of a discrete controller. Raises `InputError`."""
     result = function(x[3:].copy(), *x[:3].tolist())
     try:
         output, memory = result
@@ -84,6 +90,7 @@ def _sampled_body(function: Callable[..., Any], x: np.ndarray) -> Any:
 
 
 def _wrench_body(function: Callable[..., Any], x: np.ndarray) -> Any:
+    """Force and torque of a user function of frame motion and reactions."""
     given = x.copy()  # what the function may keep or change
     reactions = [given[FRAME_ARGUMENTS:].reshape(-1, 6)] if len(given) > FRAME_ARGUMENTS else []
     return function(
@@ -95,6 +102,7 @@ def _with_constants(body: Callable[..., Any], n: int) -> Callable[..., Any]:
     """``body`` for a function whose last argument is the array of the numbers after the first n."""
 
     def extended(function: Callable[..., Any], x: np.ndarray) -> Any:
+        """The body with the constant parameters as last argument of the function."""
         return body(lambda *arguments: function(*arguments, x[n:].copy()), x[:n])
 
     return extended
@@ -138,6 +146,7 @@ class LawTable:
     """Table that numbers laws as they are encountered and collects their parameters."""
 
     def __init__(self, callbacks: Callbacks, length: float = 1.0) -> None:
+        """Empty table of laws."""
         self.callbacks, self.length = callbacks, length
         self.kind: list[int] = []
         self.values: list[float] = []
@@ -231,6 +240,7 @@ class LawTable:
         return self._add(LAW_FUNCTION, [], address)
 
     def _add(self, code: int, parameters: list[float], address: int) -> int:
+        """Append a law with code, parameters and address; its number."""
         self.kind.append(code)
         self.values += parameters
         self.at.append(len(self.values))

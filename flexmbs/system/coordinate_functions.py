@@ -37,6 +37,7 @@ def _value(function: Callable[..., Any], x: np.ndarray) -> tuple[float]:
 
 
 def _single(value: Any) -> Any:
+    """The number of a scalar or of an array with one entry."""
     return value if np.ndim(value) == 0 else np.ravel(value)[0]
 
 
@@ -70,6 +71,7 @@ def by_differences(
     steps = STEP * np.concatenate([[1.0], sizes])
 
     def slope(k: int) -> float:
+        """Derivative with respect to argument k by central differences."""
         total = 0.0
         for factor, weight in STENCIL:
             y = x.copy()
@@ -97,6 +99,7 @@ def _spread_value(function: Callable[..., Any], n: int) -> Callable[..., Any]:
     """``body(x, out)`` of g for Numba."""
 
     def body(x: Any, out: Any) -> None:
+        """out ← value of the function (t, q)."""
         out[0] = function(x[0], x[1 : n + 1])
 
     return body
@@ -106,6 +109,7 @@ def _spread_row(function: Callable[..., Any], n: int) -> Callable[..., Any]:
     """``body(x, out)`` of (a | a₀) for Numba."""
 
     def body(x: Any, out: Any) -> None:
+        """out ← row of derivatives of the function (t, q), rate 0 if it is missing."""
         given = function(x[0], x[1 : n + 1])
         out[n] = 0.0
         for c in range(len(given)):
@@ -123,6 +127,7 @@ def _spread_differences(
     steps = STEP * np.concatenate([[1.0], sizes])
 
     def body(x: Any, out: Any) -> None:
+        """out ← row of derivatives by central differences."""
         y, g = x[: n + 1].copy(), np.empty(1)
         for a in range(n + 1):
             out[a] = 0.0
@@ -164,6 +169,7 @@ def addresses(
     by = _rule(plain, at, rheonomic, sizes)
 
     def body(function: Callable[..., Any], x: np.ndarray) -> list[float]:
+        """Row of derivatives of a Python function."""
         return by(function, x, rheonomic)
 
     return position, callbacks.address(name, function, body, n + 1, n + 1, spread)
@@ -236,6 +242,7 @@ def factors_at(
 
 
 def _row_address(callbacks: Callbacks, name: str, function: Callable[..., Any], n: int) -> int:
+    """Address of the callback that evaluates a row of n coordinates and time."""
     spread = _spread_row(function, n) if is_jitted(function) else None
     return callbacks.address(name, function, row, n + 1, n + 1, spread)
 

@@ -44,6 +44,7 @@ def symbolic(
     best: list[tuple[int, int, int]] = []  # front, node and class; outdated entries are skipped
 
     def offer(c: int) -> None:
+        """Offer the best pivot of column c to the queue."""
         if ready[c]:
             largest, k = ready[c][0]
             heapq.heappush(best, (reach[c] + largest, k, c))

@@ -41,6 +41,7 @@ def full_name(name: str, names: Sequence[str]) -> str:
 
 
 def _of_joint(primary: PrimaryJoint, nv: int) -> list[str]:
+    """Names of the velocity coordinates of a joint."""
     if primary.joint is None:
         return [f"{primary.body}.{name}" for name in FREE_NAMES[:nv]]
     numbers = (

@@ -171,11 +171,13 @@ def spread_values(function: Callable[..., Any], n: int, at: np.ndarray) -> Calla
     if single:
 
         def one(x: Any, out: Any) -> None:
+            """out ← constraint value of the function of time and relative pose."""
             out[0] = function(x[0], x[1:4], x[4:13])
 
         return one
 
     def several(x: Any, out: Any) -> None:
+        """out ← n constraint values of the function of time and relative pose."""
         result = function(x[0], x[1:4], x[4:13])
         for a in range(n):
             out[a] = result[a]
@@ -193,6 +195,7 @@ def spread_rows(function: Callable[..., Any], n: int, at: np.ndarray) -> Callabl
     if np.ndim(result) == 1:
 
         def one(x: Any, out: Any) -> None:
+            """out ← velocity row of the function of time and relative pose."""
             row = function(x[0], x[1:4], x[4:13])
             out[6] = 0.0
             for c in range(columns):
@@ -201,6 +204,7 @@ def spread_rows(function: Callable[..., Any], n: int, at: np.ndarray) -> Callabl
         return one
 
     def several(x: Any, out: Any) -> None:
+        """out ← n velocity rows of the function of time and relative pose."""
         given = function(x[0], x[1:4], x[4:13])
         for r in range(n):
             out[7 * r + 6] = 0.0
@@ -218,6 +222,7 @@ def spread_differences(
     columns = COLUMNS if rheonomic else COLUMNS - 1
 
     def body(x: Any, out: Any) -> None:
+        """out ← velocity rows by central differences of the constraint values."""
         y = np.empty(13)
         g = np.empty(n)
         for a in range(7 * n):
@@ -277,6 +282,7 @@ def slope_address(
     exact = _takes_complex(plain, n, rheonomic, at, laws.length)
 
     def body(function: Callable[..., Any], x: np.ndarray) -> Any:
+        """Velocity rows of a Python function by complex steps or differences."""
         if exact:
             return _rows_by_complex_steps(function, x, n, rheonomic).ravel().tolist()
         return _rows_by_differences(function, x, n, rheonomic, laws.length).ravel().tolist()
@@ -300,6 +306,7 @@ def along_address(
         return 0
 
     def body(function: Callable[..., Any], x: np.ndarray) -> Any:
+        """Second derivatives along the motion by complex steps."""
         return _along_by_complex_steps(function, x, n, rheonomic).tolist()
 
     return laws.callbacks.address(name, function, body, FRAME_ARGUMENTS, n)
@@ -313,6 +320,7 @@ def examined_pose(start: Callable[[], np.ndarray], functions: Mapping[str, Any])
     """
 
     def places() -> Iterator[np.ndarray]:
+        """Poses at which a user function is examined: arbitrary, near the start, start."""
         yield np.array(PROBE)
         here = start()
         near = here

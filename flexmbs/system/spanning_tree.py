@@ -46,6 +46,7 @@ def _grow(root: str, at: dict[str, list[tuple[int, Joint]]], depth: dict[str, in
     waiting: list[tuple[int, int, int, int, str, str]] = []
 
     def reach(body: str) -> None:
+        """Queue the joints from a body that has joined the tree."""
         order = len(depth)
         for number, joint in at[body]:
             far = joint.child.body if joint.parent.body == body else joint.parent.body
@@ -67,6 +68,7 @@ def _check_cuts(model: ModelData, kept: set[str]) -> None:
     group = {name: {name} for name in (GROUND, *model.bodies)}
 
     def join(joint: Joint) -> bool:
+        """Unite the groups of bodies that a joint connects; False if it closes a loop."""
         a, b = group[joint.parent.body], group[joint.child.body]
         if a is b:
             return False

@@ -231,6 +231,7 @@ def _walk(model: ModelData, kept: set[str]) -> list[PrimaryJoint]:
     seen = {GROUND}
 
     def visit(root: str) -> None:
+        """Append the tree joints below a body in depth-first order."""
         stack = [root]
         while stack:
             name = stack.pop()
@@ -254,6 +255,7 @@ def _walk(model: ModelData, kept: set[str]) -> list[PrimaryJoint]:
 
 
 def _hang(joint: Joint, parent: str) -> PrimaryJoint:
+    """Tree joint from a parent body to the other body, reversed if necessary."""
     if joint.parent.body == parent:
         return PrimaryJoint(
             joint.child.body, parent, joint.parent, joint.child, joint.motions, joint.name
@@ -270,6 +272,7 @@ def _hang(joint: Joint, parent: str) -> PrimaryJoint:
 
 
 def _free(body: Body) -> PrimaryJoint:
+    """Tree joint of a free body: six degrees of freedom, three for a point mass."""
     motions: tuple[Motion, ...] = (FreeMotion(),)
     if isinstance(body, PointMass):
         motions = (Slide("x"), Slide("y"), Slide("z"))

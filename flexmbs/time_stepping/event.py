@@ -66,6 +66,7 @@ class Event:
         direction: int = 0,
         terminal: bool = False,
     ) -> None:
+        """Event where a joint coordinate, frame coordinate or user function crosses zero."""
         if not isinstance(name, str) or not name:
             raise InputError(f"event: its name must be a text, not {name!r}")
         item = f"events.{name}"
@@ -96,6 +97,7 @@ class Event:
 
 
 def _read(item: str, check: Callable[[object], Any], value: object) -> Any:
+    """Validated argument of an event, or None. Raises `InputError`."""
     return checked(item, optional(check), value)
 
 

@@ -220,6 +220,7 @@ def _seen(status: int, work: Work) -> int:
 
 
 def _numbers(status: int, compiled: Compiled, context: RunContext, h: float) -> str:
+    """Message of a numerical failure with body, step size and remedy."""
     where = f"body '{fastest_body(compiled, context)}'"
     jump = "increase rtol and atol, or remove a jump in the forces"
     check = "take a smaller step or check forces and initial values"

@@ -188,6 +188,7 @@ def memory() -> float:
 
 
 def statistics(context: RunContext, prepare: float, integrate: float) -> dict[str, Any]:
+    """Counts of steps and evaluations, and wall times of a run."""
     names = ("steps", "rejected", "iterations", "factorizations", "evaluations", "dependent_rows")
     counts = {name: getattr(context.counts, name) for name in names}
     counts["unseen_contacts"] = int((context.contact.unseen >= 0.0).sum())

@@ -116,6 +116,7 @@ class Run:
         work: Work,
         events: Sequence[Event] = (),
     ) -> None:
+        """Run of a compiled model with a method, formalism and output times."""
         system = compiled.system
         check_memory(len(times), int(system.layout[1:].sum()) + int(system.layout[2]))
         self.compiled, self.method, self.declared = compiled, method, events
@@ -165,6 +166,7 @@ class Run:
             )
 
     def _context(self, times: np.ndarray) -> RunContext:
+        """Context of the run: states, clock, exchange arrays and counters."""
         f, method = self.facts, self.method
         start, state, at = (make_point(f.nq, f.ns, f.nz, f.nc) for _ in range(3))
         work, z = self.work, np.zeros
@@ -247,6 +249,7 @@ class Run:
         )
 
     def _calls(self) -> Iterator[tuple[str, Any, tuple[Any, Any, Any]]]:
+        """(name, kernel, arguments) of the calls that the method needs."""
         c = self.context
         needed = {*ALWAYS, *self.method.uses, "step", "finish", "between"}
         needed |= {"accepted"} if self.method.evaluated else set()
@@ -402,6 +405,7 @@ class Run:
             return
 
         def evaluate(k: int) -> object:
+            """Evaluate the contacts at the start (k = 0) or at the next state."""
             here = (p.state, p.at)[k]
             return equations.evaluate_contacts(p.common, here, here)
 
@@ -515,6 +519,7 @@ class Run:
         return self.ending is None and self.stopping
 
     def _report(self, progress: Progress | None, reached: int) -> None:
+        """Report the progress and store the outputs reached."""
         t = self.context.clock.time
         if progress:
             progress(t / self.context.clock.end, f"t = {t:.4g} s")
@@ -541,6 +546,7 @@ class Run:
                 return
 
     def _look_at(self, t: float) -> None:
+        """Interpolate the state at time t."""
         context = self.packed.context
         state_at(context, context, context, t)
 
@@ -561,6 +567,7 @@ class Run:
         watch = equations.watch.bound(common, state, state)
 
         def evaluate(kept: Packed = common) -> None:
+            """Evaluate the event functions at the current time."""
             watch(clock.time, 0.0, 0.0)
 
         return records.value, evaluate

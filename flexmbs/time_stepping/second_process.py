@@ -85,6 +85,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _processors() -> int:
+    """Number of processors available to this process."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

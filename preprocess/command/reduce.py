@@ -72,6 +72,7 @@ def _reduce(
     allow_large: bool,
     keep: Path | None,
 ) -> None:
+    """Reduce a part file and write the body in this process."""
     from flexmbs.flexible_body.divided import DividedBodyData
     from preprocess.command.inspect import described, described_pieces
     from preprocess.part_file import read_part
@@ -130,6 +131,7 @@ def _together(
     allow_large: bool,
     keep: Path | None,
 ) -> None:
+    """Reduce a part file in all MPI processes."""
     from preprocess.command.reduce_together import reduce_together
 
     if keep is not None:

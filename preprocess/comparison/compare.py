@@ -152,6 +152,7 @@ def _share(a: FloatArray, B: FloatArray) -> float:
 def _compliance(
     first: Structure, second: Structure, held: str, moving: str, rotation: FloatArray
 ) -> Compliance:
+    """Interface compliances of two structures and their largest relative difference."""
     both = np.kron(np.eye(2), rotation)
     one, two = first.compliance(held, moving), both @ second.compliance(held, moving) @ both.T
     scale = np.sqrt(np.outer(np.diag(two), np.diag(two)))

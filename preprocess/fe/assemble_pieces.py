@@ -100,6 +100,7 @@ def _rows(pieces: Sequence[FEModel]) -> list[Indices]:
 
 
 def _place(fe: FEModel, at: Indices, freedoms: Freedoms) -> _PlacedPiece:
+    """Piece with the selection of its degrees of freedom in the whole model."""
     dofs = dofs_of(np.concatenate([at, freedoms.rotation_blocks(at[fe.rotating])]))
     P = sp.csr_matrix(
         (np.ones(len(dofs)), (np.arange(len(dofs)), dofs)), shape=(len(dofs), freedoms.size)

@@ -78,6 +78,7 @@ def attach(fe: FEModel, masses: Iterable[PointMass]) -> FEModel:
 
 
 def _rows(fe: FEModel, attached: PointMass) -> Indices:
+    """Rows of the nodes that carry an attached point mass. Raises `InputError`."""
     try:
         return region_of(attached.where).rows(fe.nodes, fe.node_sets)
     except InputError as error:

@@ -181,6 +181,7 @@ class Beams(StructuralElement):
         return B
 
     def stiffness(self) -> Array:
+        """Element stiffness (ne, n, n) by two-point quadrature."""
         n = self.dofs.shape[1]
         K = np.zeros((len(self.ids), n, n))
         for s in PAIR:
@@ -200,6 +201,7 @@ class Beams(StructuralElement):
         )
 
     def mass_points(self) -> tuple[ElementPoints, Array]:
+        """Points of the mass in the sections, and the mass at each, kg."""
         found, mass = [], []
         for s, weight in zip(STATIONS, WEIGHTS):
             d, at = self._data_at(s), self._station(s)
@@ -220,6 +222,7 @@ class Beams(StructuralElement):
         )
 
     def skin(self) -> tuple[ElementPoints, Indices]:
+        """Surface of the beam: outlines of both ends, and the triangles between them."""
         m, k = len(self._data.outline), np.arange(len(self._data.outline))
         ends = [self._moved(self._station(s), self._data_at(s).outline) for s in (0.0, 1.0)]
         after = (k + 1) % m
@@ -236,6 +239,7 @@ class Beams(StructuralElement):
         return np.asarray(self._stiffnesses_at(s)[:, None] * self._strains(self._station(s)))
 
     def stress(self) -> Array:
+        """Stress (ne, s, 6, n) at the outlines of both ends per degree of freedom."""
         low, high = (self.section_forces(s) for s in PAIR)
         found = []
         for s in (0.0, 1.0):
@@ -260,6 +264,7 @@ class Beams(StructuralElement):
     def initial_stress_stiffness(
         self, displacements: Array, shapes: Array, forces: Array | None = None
     ) -> Array:
+        """Stiffness K0 (k, m, m) of section forces under displacements, for shapes."""
         u, phi = (self.of_elements(each) for each in (displacements, shapes))
         k, n = u.shape[2], phi.shape[2]
         K0 = np.zeros((k, n, n))

@@ -178,6 +178,7 @@ def _eliminated(rows: Sequence[Dependence]) -> Sequence[Dependence]:
 
 
 def _check_distinct(rows: Sequence[Dependence]) -> None:
+    """Raise `InputError` if two connections move the same degree of freedom."""
     dofs, times = np.unique(np.concatenate([each.dofs for each in rows]), return_counts=True)
     rows = [each for each in rows if np.isin(each.dofs, dofs[times > 1]).any()]
     problems = []

@@ -104,6 +104,7 @@ def _owners(
 
 
 def _unknown(mesh: Mesh, name: str, what: str) -> str:
+    """Message that an element set does not exist, with similar names."""
     close = (
         difflib.get_close_matches(name, mesh.element_sets, n=3) or sorted(mesh.element_sets)[:10]
     )
@@ -129,4 +130,5 @@ def _uncovered(mesh: Mesh, ids: Indices, names: tuple[str, ...], what: str) -> s
 
 
 def _some(ids: Indices) -> str:
+    """Text with the first of the identifiers."""
     return ", ".join(map(str, ids[:SHOWN])) + (", …" if len(ids) > SHOWN else "")

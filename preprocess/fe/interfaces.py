@@ -196,6 +196,7 @@ class Rigid(Interface):
     drives_nodes = True
 
     def node_weights(self, count: int) -> FloatArray:
+        """Equal weights of the nodes."""
         return np.ones(count)
 
 
@@ -225,6 +226,7 @@ class Averaged(Interface):
     drives_nodes = False
 
     def node_weights(self, count: int) -> FloatArray:
+        """Weights of the nodes, given or equal. Raises `InputError`."""
         weights = np.ones(count) if self.weights is None else floats(self.weights, "weights")
         if weights.shape != (count,) or not np.all(np.isfinite(weights)) or weights.min() <= 0:
             raise InputError(
@@ -337,6 +339,7 @@ def _check_spread(points: FloatArray) -> None:
 
 
 def _vector(value: ArrayLike) -> FloatArray:
+    """Position of three coordinates in m. Raises `InputError`."""
     if np.shape(value) != (3,) or not np.all(np.isfinite(point := floats(value, "position"))):
         raise InputError(
             f"position: {value!r:.60} is not a point; give three coordinates in metres"

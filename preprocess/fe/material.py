@@ -152,6 +152,7 @@ class Orthotropic:
         _warn_of_data(max(self.E), self.rho)
 
     def _bad_strengths(self) -> list[str]:
+        """Problems of the strengths."""
         if self.strengths is None:
             return []
         values = floats(self.strengths, "material.strengths")
@@ -169,9 +170,11 @@ class Orthotropic:
         return []
 
     def _rotation(self) -> Array:
+        """Rotation from material axes to mesh axes."""
         return np.eye(3) if self.axes is None else np.asarray(self.axes, dtype=float)
 
     def _compliance(self) -> Array:
+        """Compliance (6, 6) in material axes, 1/Pa."""
         (Ex, Ey, Ez), (nxy, nxz, nyz), (Gxy, Gxz, Gyz) = self.E, self.nu, self.G
         S = np.diag([1 / Ex, 1 / Ey, 1 / Ez, 1 / Gyz, 1 / Gxz, 1 / Gxy])
         S[0, 1] = S[1, 0] = -nxy / Ex
@@ -252,6 +255,7 @@ def _turned(C: Array, R: Array) -> Array:
 
 
 def _bad_axes(axes: ArrayLike | None) -> list[str]:
+    """Problems of material axes that are not orthonormal."""
     R = np.eye(3) if axes is None else np.asarray(axes, dtype=float)
     if R.shape != (3, 3) or not np.allclose(R.T @ R, np.eye(3), atol=1e-6) or np.linalg.det(R) < 0:
         return ["material: axes are not right-handed orthonormal columns (3, 3); normalize them"]
@@ -265,6 +269,7 @@ def elasticity_tensor(C: Array) -> Array:
 
 
 def _not_positive(**values: float) -> list[str]:
+    """Problems of named values that are not positive and finite."""
     bad = {name: value for name, value in values.items() if not 0 < value < float("inf")}
     return [
         f"material: {name} = {value:g} is not positive and finite; give it in SI units"
@@ -273,6 +278,7 @@ def _not_positive(**values: float) -> list[str]:
 
 
 def _bad_yield(stress: float | None) -> list[str]:
+    """Problems of a yield stress."""
     return (
         []
         if stress is None
@@ -281,6 +287,7 @@ def _bad_yield(stress: float | None) -> list[str]:
 
 
 def _three(value: ArrayLike, name: str) -> Triple:
+    """Three numbers of a property. Raises `InputError`."""
     values = floats(value, f"material.{name}")
     if values.shape != (3,):
         raise InputError(f"material: {name} needs three values, has {values.size}")
@@ -307,4 +314,5 @@ def _warn_of_data(E: float, rho: float) -> None:
 
 
 def _warn(message: str, level: int = 5) -> None:
+    """Issue a `PreprocessWarning`."""
     warnings.warn(message, PreprocessWarning, stacklevel=level)

@@ -109,6 +109,7 @@ class OpenSection(BeamSection):
         """Geometry in axes along the walls."""
 
     def data(self, nu: float) -> SectionData:
+        """Section properties of an open thin-walled section for Poisson's ratio ν."""
         shape = self._shape()
         places, areas = shape.area_points()
         A = float(areas.sum())
@@ -174,6 +175,7 @@ def _ends(walls: list[Wall]) -> Array:
 
 
 def _slimness(walls: list[Wall]) -> Array:
+    """Length over thickness of each wall."""
     return np.array([wall.length / wall.thickness for wall in walls])
 
 
@@ -257,6 +259,7 @@ def _torsion_stress(walls: list[Wall], flows: Array, outline: Array, J: float) -
 
 
 def _walls(*rows: tuple[tuple[float, float], tuple[float, float], float]) -> list[Wall]:
+    """Walls from rows (start, end, thickness)."""
     return [Wall(np.array(start), np.array(end), thickness) for start, end, thickness in rows]
 
 
@@ -288,12 +291,14 @@ class TSection(OpenSection):
     kind = "t"
 
     def _problem(self) -> str:
+        """Problem of the dimensions; empty if there is none."""
         wrong = self._not_positive("height", "width", "web", "flange")
         if not wrong and (self.flange >= self.height or self.web >= self.width):
             wrong = "the flange or the web fills the section; use RectangularSection"
         return wrong
 
     def _shape(self) -> WalledShape:
+        """Rectangles, walls and outline of the T."""
         h, b, s, t = (
             float(self.height),
             0.5 * float(self.width),
@@ -350,10 +355,12 @@ class ChannelSection(OpenSection):
     kind = "channel"
 
     def _problem(self) -> str:
+        """Problem of the dimensions; empty if there is none."""
         wrong = self._not_positive("height", "width", "web", "flange")
         return wrong or filled_between_flanges(self.height, self.width, self.web, self.flange)
 
     def _shape(self) -> WalledShape:
+        """Rectangles, walls and outline of the channel."""
         h, b, s, t = float(self.height), float(self.width), float(self.web), float(self.flange)
         rectangles = np.array([[[0, 0], [h, s]], [[0, s], [t, b]], [[h - t, s], [h, b]]])
         m, w, f = 0.5 * t, 0.5 * s, 0.5 * (b + s)
@@ -393,6 +400,7 @@ class AngleSection(OpenSection):
     kind = "angle"
 
     def _problem(self) -> str:
+        """Problem of the dimensions; empty if there is none."""
         wrong = self._not_positive(
             "height", "width", "thickness", *(() if self.flat is None else ("flat",))
         )
@@ -403,6 +411,7 @@ class AngleSection(OpenSection):
         return wrong
 
     def _shape(self) -> WalledShape:
+        """Rectangles, walls and outline of the angle."""
         h, b, t = float(self.height), float(self.width), float(self.thickness)
         f = t if self.flat is None else float(self.flat)
         rectangles = np.array([[[0, 0], [h, t]], [[0, t], [f, b]]])

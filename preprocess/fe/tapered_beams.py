@@ -55,6 +55,7 @@ class TaperedBeams(StraightBeams):
         return np.linalg.solve(self._flexibility(1.0), apart)
 
     def _fields(self, s: float) -> tuple[Array, Array]:
+        """Displacements at s per degree of freedom, and their derivatives, by flexibility."""
         value = self._flexibility(s) @ self._end_forces
         value[:, :, :6] += np.swapaxes(self._lever(s), 1, 2)
         slope = (self._lever(1 - s) @ self._end_forces) / self._stiffnesses_at(s)[:, None]
@@ -63,6 +64,7 @@ class TaperedBeams(StraightBeams):
         return value, slope
 
     def _local_stiffness(self) -> Array:
+        """Stiffness in beam axes from the end forces by flexibility."""
         apart = np.concatenate([-np.swapaxes(self._lever(1.0), 1, 2), self._lever(0.0)], axis=2)
         back = np.kron(np.eye(2), self._to_shear_centre)
         return np.asarray(back.T @ (np.swapaxes(apart, 1, 2) @ self._end_forces) @ back)

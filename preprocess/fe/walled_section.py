@@ -61,6 +61,7 @@ class WalledSection(OpenSection):
     kind = "walled"
 
     def _problem(self) -> str:
+        """Problem of the walls; empty if there is none."""
         rows = floats(self.walls, "section: walls")
         good = (
             rows.ndim == 2
@@ -135,6 +136,7 @@ class WalledSection(OpenSection):
         return [(int(a), int(b)) for a, b in nodes.reshape(-1, 2)], places
 
     def _shape(self) -> WalledShape:
+        """Walls and outline of the section."""
         (ends, nodes), t = self._joints(), np.asarray(self.walls, dtype=float)[:, 4]
         sides = _around(ends, nodes)
         outline = np.array(
@@ -174,6 +176,7 @@ def _meet(first: Array, second: Array) -> bool:
     (a, b), (c, d) = first, second
 
     def side(p: Array, q: Array, r: Array) -> float:
+        """Twice the signed area of the triangle p, q, r."""
         u, v = q - p, r - p
         return float(u[0] * v[1] - u[1] * v[0])
 

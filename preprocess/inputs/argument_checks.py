@@ -46,6 +46,7 @@ def _checked(function: Callable[..., Any], name: str | None) -> Callable[..., An
 
     @functools.wraps(function)
     def call(*arguments: Any, **named: Any) -> Any:
+        """Call the function; wrong arguments raise `InputError` instead of TypeError."""
         try:
             return function(*arguments, **named)
         except TypeError:

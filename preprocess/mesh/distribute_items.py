@@ -101,6 +101,7 @@ def items_by_piece(
 def _places(
     mesh: Mesh, owned: NDArray[np.bool_], table: str, items: Mapping[str, Any]
 ) -> dict[str, int]:
+    """Number of the mesh to which each item of a table belongs."""
     found = distribute_items(
         mesh, owned, {f"{table}.{name}": vars(item) for name, item in items.items()}
     )

@@ -184,6 +184,7 @@ def instance_motion(rows: Rows) -> tuple[Array, Array]:
 
 
 def _numbers(where: str, fields: list[str]) -> list[float]:
+    """Finite numbers of the fields. Raises `InputError`."""
     try:
         values = [float(f.upper().replace("D", "E")) for f in fields if f]
     except ValueError:

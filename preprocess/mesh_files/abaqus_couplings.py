@@ -156,6 +156,7 @@ def _refuse(keyword: str, options: Mapping[str, str], line: str, known: Mapping[
 
 
 def _needed(keyword: str, options: Mapping[str, str], line: str, key: str) -> str:
+    """Required option of a keyword. Raises `InputError`."""
     if not options.get(key):
         raise error_at(line, f"*{keyword} has no {key.replace('REFNODE', 'REF NODE')}")
     return options[key]

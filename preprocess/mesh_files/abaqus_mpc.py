@@ -150,6 +150,7 @@ def _cylindrical(x: Array, a: Array, b: Array) -> Array:
 
 
 def _numbers(reading: AbaqusContent, names: Sequence[str], where: str) -> list[int]:
+    """Node numbers of names of sets or numbers, each once."""
     found: list[int] = []
     for name in names:
         chosen = same_name(reading.node_sets, name)

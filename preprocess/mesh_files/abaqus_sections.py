@@ -213,6 +213,7 @@ class AbaqusSections:
         return sections, declared
 
     def _members(self, reading: AbaqusContent, given: SectionCard) -> list[int]:
+        """Elements in the set of a section. Raises `InputError`."""
         chosen = _set_of(reading, given)
         if chosen is None:
             raise error_at(
@@ -240,6 +241,7 @@ class AbaqusSections:
         numbers: list[int],
         materials: AbaqusMaterials,
     ) -> dict[str, Any]:
+        """Declaration of a section for elements of a kind. Raises `InputError`."""
         family = FAMILIES[kind]
         expected = {
             "truss": SOLID,
@@ -303,6 +305,7 @@ class AbaqusSections:
     def _shell(
         self, reading: AbaqusContent, given: SectionCard, materials: AbaqusMaterials
     ) -> dict[str, Any]:
+        """Declaration of a shell section. Raises `InputError`."""
         thickness = reals(*given.rows[0])[0]
         more = {"offset": -_offset_of(given) * thickness} if _offset_of(given) else {}
         orientation = given.options.get("ORIENTATION", "")
@@ -430,6 +433,7 @@ def _normals_of(
 
 
 def _numbers_of(sets: Mapping[str, list[int]], text: str, line: str) -> list[int]:
+    """Members of a named set, or a single number."""
     chosen = same_name(sets, text)
     return sets[chosen] if chosen else [integer(line, text)]
 
@@ -440,6 +444,7 @@ def _has_constants(keyword: str, options: Mapping[str, str]) -> bool:
 
 
 def _is_general(given: SectionCard) -> bool:
+    """True for *BEAM GENERAL SECTION with given properties instead of a shape."""
     return (
         given.keyword == "BEAM GENERAL SECTION"
         and given.options.get("SECTION", "GENERAL").upper() == "GENERAL"
@@ -470,6 +475,7 @@ def _constants(given: SectionCard, tables: TemperatureTables) -> dict[str, Any]:
 
 
 def _first_axis(given: SectionCard, materials: AbaqusMaterials, name: str) -> list[float]:
+    """First axis of an orientation. Raises `InputError`."""
     axes, turn = materials.orientation(name, given.part)
     if axes is None:
         raise error_at(
@@ -485,6 +491,7 @@ def _first_axis(given: SectionCard, materials: AbaqusMaterials, name: str) -> li
 
 
 def _beam(given: SectionCard, of_abaqus: bool) -> dict[str, Any]:
+    """Declaration of a beam section from its shape and dimensions. Raises `InputError`."""
     shape = given.options.get(
         "SECTION", "GENERAL" if given.keyword == "BEAM GENERAL SECTION" else "RECT"
     ).upper()
@@ -582,6 +589,7 @@ def _six(where: str, text: str) -> list[float]:
 
 
 def _rectangle(d: list[float]) -> dict[str, Any]:
+    """Declaration of a rectangular section from its dimensions."""
     return {"kind": "rectangular", "height": d[0], "width": [*d, d[0]][1]}
 
 
@@ -605,6 +613,7 @@ def _ellipse(d: list[float]) -> dict[str, Any] | None:
 
 
 def _pipe(d: list[float]) -> dict[str, Any]:
+    """Declaration of a tubular section from radius and thickness."""
     return {"kind": "tubular", "diameter": 2 * d[0], "thickness": d[1]}
 
 

@@ -44,6 +44,7 @@ def cards_of(
 
 
 def _entries(path: Path, lines: list[str], before: int, includes: Includes) -> Iterator[Card]:
+    """Cards with their continuation lines, following includes. Raises `InputError`."""
     card: Card | None = None
     tail = ""  # the name that the line before gives its continuation
     for number, raw in enumerate(lines, before + 1):
@@ -149,6 +150,7 @@ def real(text: str) -> float:
 
 
 def text_field(card: Card, index: int) -> str:
+    """Text of a field of a card; empty beyond its end."""
     return card.fields[index] if index < len(card.fields) else ""
 
 

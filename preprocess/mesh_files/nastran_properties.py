@@ -36,6 +36,7 @@ class Property:
 
 
 def _refused(card: Card, what: str) -> InputError:
+    """Error for a card."""
     return InputError(f"{card.line}: {card.name} {integer_field(card, 0)}: {what}")
 
 
@@ -47,10 +48,12 @@ def _refuse_fields(card: Card, fields: dict[int, str]) -> None:
 
 
 def _solid(card: Card) -> Property:
+    """Property of a PSOLID card."""
     return Property(None, integer_field(card, 1, 0))
 
 
 def _shell(card: Card) -> Property:
+    """Property of a PSHELL card. Raises `InputError` unless it is homogeneous."""
     bending, shear = real_field(card, 4) or 1.0, real_field(card, 6) or SHEAR
     material = text_field(card, 1)
     plain = (
@@ -105,6 +108,7 @@ def _laminate(card: Card) -> Property:
 
 
 def _bar(card: Card) -> Property:
+    """Property of a PBAR card."""
     _refuse_fields(card, {18: "I12"})
     area, I1, I2, J = (real_field(card, k) for k in range(2, 6))
     found = _general(card, area, I1, I2, J, (real_field(card, 16), real_field(card, 17)))
@@ -209,6 +213,7 @@ def _end_of(card: Card, stations: list[tuple[float, list[float]]]) -> list[float
 
 
 def _rod(card: Card) -> Property:
+    """Property of a PROD card."""
     section = {"kind": "truss", "area": real_field(card, 2), **_added(card, 5)}
     return Property(section, integer_field(card, 1, 0), torsion=real_field(card, 3))
 
@@ -274,6 +279,7 @@ def _shaped(card: Card) -> Property:
 
 
 def _dimensions(card: Card, first: int, count: int) -> list[float]:
+    """Numbers of consecutive fields."""
     return [real_field(card, first + k) for k in range(count)]
 
 
@@ -348,6 +354,7 @@ def orthotropic(card: Card) -> Section:
 
 
 def _complete(found: Section, name: str) -> Section:
+    """Declaration of a material, with a problem if it has no density."""
     return found if found["rho"] else {**found, "problem": f"{name} has no RHO"}
 
 

@@ -63,6 +63,7 @@ def i_section(
 
 
 def _doubly(height: float, width: float, web: float, flange: float) -> Section:
+    """Declaration of a doubly symmetric I section."""
     return {"kind": "i", "height": height, "width": width, "web": web, "flange": flange}
 
 
@@ -76,10 +77,12 @@ def _h(d: Dimensions) -> Section:
 
 
 def _t(width: float, height: float, flange: float, web: float) -> Section:
+    """Declaration of a T section."""
     return {"kind": "t", "height": height, "width": width, "web": web, "flange": flange}
 
 
 def _channel(height: float, width: float, web: float, flange: float) -> Section:
+    """Declaration of a channel section."""
     return {"kind": "channel", "height": height, "width": width, "web": web, "flange": flange}
 
 
@@ -189,6 +192,7 @@ def _cross(d: Dimensions) -> Section:
 
 
 def _line(points: list[Point], t: float, rows: list[list[float]]) -> Section:
+    """Declaration of a walled section along a polyline of constant thickness."""
     return {
         "kind": "walled",
         "walls": [[*p, *q, t] for p, q in pairwise(points)],

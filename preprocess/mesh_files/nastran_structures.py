@@ -91,6 +91,7 @@ class StructuralCards:
         variants: dict[int, list[Any]] = {}
 
         def add(number: int, owner: int, section: Section, variant: Any) -> Section:
+            """Add an element to the set of its property and variant; the section of the set."""
             known = variants.setdefault(owner, [])
             if variant not in known:
                 known.append(variant)
@@ -148,6 +149,7 @@ class StructuralCards:
         return [text_field(self.defaults[DEFAULTS[card.name]], k) for k in fields]
 
     def _owner(self, card: Card) -> int:
+        """Number of the property of an element; its own number by default."""
         return integer_field(
             Card(card.name, self._default(card, 1), card.line), 0, integer_field(card, 0)
         )
@@ -235,6 +237,7 @@ class StructuralCards:
         return {**section, "turn": theta} if theta else section
 
     def _section(self, owner: int, cards: str, kinds: tuple[str, ...]) -> Section:
+        """Section of a property with its material. Raises `InputError`."""
         found = self.properties.get(owner)
         if found is None or found.section is None or found.section["kind"] not in kinds:
             known = ", ".join(name for name in PROPERTIES if name != "PSOLID")
@@ -255,12 +258,14 @@ class StructuralCards:
         return {**section, "materials": [self._material(number) for number in found.plies]}
 
     def _material(self, number: int) -> Section:
+        """Declaration of a material with its density scaled to kg."""
         found = self.materials.get(
             number, {"problem": f"material {number} is not a MAT1 or MAT8 of the file"}
         )
         return {**found, "rho": found["rho"] * self.mass_factor} if "rho" in found else found
 
     def _weighted(self, mass: Section) -> Section:
+        """Point mass with mass and inertia scaled to kg."""
         k = self.mass_factor
         inertia = (
             {"inertia": [[k * each for each in row] for row in mass["inertia"]]}
@@ -365,6 +370,7 @@ class StructuralCards:
         return found
 
     def _twist(self, rod: Rod) -> Item:
+        """Torsional spring of a rod with torsional stiffness. Raises `InputError`."""
         prop, name = self._property(rod.owner), f"{rod.card.line}: {rod.card.name} {rod.number}"
         steel = self.materials.get(prop.material, {})
         if "E" not in steel or steel["kind"] != "isotropic":
@@ -391,6 +397,7 @@ class StructuralCards:
         }
 
     def _property(self, owner: int) -> Property:
+        """Property of a number; an empty one if it is missing."""
         return self.properties.get(owner, Property(None, 0))
 
 
@@ -589,10 +596,12 @@ def _is_nonzero(card: Card, index: int) -> bool:
 
 
 def _number(card: Card, text: str) -> float:
+    """Number from the text of a field. Raises `InputError`."""
     return real_field(Card(card.name, [text], card.line), 0)
 
 
 def _refuse(card: Card, fields: list[int], what: str) -> None:
+    """Raise `InputError` if a card has fields that are not supported."""
     if fields:
         raise InputError(
             f"{card.line}: {card.name} {integer_field(card, 0)} has {what}, which is not "

@@ -142,6 +142,7 @@ def numbers(value: Any, key: str, files: PartFiles) -> Any:
 
 
 def _number_or_numbers(value: Any, key: str) -> Any:
+    """Number, or nested tuples of numbers. Raises `NestedError`."""
     if isinstance(value, (list, tuple)):
         return tuple(_number_or_numbers(item, key) for item in value)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
@@ -150,6 +151,7 @@ def _number_or_numbers(value: Any, key: str) -> Any:
 
 
 def _array(path: Path) -> Any:
+    """Array of an .npy, .csv or text file. Raises `NestedError`."""
     try:
         if path.suffix.lower() == ".npy":
             check_regular(path)
@@ -168,6 +170,7 @@ def _array(path: Path) -> Any:
 
 
 def _required(field: dataclasses.Field[Any]) -> bool:
+    """True if a field has no default."""
     return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
 
 
@@ -193,6 +196,7 @@ def is_array(hint: Any) -> bool:
 
 
 def _wanted(kind: str, message: str) -> str:
+    """Text of what a key must be, from the kind of a pydantic error."""
     return WORDS.get(kind, message.removeprefix("Input should be "))
 
 

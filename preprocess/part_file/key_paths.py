@@ -20,6 +20,7 @@ def numbers_in(table: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _numbers(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], float]]:
+    """(path, number) of all finite numbers within a value."""
     if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
         yield path, float(value)
     for name, part in _parts(value).items():

@@ -93,9 +93,11 @@ def part_of(document: TomlDocument, *, allow_outside: bool) -> Part:
     notes.problems += _source_problems(table)
 
     def one(title: str, given: Any, read: Callable[[Any, PartFiles], Any]) -> Any:
+        """Value of a table, with problems collected."""
         return _attempt(notes, (title,), given, lambda each: read(each, files))
 
     def named(title: str, read: Callable[[Any, PartFiles], Any]) -> dict[str, Any]:
+        """Values of a table of named items, with problems collected."""
         return {
             name: _attempt(notes, (title, name), given, lambda each: read(each, files))
             for name, given in _section(table, title, notes).items()
@@ -186,6 +188,7 @@ def _matrices(given: Any, files: PartFiles) -> MatrixSource:
 
 
 def _check_format(table: Mapping[str, Any], notes: ProblemCollector) -> None:
+    """Collect problems of the format and of unknown keys of a part file."""
     if table.get("format") != FORMAT:
         given = f"is {shown(table['format'])}" if "format" in table else "is missing"
         notes.problems.append(
@@ -223,16 +226,19 @@ def _sections(table: Mapping[str, Any], one: Callable[..., Any], named: Callable
 
 
 def _section_of(given: Any, files: PartFiles) -> Section:
+    """Section from a table."""
     if isinstance(given, Mapping) and isinstance(given.get("materials"), list):
         given = {**given, "materials": tuple(_material(each, files) for each in given["materials"])}
     return read_kind(SECTIONS, given, "shell", files)
 
 
 def _material(given: Any, files: PartFiles) -> Material | None:
+    """Material from a table; None for an empty one."""
     return read_kind(MATERIALS, given, "isotropic", files) if given else None
 
 
 def _method(given: Any, files: PartFiles) -> Reduction:
+    """Reduction method from a table."""
     return read_kind(REDUCTIONS, given, "craig-bampton", files)
 
 
@@ -242,18 +248,22 @@ def _default_method(table: Mapping[str, Any]) -> Reduction | None:
 
 
 def _point_mass(given: Any, files: PartFiles) -> PointMass:
+    """Point mass from a table."""
     return read_with_region(PointMass, given, files)
 
 
 def _prestress(given: Any, files: PartFiles) -> Prestress:
+    """Prestress from a table."""
     return read_record(Prestress, as_table(given), files)
 
 
 def _division(given: Any, files: PartFiles) -> PartDivision:
+    """Division of the part into pieces from a table."""
     return read_record(PartDivision, as_table(given), files)
 
 
 def _formulation(given: Any, files: PartFiles) -> Formulation:
+    """Element formulation from a table."""
     return read_record(Formulation, as_table(given), files)
 
 

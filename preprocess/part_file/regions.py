@@ -101,6 +101,7 @@ def _where(table: Mapping[str, Any], files: PartFiles) -> str | Region:
 
 
 def _inside(key: str, table: Any, files: PartFiles) -> Region:
+    """Plane that bounds a region, from a table. Raises `NestedError` with the key."""
     try:
         return read_record(Plane, as_table(table), files)
     except NestedError as error:

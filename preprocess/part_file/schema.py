@@ -112,10 +112,12 @@ def record(cls: type, more: Schema | None = None, *, kind: str = "") -> Schema:
 
 
 def _value(name: str, hint: Any) -> Schema:
+    """JSON schema of a field by its type."""
     if name == "materials":
         return {"type": "array", "items": one_of_kinds(MATERIALS, "isotropic")}
     return NUMBERS if is_array(hint) else type_adapter(hint).json_schema()
 
 
 def _named(table: Schema) -> Schema:
+    """JSON schema of a table of named items."""
     return {"type": "object", "additionalProperties": table}

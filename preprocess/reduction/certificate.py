@@ -193,6 +193,7 @@ class CertifiedReference:
         return self._transfer.error(reduced, self.request.omega, limit).as_frequency <= limit
 
     def _bounds(self, held: int | None, reduced: FreeReduction) -> SupportBounds:
+        """Upper bounds and enclosures of the frequencies (Hz) for a support."""
         support, (lower, upper) = self._enclosed[held]
         m = int(np.sum(lower <= self.request.omega**2))
         lam = np.full(m, np.inf)

@@ -146,6 +146,7 @@ class InterfaceStatics:
 
     @functools.cached_property
     def _Psi(self) -> FloatArray:
+        """Static displacements (3N, 6k) for unit motions of the interfaces."""
         q = np.eye(self.coordinates)
         driven = self._T @ q[self._driving]
         Psi = np.asarray(driven + self._closed(-(self._KT @ q[self._driving]), self._B @ q))
@@ -314,6 +315,7 @@ class InterfaceStatics:
         return self.fe.mass_product(self.rigid_modes)
 
     def _others(self, k: int) -> np.ndarray:
+        """Interface coordinates except those of interface k."""
         return np.delete(np.arange(self.coordinates), slice(6 * k, 6 * k + 6))
 
     def _released(self, k: int) -> tuple[FloatArray, bool]:
@@ -351,6 +353,7 @@ class InterfaceStatics:
         return self.fe.motion(y)
 
     def _restrained(self, loads: FloatArray, refined: bool = True) -> FloatArray:
+        """Static response of the restrained body, in blocks of columns."""
         solve = self._factor.solve if refined else self._factor.approximate
         if loads.shape[1] <= _COLUMNS:
             return solve(loads) if loads.shape[1] else np.zeros(loads.shape)
@@ -393,6 +396,7 @@ class _BorderedSystem:
     """
 
     def __init__(self, H: FloatArray, E: FloatArray, local: FloatArray) -> None:
+        """Scale and factor [H E; Eᵀ 0]. Raises `InputError` for dependent rows."""
         self._n = len(H)
         diagonal = np.abs(np.diag(H))
         # of one unit, for displacements and rotations
@@ -418,6 +422,7 @@ class _BorderedSystem:
             raise InputError(DEPENDENT)
 
     def solve(self, top: FloatArray, bottom: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Both parts of the solution for the two parts of the right side."""
         right = np.vstack([self._scale[:, None] * top, self._columns[:, None] * bottom])
         x = scipy.linalg.lu_solve(self._factor, right)
         return self._scale[:, None] * x[: self._n], self._columns[:, None] * x[self._n :]

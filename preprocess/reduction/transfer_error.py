@@ -137,6 +137,7 @@ class TransferReference:
         return TransferError(worst, at, relative)
 
     def _scaled(self, A: FloatArray) -> FloatArray:
+        """Compliance with rows and columns scaled."""
         return self._scale[:, None] * A * self._scale
 
     def _within(self, poles: Poles, s: float, h: float) -> float:

@@ -150,6 +150,7 @@ def _inertia(data: FlexibleBodyData) -> dict[str, Any]:
 
 
 def _modes(data: FlexibleBodyData) -> list[tuple[int, float, str, float, list[float]]]:
+    """Rows of the mode table: number, frequency, kind, damping, effective mass."""
     table = data.modes
     rows = zip(
         table.frequency.tolist(),

@@ -83,6 +83,7 @@ def davidson_modes(
     """
 
     def find(block: int) -> Modes:
+        """Modes found with blocks of this size."""
         return _by_blocks(
             response, stiffness, mass, supports, size, WantedModes(count, omega_max), block
         )
@@ -169,6 +170,7 @@ def _by_blocks(
 
 
 def _too_few(found: int) -> SolverError:
+    """Error that the model has fewer modes than requested."""
     return SolverError(f"modes: only {found} motions with mass were found; request fewer modes")
 
 

@@ -157,21 +157,27 @@ class SerialEngine(Engine):
     single_vectors = False
 
     def total(self, x: Array) -> Array:
+        """Sum over all processes: x itself in one process."""
         return x
 
     def largest(self, x: Array) -> Array:
+        """Maximum over all processes: x itself in one process."""
         return x
 
     def assembled(self, f: Array) -> Array:
+        """Field with the contributions of all processes: f itself in one process."""
         return f
 
     def counted(self, f: Array | sp.spmatrix) -> Array | sp.spmatrix:
+        """Rows owned by this process: all of f."""
         return f
 
     def gathered(self, rows: Array) -> Array:
+        """Rows of all processes: those of this one."""
         return rows
 
     def factorize(self, matrix: BlockMatrix) -> Factor:
+        """Sparse factorization of a matrix."""
         A, blocks, places, numbers, definite, coarse = matrix
         return factorize(
             A,
@@ -183,6 +189,7 @@ class SerialEngine(Engine):
         )
 
     def inertia(self, matrix: BlockMatrix, B: Array) -> MatrixInertia:
+        """Numbers of negative eigenvalues of a bordered matrix, by a transient factor."""
         if not COMPILED:
             return super().inertia(matrix, B)
         A, blocks, places = matrix.A, matrix.blocks, matrix.places
@@ -211,6 +218,7 @@ class SerialEngine(Engine):
         count: int = 0,
         omega_max: float = 0.0,
     ) -> Modes:
+        """Lowest modes from response and mass products."""
         return modes_of(response, mass, size, count=count, omega_max=omega_max)
 
 

@@ -108,6 +108,7 @@ def modes_by_blocks(
     """
 
     def find(block: int) -> Modes:
+        """Modes found by Lanczos iteration with blocks of this size."""
         return wanted_of(
             *_block_lanczos(response, mass, products, WantedModes(count, omega_max), block),
             count,
@@ -200,6 +201,7 @@ class _KrylovBasis:
     def __init__(
         self, start: FloatArray, mass: Operator, products: TallProducts, capacity: int
     ) -> None:
+        """Mass-orthonormal Krylov basis from a start block."""
         self._mass, self._products, self._block, self._T = (
             mass,
             products,

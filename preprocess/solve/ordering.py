@@ -98,6 +98,7 @@ def _order_by_coarse_nodes(graph: sp.csr_matrix, interpolation: sp.csr_matrix) -
 
 
 def _metis_order(graph: sp.csr_matrix) -> Indices:
+    """Nested-dissection order by METIS."""
     links = graph.copy()
     links.setdiag(0)
     links.eliminate_zeros()

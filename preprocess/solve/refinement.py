@@ -107,4 +107,5 @@ def _residual(loads: Array, product: Array) -> Array:
 
 
 def _relative(square: Array, size: Array) -> float:
+    """Largest relative error of the columns from squared errors and sizes."""
     return float(np.sqrt(np.abs(square) / size).max(initial=0.0))

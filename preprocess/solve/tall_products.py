@@ -125,6 +125,7 @@ class TallProducts:
         by_strips, factors = _in_columns(A, W) and W.flags.c_contiguous, np.ascontiguousarray(y)
 
         def update(rows: slice) -> None:
+            """W ← W − A y for a strip of rows."""
             if by_strips:
                 subtract(A.T.reshape(-1), factors, W, rows.start, rows.stop, False)
             else:
@@ -136,6 +137,7 @@ class TallProducts:
         """Compute W := W y for square y."""
 
         def update(rows: slice) -> None:
+            """W ← W y for a strip of rows."""
             W[rows] = W[rows] @ y
 
         self._threads.parallel_map(update, self._blocks)
@@ -144,6 +146,7 @@ class TallProducts:
         """Compute W := W − A diag(factors)."""
 
         def update(rows: slice) -> None:
+            """W ← W − A diag(factors) for a strip of rows."""
             W[rows] -= A[rows] * factors
 
         self._threads.parallel_map(update, self._blocks)

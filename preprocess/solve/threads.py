@@ -128,6 +128,7 @@ def on_threads(function: Callable[Parameters, Result]) -> Callable[Parameters, R
 
     @functools.wraps(function)
     def enclosed(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        """Call the function with threads and memory retained."""
         with Threads(), retain_freed_memory():
             return function(*args, **kwargs)
 

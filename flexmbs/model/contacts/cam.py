@@ -109,6 +109,7 @@ class CamRoller(FrameContact, kind="cam-roller"):
 
     @model_validator(mode="after")
     def _fits_its_hollows(self) -> "CamRoller":
+        """Raise `NestedError` if the roller is larger than a concave radius of the cam."""
         if self.closed:
             require_outline("points", self.points)
         hollow = float(sharpest(curve_numbers(self.points, self.closed), self._side()))
@@ -130,6 +131,7 @@ class CamRoller(FrameContact, kind="cam-roller"):
         return min(self.radius or math.inf, half_width(self.points))
 
     def shape(self) -> tuple[LawKernel, tuple[float, ...]]:
+        """Kernel of the gap of a roller on a curve, and its parameters."""
         return roller, (
             self.radius,
             self._side(),
@@ -178,6 +180,7 @@ class CamFace(FrameContact, kind="cam-face"):
 
     @model_validator(mode="after")
     def _has_an_outside(self) -> "CamFace":
+        """Raise `NestedError` unless the points form an outline."""
         require_outline("points", self.points)
         return self
 
@@ -186,4 +189,5 @@ class CamFace(FrameContact, kind="cam-face"):
         return half_width(self.points)
 
     def shape(self) -> tuple[LawKernel, tuple[float, ...]]:
+        """Kernel of the gap of a flat face on a cam, and its parameters."""
         return flat_face, (*self.normal, 0.0, *curve_numbers(self.points, closed=True))

@@ -30,6 +30,7 @@ RESTITUTION_LAWS = ("newton", "poisson")
 
 
 def _coefficient(value: object) -> float:
+    """Validate a coefficient of restitution, 0 … 1. Raises ValueError."""
     result = number(value)
     if not 0.0 <= result <= 1.0:
         raise ValueError(f"must be within 0 … 1 (an impact adds no energy), not {result:g}")
@@ -37,6 +38,7 @@ def _coefficient(value: object) -> float:
 
 
 def _restitution_law(value: object) -> str:
+    """Validate the impact law, "newton" or "poisson". Raises ValueError."""
     if value not in RESTITUTION_LAWS:
         raise ValueError(f"must be 'newton' or 'poisson', not {shown(value)}")
     return str(value)
@@ -106,6 +108,7 @@ class UnilateralContact(Contact):
 
     @model_validator(mode="after")
     def _one_restitution(self) -> "UnilateralContact":
+        """Raise `NestedError` for restitution with a law, or a preload without one."""
         if self.law is not None and self.restitution:
             raise NestedError.at(
                 ("restitution",), "applies to rigid contacts; give it to the law instead"
@@ -160,6 +163,7 @@ class FrameContact(UnilateralContact):
 
     @model_validator(mode="after")
     def _turns_with_a_law(self) -> "FrameContact":
+        """Raise `NestedError` for rolling or torsional friction without a force law."""
         for key in ("rolling_friction", "torsional_friction"):
             if getattr(self, key) and self.law is None:
                 raise NestedError.at(
@@ -169,6 +173,7 @@ class FrameContact(UnilateralContact):
 
     @model_validator(mode="after")
     def _newton_along(self) -> "FrameContact":
+        """Raise `NestedError` for tangential restitution with Poisson's law."""
         if self.tangential_restitution and self.restitution_law == "poisson":
             text = (
                 f"{self.tangential_restitution:g} requires Newton's law; set it to 0, or use "
@@ -179,6 +184,7 @@ class FrameContact(UnilateralContact):
 
     @model_validator(mode="after")
     def _two_bodies(self) -> "FrameContact":
+        """Raise `NestedError` unless the frames belong to two different bodies."""
         if self.law is not None and self.tangential_restitution:
             raise NestedError.at(
                 ("tangential_restitution",),
@@ -216,9 +222,11 @@ class CoordinateContact(UnilateralContact):
         raise NotImplementedError
 
     def coordinate_used(self) -> CoordinateUse:
+        """Joint coordinate on which the contact acts."""
         return CoordinateUse(self.joint, self.coordinate)
 
     def constraint_classes(self) -> tuple[ConstraintClass, ...]:
+        """One unilateral row for each bound; none with a force law."""
         return (ConstraintClass(len(self.bounds()), bilateral=False),) if self.rigid else ()
 
     def stops(self) -> list[Row]:

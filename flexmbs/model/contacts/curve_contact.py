@@ -257,6 +257,7 @@ class CurveContact(FrameContact, kind="curve-contact"):
 
     @model_validator(mode="after")
     def _has_an_outside(self) -> "CurveContact":
+        """Raise `NestedError` unless closed curves form outlines."""
         for key in ("parent", "child"):
             if getattr(self, f"closed_{key}"):
                 require_outline(f"points_{key}", getattr(self, f"points_{key}"))
@@ -267,6 +268,7 @@ class CurveContact(FrameContact, kind="curve-contact"):
         return min(half_width(self.points_parent), half_width(self.points_child))
 
     def shape(self) -> tuple[LawKernel, tuple[float, ...]]:
+        """Kernel of the gap between two curves, and its parameters: curves, samples, sides."""
         one, other = (
             curve_numbers(self.points_parent, self.closed_parent),
             curve_numbers(self.points_child, self.closed_child),

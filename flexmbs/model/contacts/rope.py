@@ -52,6 +52,7 @@ class Rope(FrameContact, kind="rope"):
 
     @model_validator(mode="after")
     def _no_plane(self) -> "Rope":
+        """Raise `NestedError` for friction or tangential restitution."""
         for key in ("friction", "tangential_restitution"):
             if getattr(self, key):
                 raise NestedError.at(
@@ -64,4 +65,5 @@ class Rope(FrameContact, kind="rope"):
         return self.length
 
     def shape(self) -> tuple[LawKernel, tuple[float, ...]]:
+        """Kernel of the gap of a rope, and its length."""
         return taut, (self.length,)

@@ -54,4 +54,5 @@ class SpherePlane(FrameContact, kind="sphere-plane"):
         return self.radius or math.inf
 
     def shape(self) -> tuple[LawKernel, tuple[float, ...]]:
+        """Kernel of the gap of a sphere over a plane, and its parameters."""
         return over_plane, (*self.normal, *normal_directions(self.normal)[0], self.radius)

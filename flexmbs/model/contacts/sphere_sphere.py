@@ -59,4 +59,5 @@ class SphereSphere(FrameContact, kind="sphere-sphere"):
         )
 
     def shape(self) -> tuple[LawKernel, tuple[float, ...]]:
+        """Kernel of the gap between two spheres, and their radii."""
         return two_spheres, (self.radius_parent, self.radius_child)

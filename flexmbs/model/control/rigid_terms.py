@@ -99,6 +99,7 @@ def _declared(kind: type[Declaration]) -> Any:
     """Tuple of declarations from declarations or tables."""
 
     def check(value: object) -> tuple[Any, ...]:
+        """Validate a list of declarations or tables. Raises `NestedError`."""
         made: list[Any] = []
         for k, each in enumerate(items(value)):
             try:
@@ -137,6 +138,7 @@ class RigidTerms(Declaration):
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:
+        """Raise `NestedError` unless parents precede their links and references are valid."""
         n = len(self.links)
         problems = [
             Problem(
@@ -196,9 +198,11 @@ class RigidTerms(Declaration):
 
     @functools.cached_property
     def _tree(self) -> RobotTree:
+        """Arrays of the tree for the recursive algorithms."""
         n, spins = self.n, self.spins
 
         def each(key: str, *shape: int) -> np.ndarray:
+            """Values of a field of all links, (n, …)."""
             return np.array([getattr(link, key) for link in self.links], float).reshape(n, *shape)
 
         parent = np.array([link.parent for link in self.links])
@@ -234,6 +238,7 @@ class RigidTerms(Declaration):
 
     @functools.cached_property
     def _friction(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Viscous coefficients, and Coulomb friction in the two directions, of all joints."""
         viscous, up, down = (
             np.array([getattr(link, key) for link in self.links])
             for key in ("viscous", "coulomb", "reverse")
@@ -263,6 +268,7 @@ class RigidTerms(Declaration):
 
 
 def _parted(name: str) -> tuple[str, int]:
+    """(joint, number) of a coordinate "joint.0"; number 0 for a name alone."""
     joint, _, place = name.rpartition(".")
     return (joint, int(place)) if joint and place.isdecimal() else (name, 0)
 

@@ -155,6 +155,7 @@ class Bushing(BetweenFrames, kind="bushing"):
 
     @model_validator(mode="after")
     def _times(self) -> "Bushing":
+        """Raise `NestedError` for relaxing branches without a relaxation time."""
         for a, (k, T) in enumerate(zip(self.branch_k, self.relaxation_time)):
             if k > 0.0 and not T > 0.0:
                 raise NestedError.at(
@@ -163,6 +164,7 @@ class Bushing(BetweenFrames, kind="bushing"):
         return self
 
     def row(self) -> Row:
+        """Kernel and parameters of the bushing: linear, or with curves and Maxwell branches."""
         curves = [getattr(self, key) for key in CURVES]
         if not any(self.branch_k) and not any(curves):
             return Row(linear, (*self.k, *self.c))

@@ -71,6 +71,7 @@ class JointForce(Force):
         return 0.0
 
     def coordinate_used(self) -> CoordinateUse:
+        """Joint coordinate on which the force acts."""
         return CoordinateUse(self.joint, self.coordinate)
 
 
@@ -162,6 +163,7 @@ class OnFrame(Force):
     frame: FrameLike = dataclasses.field(kw_only=False)
 
     def frames(self) -> tuple[Any, ...]:
+        """The frame on which the force acts."""
         return (self.frame,)
 
 
@@ -192,6 +194,7 @@ class BetweenFrames(Force):
 
     @model_validator(mode="after")
     def _two_frames(self) -> "BetweenFrames":
+        """Raise `NestedError` if both frames are the same."""
         if self.frame_a == self.frame_b:
             raise NestedError.at(
                 ("frame_b",), f"is frame_a itself ('{self.frame_a}'); give two frames"
@@ -199,6 +202,7 @@ class BetweenFrames(Force):
         return self
 
     def frames(self) -> tuple[Any, ...]:
+        """The two frames between which the force acts."""
         return self.frame_a, self.frame_b
 
 

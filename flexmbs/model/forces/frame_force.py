@@ -59,5 +59,6 @@ class FrameForce(OnFrame, kind="frame-force"):
     axes: Annotated[str, choice("world", "follower")] = "world"
 
     def row(self) -> Row:
+        """Kernel for follower or world axes, and the laws of force and torque."""
         law = following if self.axes == "follower" else in_world_axes
         return Row(law, laws=(*self.force, *self.torque), keys=("force",) * 3 + ("torque",) * 3)

@@ -170,6 +170,7 @@ class HydraulicCylinder(AlongLine, kind="hydraulic-cylinder"):
 
     @model_validator(mode="after")
     def _drop(self) -> "HydraulicCylinder":
+        """Raise `NestedError` unless tank pressure < supply pressure."""
         if not self.tank < self.supply:
             raise NestedError.at(
                 ("tank",), f"must be below supply = {self.supply:g}, not {self.tank:g}"
@@ -177,9 +178,11 @@ class HydraulicCylinder(AlongLine, kind="hydraulic-cylinder"):
         return self
 
     def unloaded_length(self) -> float:
+        """Length of the cylinder at zero stroke, m."""
         return self.length
 
     def row(self) -> Row:
+        """Kernel, parameters and valve law; the chamber pressures are states."""
         parameters = (
             self.area_a,
             self.area_b,

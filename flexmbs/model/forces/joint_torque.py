@@ -52,4 +52,5 @@ class JointTorque(JointForce, kind="joint-torque"):
     law: JointForceLaw = dataclasses.field(kw_only=False)
 
     def row(self) -> Row:
+        """Kernel and parameters of the law of the torque."""
         return law_row(self.law)

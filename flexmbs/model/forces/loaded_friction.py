@@ -90,6 +90,7 @@ def guide_slopes(p, u, x, out):
 
 
 def _coefficient(value: object) -> float:
+    """Validate a friction coefficient, 0 … MOST. Raises ValueError."""
     result = nonnegative(value)
     if result > MOST:
         raise ValueError(f"is a coefficient of at most {MOST:g}, not {result:g}")
@@ -140,6 +141,7 @@ class LoadedFriction(JointForce):
 
     @model_validator(mode="after")
     def _curve(self) -> "LoadedFriction":
+        """Raise `NestedError` for an inconsistent friction curve."""
         check_static("friction", self.friction, self.static, self.stribeck_velocity)
         return self
 
@@ -152,6 +154,7 @@ class LoadedFriction(JointForce):
         )
 
     def _curve_parameters(self) -> tuple[float, ...]:
+        """Parameters of the friction curve: preload, coefficients and velocities."""
         static = self.friction if self.static is None else self.static
         return (
             self.preload,
@@ -198,6 +201,7 @@ class PinFriction(LoadedFriction, kind="pin-friction"):
     turns: ClassVar[bool] = True
 
     def row(self) -> Row:
+        """Kernel and parameters of a journal bearing; reads the joint reactions."""
         arms = self.radius, 0.0 if self.length is None else 2.0 / self.length, self.arm
         return Row(pin_friction, (*self._curve_parameters(), *arms), loaded=True)
 
@@ -236,6 +240,7 @@ class GuideFriction(LoadedFriction, kind="guide-friction"):
     turns: ClassVar[bool] = False
 
     def row(self) -> Row:
+        """Kernel and parameters of a linear guide; reads the joint reactions."""
         arms = (
             0.0 if self.length is None else 2.0 / self.length,
             0.0 if self.width is None else 2.0 / self.width,

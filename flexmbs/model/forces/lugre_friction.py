@@ -114,10 +114,12 @@ class LuGreFriction(JointForce, kind="lugre-friction"):
 
     @model_validator(mode="after")
     def _curve(self) -> "LuGreFriction":
+        """Raise `NestedError` for an inconsistent friction curve."""
         check_static("coulomb", self.coulomb, self.static, self.stribeck_velocity)
         return self
 
     def row(self) -> Row:
+        """Kernel and parameters of the LuGre model; the bristle deflection is a state."""
         static = self.coulomb if self.static is None else self.static
         parameters = (
             self.stiffness,

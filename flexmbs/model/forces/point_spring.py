@@ -65,9 +65,11 @@ class PointSpring(AlongLine, kind="point-spring"):
     law: TensionFunction = None
 
     def unloaded_length(self) -> float | None:
+        """Length at which the spring force is zero, m; None for the initial distance."""
         return self.length
 
     def row(self) -> Row:
+        """Kernel of the linear spring and damper, or of the law of the tension."""
         return (
             Row(linear, (self.k, self.c))
             if self.law is None

@@ -65,6 +65,7 @@ class RobotControl(OnJoints, kind="robot-control"):
         return self
 
     def row(self) -> Row:
+        """Kernel that applies the joint forces of the controller."""
         n = len(self.of)
         return Row(as_given, (float(n),), laws=(_checked(self.controller, n),), gives=n)
 
@@ -73,6 +74,7 @@ def _checked(controller: Controller, n: int) -> Callable[..., np.ndarray]:
     """Forces of a controller, checked to be n finite numbers. Raises `InputError`."""
 
     def forces(t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """Joint forces of the controller as an array (n,). Raises `InputError`."""
         item = f"{type(controller).__name__}.forces at t = {t:g} s"
         given: Any = controller.forces(t, q, qd)
         found = real_array(item, given)

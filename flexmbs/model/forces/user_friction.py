@@ -69,4 +69,5 @@ class UserFriction(JointForce, kind="user-friction"):
         )
 
     def row(self) -> Row:
+        """Kernel that applies the user function of the joint reactions."""
         return Row(as_given, laws=(self.function,), loaded=True, constants=self.parameters)

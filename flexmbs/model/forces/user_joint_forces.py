@@ -61,6 +61,7 @@ class UserJointForces(OnJoints, kind="user-joint-forces"):
     _arguments = takes_parameters(*ARGUMENTS)
 
     def row(self) -> Row:
+        """Kernel that applies the joint forces returned by the user function."""
         return Row(
             as_given,
             (float(len(self.of)),),

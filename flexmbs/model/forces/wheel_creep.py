@@ -267,6 +267,7 @@ class WheelCreep(BetweenFrames, kind="wheel-creep"):
 
     @model_validator(mode="after")
     def _one_load(self) -> "WheelCreep":
+        """Raise `NestedError` unless exactly one of load, contact and stiffness is given."""
         given = [key for key in ("load", "contact", "stiffness") if getattr(self, key) is not None]
         if len(given) != 1:
             text = (
@@ -286,6 +287,7 @@ class WheelCreep(BetweenFrames, kind="wheel-creep"):
         return self
 
     def row(self) -> Row:
+        """Kernel and parameters of the creep forces, with the source of the wheel load."""
         source = GIVEN if self.load is not None else READ if self.contact is not None else SPRING
         parameters = (
             *self.normal,

@@ -61,4 +61,5 @@ class Distance(Relation, kind="distance"):
     axis: Axis = "x"
 
     def row(self) -> Row:
+        """Kernel of the distance constraint, with length and axis."""
         return Row(at_distance, (self.length, *self.axis))

@@ -44,4 +44,5 @@ class KnifeEdge(Relation, kind="knife-edge"):
         return 0
 
     def row(self) -> Row:
+        """Kernel of zero velocity along an axis."""
         return Row(no_motion_along, self.axis)

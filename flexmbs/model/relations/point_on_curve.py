@@ -135,6 +135,7 @@ class PointOnCurve(Relation, kind="point-on-curve"):
         return float(np.ptp(np.array(self.points), axis=0).max())
 
     def row(self) -> Row:
+        """Kernel of a point on a curve, with the spline and its normals."""
         numbers = curve_numbers(self.points, self.closed)
         normals = normals_along(numbers, self._across())
         return Row(
@@ -162,6 +163,7 @@ class PointOnCurve(Relation, kind="point-on-curve"):
 
     @model_validator(mode="after")
     def _has_tangents(self) -> "PointOnCurve":
+        """Raise `NestedError` if consecutive chords reverse the direction of the curve."""
         x = np.array(self.points)
         ends = np.vstack(
             [x, x[:2]]
@@ -184,6 +186,7 @@ class PointOnCurve(Relation, kind="point-on-curve"):
 
     @model_validator(mode="after")
     def _has_normals(self) -> "PointOnCurve":
+        """Raise `NestedError` if a planar curve has points outside of its plane."""
         x, e = np.array(self.points), self._across()
         if self.planar and np.abs((x - x[0]) @ e).max() > FLAT * np.ptp(x, axis=0).max():
             raise NestedError.at(

@@ -36,6 +36,7 @@ def _grid(value: object) -> Vector:
 
 
 def _rows(value: object) -> Any:
+    """List of rows of numbers as a tuple of vectors."""
     return tuple(vector(row) for row in items(value))
 
 
@@ -114,6 +115,7 @@ class PointOnSurface(Relation, kind="point-on-surface"):
 
     @model_validator(mode="after")
     def _one_height_each(self) -> "PointOnSurface":
+        """Raise `NestedError` unless there is one height for each (x, y)."""
         if len(self.heights) != len(self.x) or any(len(row) != len(self.y) for row in self.heights):
             lengths = ", ".join(map(str, sorted({len(row) for row in self.heights})))
             text = (
@@ -128,6 +130,7 @@ class PointOnSurface(Relation, kind="point-on-surface"):
         return float(max(np.ptp(self.x), np.ptp(self.y)))
 
     def row(self) -> Row:
+        """Kernel of a point on a surface, with the spline of the heights."""
         return Row(on_surface, surface_numbers(self.x, self.y, self.heights))
 
     def clearance(self, R: Any, x: Any) -> float:

@@ -56,5 +56,6 @@ class RollingSphere(Rolling, kind="rolling-sphere"):
     normal: Axis = "z"
 
     def row(self) -> Row:
+        """Kernel of rolling without slip of a sphere on a plane, and its parameters."""
         first, second = normal_directions(self.normal)
         return Row(rolling_sphere, (*self.normal, *first, *second, self.radius))

@@ -82,6 +82,7 @@ class VelocityRows(Relation, kind="velocity-rows"):
         return 0
 
     def row(self) -> FunctionRows:
+        """Constant velocity rows or a user function that returns them."""
         constants = tuple(x for row in self.covectors or () for x in row)
         return FunctionRows(
             rows=self.function,
@@ -91,6 +92,7 @@ class VelocityRows(Relation, kind="velocity-rows"):
         )
 
     def constraint_classes(self) -> tuple[ConstraintClass, ...]:
+        """Nonholonomic rows, as many as equations."""
         return (
             ConstraintClass(
                 self.equations,
@@ -101,6 +103,7 @@ class VelocityRows(Relation, kind="velocity-rows"):
         )
 
     def warnings(self) -> list[Problem]:
+        """Warning if the constraints can do work."""
         works = self.rheonomic or any(row[6] for row in self.covectors or ())
         return [Problem((self.section, self.name), WORK)] if works else []
 

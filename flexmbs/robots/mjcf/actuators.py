@@ -34,6 +34,7 @@ class Gains:
     """Gains of an actuator; a shortcut such as <position> overrides previously set gains."""
 
     def __init__(self) -> None:
+        """Default gains of MuJoCo: force = control."""
         self.kind = "general"
         self.gain, self.bias, self.lag = np.array([1.0, 0.0, 0.0]), np.zeros(3), 0.0
         self.gain_kind, self.bias_kind, self.dynamics = "fixed", "none", "none"
@@ -51,6 +52,7 @@ class Gains:
         return self
 
     def _general(self, given: ElementValues) -> None:
+        """Set the gains from the attributes of a general actuator."""
         self.gain_kind, self.bias_kind = (
             given.text("gaintype", self.gain_kind),
             given.text("biastype", self.bias_kind),
@@ -62,9 +64,10 @@ class Gains:
         self.lag = float(_three(given, "dynprm", np.array([self.lag or 1.0, 0.0, 0.0]))[0])
 
     def _motor(self, given: ElementValues) -> None:
-        pass
+        """Leave the gains of a motor at their defaults."""
 
     def _position(self, given: ElementValues) -> None:
+        """Set the gains of a position servo from kp, kv and timeconst."""
         kp = given.number("kp", self.gain[0])
         self.gain[0], self.bias[1] = kp, -kp
         if "kv" in given:
@@ -78,10 +81,12 @@ class Gains:
         self.bias_kind = "affine"
 
     def _velocity(self, given: ElementValues) -> None:
+        """Set the gains of a velocity servo from kv."""
         kv = given.number("kv", self.gain[0])
         self.gain[0], self.bias[2], self.bias_kind = kv, -kv, "affine"
 
     def _damper(self, given: ElementValues) -> None:
+        """Set the gains of a damper that is scaled by the control."""
         self.gain = np.array([0.0, 0.0, -given.number("kv", -self.gain[2])])
         self.gain_kind = "affine"
 
@@ -158,6 +163,7 @@ class Actuator:
     """Gains, gear and ranges, set by the default classes and then by the element itself."""
 
     def __init__(self, gains: Gains, elements: Sequence[XmlElement], report: ImportLog) -> None:
+        """Actuator from its elements, outermost default class first."""
         self.gains, self.gear = gains, np.array([1.0, 0.0, 0.0, 0.0, 0.0, 0.0])
         self.ranges: dict[str, tuple[bool | None, np.ndarray | None]] = {
             "ctrl": (None, None),
@@ -316,6 +322,7 @@ def _law(
 def _on_joint(
     draft: ModelBuilder, actuator: Actuator, aim: str, name: str, command: TimeLaw
 ) -> str:
+    """Add the force of an actuator on a joint; the reason if this is not possible."""
     found = draft.tree.joint(aim)
     if found is None:
         return f"acts on joint '{aim}', which is not in the file"
@@ -335,6 +342,7 @@ def _on_joint(
 def _on_tendon(
     draft: ModelBuilder, actuator: Actuator, aim: str, name: str, command: TimeLaw
 ) -> str:
+    """Add the force of an actuator on a fixed tendon; the reason if this is not possible."""
     if aim not in draft.tendons:
         return f"acts on tendon '{aim}', which is not a fixed tendon of hinges and slides"
     if factors := draft.tendon(aim):
@@ -350,6 +358,7 @@ def _on_tendon(
 
 
 def _on_site(draft: ModelBuilder, actuator: Actuator, aim: str, name: str, command: TimeLaw) -> str:
+    """Add the wrench of an actuator on a site; the reason if this is not possible."""
     if aim not in draft.refs or not draft.tree.site(aim):
         return f"acts on site '{aim}', which is not in the file"
     if not isinstance(command, Constant) or actuator.gains.dynamics in LAGS:

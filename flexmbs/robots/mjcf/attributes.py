@@ -144,6 +144,7 @@ def note_unread(root: XmlElement, report: ImportLog) -> None:
 
 
 def _unread(element: XmlElement, around: str) -> Iterator[str]:
+    """Names of the attributes and elements that the importer does not read, recursively."""
     kind = f"{element.tag} of {around}" if f"{element.tag} of {around}" in READ else element.tag
     if around == "default" and element.tag == "tendon":
         kind = "fixed"

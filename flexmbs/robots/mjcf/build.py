@@ -127,6 +127,7 @@ def from_mujoco(
 
 
 def _elements(root: XmlElement, section: str, tag: str) -> list[XmlElement]:
+    """Elements with a tag in all sections of a name."""
     return [element for each in root.all(section) for element in each.all(tag)]
 
 
@@ -169,6 +170,7 @@ def _note_rest(
 
 
 def _keyframe(root: XmlElement, wanted: str | int, report: ImportLog) -> ElementValues:
+    """Keyframe with a name or number. Raises `InputError`."""
     keys = _elements(root, "keyframe", "key")
     names = [each.attributes.get("name", str(k)) for k, each in enumerate(keys)]
     k = names.index(wanted) if wanted in names else wanted

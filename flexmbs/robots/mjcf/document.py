@@ -44,12 +44,14 @@ class _Includes:
         self.reach, self.seen = reach, {path.resolve()}
 
     def expanded(self, element: XmlElement) -> XmlElement:
+        """Element with all included files in place of <include>."""
         children: list[XmlElement] = []
         for child in element.children:
             children += self._included(child) if child.tag == "include" else [self.expanded(child)]
         return replace(element, children=children)
 
     def _included(self, element: XmlElement) -> list[XmlElement]:
+        """Elements of the file that <include> names. Raises `InputError`."""
         name = element.attributes.get("file", "")
         if not name:
             raise InputError(f"{element.place}: <include>: attribute 'file' is missing")
@@ -76,6 +78,7 @@ class Defaults:
     """Attributes by default class; a nested class inherits those of its enclosing class."""
 
     def __init__(self, root: XmlElement, report: ImportLog) -> None:
+        """Default attributes by class from all sections <default>."""
         self.report = report
         self.classes: dict[str, dict[str, dict[str, str]]] = {MAIN: {}}
         # outermost class first
@@ -87,6 +90,7 @@ class Defaults:
             self._fill(main, section)
 
     def _fill(self, name: str, section: XmlElement) -> None:
+        """Collect the defaults of a class and of the classes nested in it."""
         known = self.classes[name]
         for element in section.children:
             if element.tag in ACTUATORS:

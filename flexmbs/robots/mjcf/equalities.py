@@ -134,6 +134,7 @@ def _closing(draft: ModelBuilder, given: ElementValues, name: str) -> list[str]:
 def _sites(
     draft: ModelBuilder, given: ElementValues
 ) -> tuple[tuple[MjBody, RigidPose], tuple[MjBody, RigidPose]] | None:
+    """The two sites of an equality with their bodies and poses; None if one is missing."""
     found = [draft.tree.site(given.text(key)) for key in ("site1", "site2")]
     if found[0] is None or found[1] is None:
         given.problem("site1 and site2: both must be sites of the file")
@@ -144,6 +145,7 @@ def _sites(
 def _bodies(
     draft: ModelBuilder, given: ElementValues, weld: bool
 ) -> tuple[tuple[MjBody, RigidPose], tuple[MjBody, RigidPose]] | None:
+    """The two bodies of an equality with the poses of the anchor; None if one is missing."""
     first, second = (
         draft.tree.body(given.text("body1")),
         draft.tree.body(given.text("body2", "world")),
@@ -169,6 +171,7 @@ def _bodies(
 
 
 def _relative(first: RigidPose, second: RigidPose) -> RigidPose:
+    """Pose of the second frame relative to the first."""
     return RigidPose(first.R.T @ second.R, first.R.T @ (second.o - first.o))
 
 
@@ -218,6 +221,7 @@ def _factors(draft: ModelBuilder, given: ElementValues, key: str) -> dict[str, f
 
 
 def _coordinate(draft: ModelBuilder, joint: str) -> str:
+    """Name of the coordinate of a joint in the model."""
     use: CoordinateUse = draft.coordinates[joint]
     body = draft.tree.joint(joint)
     assert body is not None

@@ -28,6 +28,7 @@ class ModelBuilder:
     """Frames by body, and items in the order in which they are added to the model."""
 
     def __init__(self, tree: BodyTree, compiler: Compiler, report: ImportLog) -> None:
+        """Empty model draft for the bodies of a tree."""
         self.tree, self.compiler, self.report = tree, compiler, report
         self.places: dict[MjBody, tuple[str, RigidPose]] = {}
         self.frames: dict[str, dict[str, Frame]] = {GROUND: {}}
@@ -127,6 +128,7 @@ def add_joints(draft: ModelBuilder, body: MjBody) -> None:
 
 
 def _joint(draft: ModelBuilder, body: MjBody, name: str) -> Joint:
+    """Joint of the model between a body and its parent, from all its MuJoCo joints."""
     assert body.parent is not None
     joints = body.joints
     if joints and joints[0].kind == "free":
@@ -149,6 +151,7 @@ def _joint(draft: ModelBuilder, body: MjBody, name: str) -> Joint:
 
 
 def _motions(joints: list[MjJoint]) -> tuple[Motion, ...]:
+    """Motions of successive MuJoCo joints, with the displacements between them."""
     found: list[Motion] = []
     at = joints[0].pos
     for joint in joints:

@@ -200,6 +200,7 @@ def _euler(angles: np.ndarray, sequence: str) -> np.ndarray:
 
 
 def _unit(given: ElementValues, key: str, value: np.ndarray) -> Any:
+    """Vector scaled to unit length; reports a problem for a zero vector."""
     length = float(np.linalg.norm(value))
     if length < SHORT:
         given.problem(f"{key}: has zero length; give a direction")

@@ -118,6 +118,7 @@ def from_sdf(
 
 
 def _all(scope: Scope) -> Iterator[Scope]:
+    """A scope and all scopes within it."""
     yield scope
     for inner in scope.models.values():
         yield from _all(inner)
@@ -129,6 +130,7 @@ class _Builder:
     def __init__(
         self, reader: SdfReader, report: ImportLog, gravity: np.ndarray, *, limits: bool
     ) -> None:
+        """Builder of a model from SDF elements; ``limits`` adds contacts at joint limits."""
         self.reader, self.report, self.gravity, self.with_limits = reader, report, gravity, limits
         self.poses = SdfPoses(reader)
         # by item name, with their poses in the world
@@ -167,6 +169,7 @@ class _Builder:
                 )
 
     def _inertia(self, link: XmlElement, name: str) -> MassProperties:
+        """Mass properties of a link from <inertial>, or the defaults of the specification."""
         element = link.first("inertial")
         if element is None:
             self.report.note(
@@ -239,6 +242,7 @@ class _Builder:
         return None
 
     def _joint(self, scope: Scope, name: str, element: XmlElement) -> None:
+        """Add the joint of an element with its limits, spring and friction."""
         kind, full = element.attributes.get("type", ""), scope.full(name)
         if kind not in AXES:
             self.report.problem(
@@ -283,6 +287,7 @@ class _Builder:
         axes: list[np.ndarray],
         element: XmlElement,
     ) -> Joint:
+        """Joint of an SDF kind between two frames."""
         if kind == "fixed":
             return Fixed(name, parent, child)
         if kind == "ball":

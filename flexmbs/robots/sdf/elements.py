@@ -78,6 +78,7 @@ def note_unread(scopes: Sequence[Scope], report: ImportLog) -> None:
 
 
 def _unread(element: XmlElement) -> Iterator[str]:
+    """Names of the attributes and elements that the importer does not read, recursively."""
     kind = "axis" if element.tag == "axis2" else element.tag
     for key in element.attributes:
         if key not in ATTRIBUTES and not key.startswith("xmlns"):

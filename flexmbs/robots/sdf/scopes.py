@@ -99,12 +99,14 @@ class SdfReader:
     def _nest(
         self, scope: Scope, element: XmlElement, name: str, placed: XmlElement | None, depth: int
     ) -> None:
+        """Add a nested model to a scope; reports a problem if its name is not unique."""
         if not name or name in scope.models:
             self.report.problem(element, f"model {shown(name)} needs a unique name; rename it")
             return
         scope.models[name] = self.scope(element, scope.full(name), scope, depth + 1, placed)
 
     def _included(self, element: XmlElement) -> XmlElement:
+        """Model element of an included file. Raises `InputError`."""
         if element.attributes.get("merge", "false").lower() in ("true", "1"):
             self.report.problem(
                 element,
@@ -230,6 +232,7 @@ class SdfPoses:
         return self.known[key]
 
     def _found(self, scope: Scope, name: str, element: XmlElement) -> RigidPose:
+        """Pose of a named frame, link, joint or model in its scope. Raises `InputError`."""
         if name == MODEL:
             return self._model(scope)
         if name in scope.models:
@@ -244,6 +247,7 @@ class SdfPoses:
         )
 
     def _relative(self, scope: Scope, item: XmlElement, default: str) -> RigidPose:
+        """Pose of an item, given relative to another one."""
         pose = item.first("pose")
         base = (pose.attributes.get("relative_to", "") if pose is not None else "") or default
         return self.of(scope, base, item).then(self.reader.pose(pose))

@@ -59,6 +59,7 @@ def visuals_of(
 def _numbers(
     reader: SdfReader, element: XmlElement, tag: str, default: tuple[float, ...]
 ) -> tuple[float, ...]:
+    """Numbers of a child element; the default if it is missing."""
     child = element.first(tag)
     return default if child is None else tuple(reader.vector(child, len(default)).tolist())
 

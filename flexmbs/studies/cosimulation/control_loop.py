@@ -116,6 +116,7 @@ class ControlLoop:
     """
 
     def __init__(self, stepper: Stepper, path: str | os.PathLike[str], *, period: float) -> None:
+        """Loop of a stepper with a controller in another process, by a shared file."""
         if not isinstance(stepper, Stepper):
             raise InputError(f"stepper: must be a Stepper, not {type(stepper).__name__}")
         if not is_number(period) or not 0.0 < period < float("inf"):
@@ -170,6 +171,7 @@ class ControlLoop:
 
     @contextlib.contextmanager
     def _mapped(self) -> Iterator[LoopMemory]:
+        """Shared memory of the loop, unmapped at the end. Raises `SolverError`."""
         assert self.path is not None
         try:
             with self.path.open("r+b") as file:
@@ -210,6 +212,7 @@ class ControlLoop:
         return answered
 
     def _in_step(self, memory: LoopMemory, n: int, timeout: float) -> LoopTiming:
+        """Run n periods, each after the controller has answered."""
         begun, response = self.stepper.t, []
         for k in range(n):
             at = self._show(memory, k)
@@ -221,6 +224,7 @@ class ControlLoop:
         return LoopTiming(n, 0, np.zeros(n), 1e-9 * np.array(response[1:]))
 
     def _in_real_time(self, memory: LoopMemory, n: int) -> LoopTiming:
+        """Run n periods at the pace of the clock; late answers are counted."""
         begun, first = self.stepper.t, time.monotonic_ns() + round(1e9 * self.period)
         jitter, response, late, at = np.empty(n), [], 0, 0
         for k in range(n):

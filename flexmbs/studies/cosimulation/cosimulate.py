@@ -281,4 +281,5 @@ def _end(
 
 
 def _name(end: tuple[str, str]) -> str:
+    """Name "unit.variable" of an end of a connection."""
     return f"{end[0]}.{end[1]}" if end[0] else end[1]

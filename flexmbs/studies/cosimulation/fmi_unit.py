@@ -72,6 +72,7 @@ class FmiUnit:
             ) from error
 
     def _instance(self, about: Any) -> Any:
+        """Instantiated unit of FMI 2 or 3."""
         from fmpy.fmi2 import FMU2Slave
         from fmpy.fmi3 import FMU3Slave
 
@@ -101,6 +102,7 @@ class FmiUnit:
         self._runs = True
 
     def _set_parameter(self, key: str, value: Any) -> None:
+        """Set a start value of the unit. Raises `InputError`."""
         item = f"parameters.{self.name}.{key}"
         variable = self.variable(key, item)
         if variable.start is None or variable.variability == "constant":
@@ -172,6 +174,7 @@ class FmiUnit:
                 self._fmu.freeInstance()
 
     def _called(self, what: str, function: Any, *given: Any, **named: Any) -> Any:
+        """Call a function of the unit. Raises `SolverError` if it fails."""
         try:
             return function(*given, **named)
         except Exception as error:  # FMPy raises its own for each status that is not OK

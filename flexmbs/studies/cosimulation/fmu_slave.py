@@ -75,6 +75,7 @@ class SlaveUnit:
     """
 
     def __init__(self, **kwargs: Any) -> None:
+        """Unit for co-simulation from the model and options in its resources."""
         super().__init__(**kwargs)
         self._folder = Path(str(kwargs["resources"]))
         facts = json.loads((self._folder / OPTIONS).read_text(encoding="utf-8"))
@@ -96,6 +97,7 @@ class SlaveUnit:
         self._register(facts["experiment"])
 
     def _register(self, experiment: dict[str, Any]) -> None:
+        """Register the variables of the unit: inputs, outputs and parameters."""
         package = "pythonfmu" if self._version == 2 else "pythonfmu3"
         tools, enums = import_module(package), import_module(f"{package}.enums")
         real = tools.Real if self._version == 2 else tools.Float64
@@ -339,6 +341,7 @@ class SlaveUnit:
         return True
 
     def _step(self, current_time: float, step_size: float) -> None:
+        """Advance the stepper by a communication step. Raises `InputError`."""
         here = self.stepper.t
         wrong, self._refused = self._wrong or self._refused, ""
         if wrong:
@@ -378,6 +381,7 @@ class SlaveUnit:
 
     @staticmethod
     def _fmu_state_to_bytes(state: dict[str, Any]) -> bytes:
+        """Serialize a state of the unit."""
         file = io.BytesIO()
         rest = json.dumps({key: state[key] for key in ("given", "begun") if key in state})
         np.savez(file, allow_pickle=False, _rest=np.array(rest), **state.get("stepper", {}))
@@ -385,6 +389,7 @@ class SlaveUnit:
 
     @staticmethod
     def _fmu_state_from_bytes(state: bytes) -> dict[str, Any]:
+        """State of the unit from its serialized form."""
         try:
             with np.load(io.BytesIO(state), allow_pickle=False) as arrays:
                 rest = json.loads(str(arrays["_rest"]))

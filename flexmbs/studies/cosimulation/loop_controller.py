@@ -80,6 +80,7 @@ class LoopController:
     """
 
     def __init__(self, path: str | os.PathLike[str], *, timeout: float = 10.0) -> None:
+        """Controller side of a loop; waits until the loop has begun."""
         check_timeout(timeout)
         self._path, self._timeout = file_path(path), timeout
         if not waited(lambda: _is_whole(self._path), timeout, START):

@@ -33,6 +33,7 @@ class LoopMemory:
     """The mapped file: both halves of outputs and inputs, and the counters."""
 
     def __init__(self, file: Any, n_inputs: int, n_outputs: int) -> None:
+        """Views of counters, outputs and inputs in a memory-mapped file."""
         self.map = mmap.mmap(file.fileno(), 0)
         whole = memoryview(self.map)
         numbers = 8 * 2 * (1 + n_outputs + n_inputs)
@@ -55,6 +56,7 @@ class LoopMemory:
         return bool(self.flags[OVER])
 
     def close(self) -> None:
+        """Release the views and unmap the file."""
         for view in self._views:
             view.release()
         self.map.close()

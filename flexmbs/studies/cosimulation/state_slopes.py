@@ -231,6 +231,7 @@ def _completed(taken: list[Freedom], single: list[Freedom], N: np.ndarray) -> li
 
 
 def _regular(rows: np.ndarray) -> bool:
+    """True if rows are linearly independent."""
     size = np.linalg.svd(rows, compute_uv=False)
     return len(rows) <= rows.shape[1] and bool(
         size.min(initial=np.inf) > INDEPENDENT * size.max(initial=0.0)
@@ -274,6 +275,7 @@ def slopes(here: State, chosen: Coordinates, outputs: Sequence[Port]) -> np.ndar
     rate[:, at_s] += B
 
     def along(name: str) -> np.ndarray:
+        """Derivative of a named term along the independent directions."""
         parts = (getattr(each, name) for each in (by.q, by.s, by.z, by.t))
         of_q, of_s, of_z, of_t = parts
         change = of_q.T @ delta + of_s.T @ rate + np.outer(of_t[0], time)

@@ -56,6 +56,7 @@ def _jumps(states: Sequence[State], followed: Callable[[State, float], State]) -
     sizes = displacement_sizes(states[0].compiled)
 
     def span(a: State, b: State) -> float:
+        """Largest scaled displacement between two states."""
         return float(np.abs(displacement(a, b) / sizes).max(initial=0.0))
 
     found = sorted(

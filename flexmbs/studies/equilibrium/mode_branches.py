@@ -338,6 +338,7 @@ def _turned(model: Model | Maker, drive: str | None) -> Maker:
     start = float(given.motion.state(0.0)[0])
 
     def at(speed: float) -> Model:
+        """The model with its drive at another speed."""
         other = copy.copy(model)
         other.drives = {
             **model.drives,
@@ -389,6 +390,7 @@ def _followed(
 
 
 def _linear(made: Made, *, steady: bool) -> Linearization:
+    """Linearization of what the user function returned: model, state or linearization."""
     if isinstance(made, Linearization):
         return made
     if isinstance(made, Model):

@@ -146,6 +146,7 @@ class _Search:
     """One search for an equilibrium."""
 
     def __init__(self, state: State, *, steady: bool, allow_indifferent: bool) -> None:
+        """Search for an equilibrium from a state with balancing multipliers."""
         self.steady, self.allow_indifferent = steady, allow_indifferent
         self.load_steps = self.iterations = 0
         state = self._motion(state)
@@ -165,6 +166,7 @@ class _Search:
         return found
 
     def _found(self, load_steps: int) -> Equilibrium:
+        """Equilibrium found by load steps. Raises `SolverError`."""
         here = balance(self.start)
         positive = bool((here.free()[0] > here.held).all())
         at_rest = here.span(here.step(0.0 * here.r)[0]) < CONVERGED and here.fall() < AT_REST
@@ -326,6 +328,7 @@ class _Search:
         return (Check(title, WARN, text, remedy),)
 
     def _result(self, state: State) -> Equilibrium:
+        """Equilibrium from a balanced state. Raises `SolverError` for unsupported directions."""
         here = balance(state)
         loose = (here.N @ here.loose()[1]).T
         names = tuple(dict.fromkeys(_name(here, direction) for direction in loose))

@@ -152,4 +152,5 @@ def _slope(
 
 
 def _parts(values: FloatArray, outputs: int) -> FloatArray:
+    """Values (outputs, n), one row for each output."""
     return values.reshape(outputs, -1)

@@ -223,6 +223,7 @@ class Fit:
         bounds: dict[str, Limits],
         workers: int,
     ) -> None:
+        """Least-squares problem of runs and measured signals in scaled parameters."""
         self.runs = runs.evaluating(self.computed)
         self.measured, self.workers, self.count = measured, workers, 0
         self.known: dict[tuple[str, bytes], FloatArray] = {}
@@ -268,10 +269,12 @@ class Fit:
         return self.known[key]
 
     def _residuals(self, x: FloatArray) -> FloatArray:
+        """Differences between data and run at scaled parameters x."""
         self.count += 1
         return self.data - self.runs(self.values(x)).values
 
     def _slopes(self, x: FloatArray) -> FloatArray:
+        """Jacobian of the residuals with respect to scaled parameters x."""
         before = self.derivatives.count
         J = self.derivatives(self.values(x))
         self.count += self.derivatives.count - before
@@ -342,6 +345,7 @@ class Estimate(NamedTuple):
 
 
 def _identified(fit: Fit, known: dict[str, float], confidence: float) -> Identification:
+    """Parameters with noise levels and confidence intervals, from repeated fits."""
     if len(fit.data) <= len(fit.names):
         raise InputError(
             f"measured: {len(fit.data)} values cannot determine {len(fit.names)} "
@@ -397,6 +401,7 @@ def _search(fit: Fit, start: FloatArray, noise: Mapping[str, float]) -> Estimate
     held = np.zeros(len(start))
 
     def residuals(x: FloatArray) -> FloatArray:
+        """Weighted residuals and regularization; constants for a failed run."""
         try:
             return np.concatenate([fit.residuals(x) / spread, held])
         except FlexmbsError:
@@ -540,6 +545,7 @@ def _quantile(confidence: float, freedoms: int | None) -> float:
 
 
 def _at_bounds(fit: Fit, x: FloatArray) -> list[str]:
+    """Names of the parameters at a bound."""
     low, high = fit.bounds
     near = (x - low < 1e-6) | (high - x < 1e-6)
     return [name for name, at in zip(fit.names, near) if at]

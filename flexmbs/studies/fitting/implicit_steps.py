@@ -117,6 +117,7 @@ class ImplicitSteps:
     """
 
     def __init__(self, base: Begun, points: TrajectoryPoints, beside: list[Variants]) -> None:
+        """Derivatives of implicit steps at the points of a trajectory, by perturbed runs."""
         self.compiled, self.work = base.compiled, base.ready.run.work
         self.points, self.method = points, base.ready.method
         self.at = layout_of(self.compiled)

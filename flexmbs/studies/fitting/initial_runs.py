@@ -209,6 +209,7 @@ def _beside(
     middle = runs.base[name]
 
     def made(change: float) -> Begun:
+        """Initial run with a changed parameter. Raises `InputError` naming the value."""
         try:
             return begun(runs, {name: middle + change})
         except InputError as error:

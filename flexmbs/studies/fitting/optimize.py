@@ -216,6 +216,7 @@ class PointSearch:
     def __init__(
         self, runs: Runs, scale: dict[str, float], bounds: dict[str, Limits], workers: int
     ) -> None:
+        """Search in scaled parameters within bounds."""
         self.runs, self.scale, self.workers = runs, scale, workers
         self.names, self.size = list(runs.base), np.array(list(scale.values()))
         self.start = np.array(list(runs.base.values())) / self.size
@@ -350,6 +351,7 @@ def _evolution(
     with RunThreads(search.workers) as pool:
 
         def mapped(function: Any, points: Iterable[FloatArray]) -> list[Any]:
+            """Values of a function at points, computed by the pool."""
             return list(pool.map(function, points))
 
         found = differential_evolution(
@@ -375,6 +377,7 @@ def _optimum(
     x: FloatArray,
     message: str,
 ) -> Optimum:
+    """Result at the point x, with limits that are not kept."""
     results = search.relative(x) * search.level
     broken = [
         f"{output.name} = {value:.6g} is not within its limits {low:g} … {high:g}"
@@ -417,5 +420,6 @@ def _optimum(
 
 
 def _at_bounds(search: PointSearch, x: FloatArray) -> list[str]:
+    """Names of the parameters at a bound."""
     low, high = search.bounds.T
     return [name for name, at in zip(search.names, (x - low < CLOSE) | (high - x < CLOSE)) if at]

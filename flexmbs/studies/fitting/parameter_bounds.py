@@ -34,6 +34,7 @@ def read_limits(given: Any, key: str, known: Sequence[str] | None = None) -> dic
 
 
 def _pair(value: Any, key: str) -> Limits:
+    """Pair (low, high), infinite for None. Raises `InputError`."""
     if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != 2:
         raise InputError(
             f"{key}: must be two numbers (low, high), or None for no limit, not {shown(value)}"

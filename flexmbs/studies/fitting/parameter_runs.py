@@ -188,6 +188,7 @@ def _passed(states: np.ndarray) -> str:
 
 
 def _text(value: Any) -> str:
+    """Value as text: quoted string, or number and first items of a list."""
     if isinstance(value, str):
         return f"'{value}'"
     return (

@@ -231,4 +231,5 @@ def sensitivities(
 
 
 def _names(outputs: Sequence[Output]) -> tuple[str, ...]:
+    """Names of the outputs."""
     return tuple(output.name for output in outputs)

@@ -154,6 +154,7 @@ class Tangent:
     def __init__(
         self, runs: Runs, at: Values, scales: Values, *, workers: int = 1, quick: bool = False
     ) -> None:
+        """Derivatives of a run at parameter values, from its steps and perturbed initial runs."""
         self.runs = dataclasses.replace(runs, base={**runs.base, **at})
         self.base = begun(self.runs, {})
         require_exact(runs, self.base)
@@ -239,6 +240,7 @@ class Tangent:
         sizes = np.array([each.scale for each in self.beside]) * signs / math.sqrt(len(self.beside))
 
         def run(c: float) -> FloatArray:
+            """Outputs of a run with all parameters moved by c times their scale."""
             moved = {
                 each.name: self.runs.base[each.name] + c * self.compared * size
                 for each, size in zip(self.beside, sizes)

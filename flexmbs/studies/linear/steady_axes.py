@@ -157,4 +157,5 @@ def speed_of(state: State) -> float:
 
 
 def _limit(state: State) -> float:
+    """Limit of accelerations below which a motion is steady."""
     return STEADY * (1.0 + speed_of(state) ** 2)

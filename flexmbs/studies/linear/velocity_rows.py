@@ -98,6 +98,7 @@ def first_order(
     seen = np.hstack([outputs.position, outputs.rate])
 
     def accelerated(sdd: np.ndarray) -> np.ndarray:
+        """Rates of the first-order state for accelerations ``sdd``."""
         return np.vstack([small.take[:, ns:] @ sdd, np.zeros((nz, sdd.shape[1]))])
 
     free = small.N @ small.N.T

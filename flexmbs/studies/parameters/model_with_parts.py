@@ -76,6 +76,7 @@ class FunctionPart:
     values: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     def numbers(self) -> dict[str, float]:
+        """Numeric arguments of the function with their values, by name."""
         defaults = {
             name: argument.default
             for name, argument in inspect.signature(self.build).parameters.items()
@@ -87,10 +88,12 @@ class FunctionPart:
         }
 
     def changed(self, values: Mapping[str, Any]) -> FunctionPart:
+        """Part with other arguments. Raises `InputError`."""
         check_arguments(self.build, {**self.values, **values}, PREFIX)
         return FunctionPart(self.build, {**self.values, **values})
 
     def digest(self) -> str:
+        """SHA-256 digest of the function, its arguments and the files they name."""
         files = contents_named((self.build, dict(self.values)))
         text = json.dumps(
             [sources(), code_digest(self.build), dict(self.values), files],
@@ -100,6 +103,7 @@ class FunctionPart:
         return hashlib.sha256(text.encode()).hexdigest()
 
     def body(self) -> Body:
+        """Flexible body returned by the function. Raises `InputError`."""
         data = self.build(**self.values)
         if not isinstance(data, (FlexibleBodyData, DividedBodyData)):
             raise InputError(
@@ -124,6 +128,7 @@ class BodiesAsTheyAre(ReducedBodies):
     """Bodies of the model as they are, to check values before bodies are reduced."""
 
     def place(self, part: BodySource) -> Place:
+        """No change of the declared body."""
         return {}
 
 
@@ -134,6 +139,7 @@ class BodiesInFolder(ReducedBodies):
         self.folder = folder.absolute()
 
     def place(self, part: BodySource) -> Place:
+        """Path of the reduced body in the folder, reduced if it is new."""
         path = ensure_folder(self.folder) / f"{part.digest()}.h5"
         if not path.exists():
             with locked_by(path.with_suffix(".lock"), path, wait=True):
@@ -153,6 +159,7 @@ class BodiesInMemory(ReducedBodies):
         return BodiesInMemory, ()  # another process begins with none
 
     def place(self, part: BodySource) -> Place:
+        """The reduced body, cached by digest."""
         digest = part.digest()
         with self.lock:
             alone = self.locks.setdefault(digest, threading.Lock())
@@ -216,6 +223,7 @@ class ModelWithParts(ModelSource):
         *,
         folder: str | os.PathLike[str] | None = None,
     ) -> None:
+        """Model whose flexible bodies are reduced again for other parameters."""
         self.model: Build = load(Path(model)) if isinstance(model, str | os.PathLike) else model
         if not isinstance(self.model, ModelData) and not callable(self.model):
             raise InputError(
@@ -244,14 +252,17 @@ class ModelWithParts(ModelSource):
         return self._with(self.model, BodiesAsTheyAre())
 
     def _with(self, model: Build, bodies: ReducedBodies) -> ModelWithParts:
+        """Copy with another model and store of bodies."""
         other = copy.copy(self)
         other.model, other.bodies = model, bodies
         return other
 
     def owns(self, path: str) -> bool:
+        """True if a parameter path belongs to a part."""
         return path.partition(".")[0] == PREFIX
 
     def numbers(self) -> dict[str, float]:
+        """Numeric parameters of all parts by path."""
         return {
             f"{PREFIX}.{name}.{key}": value
             for name, part in self.parts.items()
@@ -288,6 +299,7 @@ class ModelWithParts(ModelSource):
         }
 
     def _of_model(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Parameter values that do not belong to parts."""
         return {path: value for path, value in values.items() if not self.owns(path)}
 
     def _name(self, path: str) -> str:
@@ -304,6 +316,7 @@ class ModelWithParts(ModelSource):
         return found
 
     def _place(self, name: str, part: BodySource) -> Place:
+        """Source of the reduced body of a part. Raises `InputError` naming the part."""
         return _located(name, lambda: self.bodies.place(part))  # type: ignore[no-any-return]
 
 
@@ -332,6 +345,7 @@ def bodies_of(model: Model, part: str) -> list[str]:
 
 
 def _part(name: str, given: Any) -> BodySource:
+    """Part from a source of bodies or a function. Raises `InputError`."""
     if isinstance(given, BodySource):
         return given
     if callable(given):

@@ -112,6 +112,7 @@ def maximum(parts: list[Piece]) -> float:
 
 
 def _maximum(t: FloatArray, x: FloatArray) -> float:
+    """Largest value, refined by a parabola through three samples."""
     k = int(np.argmax(x))
     if k in (0, len(x) - 1):
         return float(x[k])
@@ -137,6 +138,7 @@ def integral(parts: list[Piece]) -> float:
 
 
 def _duration(parts: list[Piece]) -> float:
+    """Time from the first to the last sample of consecutive pieces."""
     return float(parts[-1][0][-1] - parts[0][0][0])
 
 
@@ -209,6 +211,7 @@ def read_outputs(given: Any, key: str = "outputs") -> list[Output]:
 
 
 def _name(wanted: Any) -> str:
+    """Name of an output that is given as text or function."""
     return wanted if isinstance(wanted, str) else getattr(wanted, "__name__", type(wanted).__name__)
 
 

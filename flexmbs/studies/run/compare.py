@@ -384,6 +384,7 @@ def _explicit(model: Model) -> bool:
 
 
 def _projected(form: Formalism) -> Formalism:
+    """The formalism with projection in place of other stabilizations."""
     named = {field.name for field in dataclasses.fields(form)}  # type: ignore[arg-type]
     return (
         dataclasses.replace(form, stabilization=Projection()) if "stabilization" in named else form  # type: ignore[type-var]
@@ -413,6 +414,7 @@ def _row(
     first: Solution | None,
     states: "_States | None",
 ) -> ComparisonRow:
+    """Row of the comparison: outcome, time and deviations from the first run."""
     accelerations, reactions = np.nan, np.nan
     if states and solution is not None:
         try:
@@ -487,6 +489,7 @@ class _States:
     """
 
     def __init__(self, model: Model, run: Solution) -> None:
+        """States of a reference run at which accelerations are compared."""
         self.gravity = float(np.linalg.norm(model.gravity))
         self.pick = np.unique(np.linspace(0, len(run.t) - 1, STATES).astype(int))
         self.t, self.z = run.t[self.pick], run.trajectory.z[self.pick]

@@ -107,6 +107,7 @@ def demo_checks(solution: Solution) -> list[Check]:
 
 
 def _relative(title: str, found: float, reference: float, tolerance: float, unit: str) -> Check:
+    """Check of a relative error against a tolerance."""
     error = abs(found / reference - 1.0)
     text = (
         f"{found:.5g} {unit}, {100 * error:.2g} % from the finer run, {100 * tolerance:g} % allowed"

@@ -261,9 +261,11 @@ class OpenFolder:
         )
 
     def _need(self, run: Run, reached: int) -> str:
+        """Text with the size on disk that the run needs."""
         return f"the run needs {_size(self._bytes(run, reached))}"
 
     def _tell(self, line: str) -> None:
+        """Pass a line to the listener, if there is one."""
         if self.options.tell:
             self.options.tell(line)
 
@@ -475,4 +477,5 @@ def read_checkpoint(path: pathlib.Path) -> State | None:
 
 
 def _size(count: float) -> str:
+    """Number of bytes as text in MB or GB."""
     return f"{count / 1e9:.3g} GB" if count >= 1e9 else f"{count / 1e6:.3g} MB"

@@ -214,4 +214,5 @@ def _warn_of_time(model: Model, t: float) -> None:
 
 
 def _depends_on_time(part: object) -> bool:
+    """True for a law that is not constant, and for functions."""
     return not isinstance(part, Constant) if isinstance(part, TimeLaw) else callable(part)

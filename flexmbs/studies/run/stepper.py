@@ -130,6 +130,7 @@ class Stepper:
         inputs: Ports = (),
         outputs: Ports = (),
     ) -> None:
+        """Run that is advanced step by step with inputs and outputs."""
         given: dict[str, Any] = {
             "t_end": t_end,
             "step": step,
@@ -217,6 +218,7 @@ class Stepper:
             return self._advance(t)
 
     def _advance(self, t: float) -> float:
+        """Advance to time t; the time reached. Raises `InputError`."""
         clock, corners = self._clock, self._run.context.corners
         if not (
             is_number(t)
@@ -308,6 +310,7 @@ class Stepper:
 
     @state.setter
     def state(self, state: State) -> None:
+        """Restore a state that `Stepper.state` returned. Raises `InputError`."""
         own = (CHANGED, MODEL, OPTIONS)
         if not isinstance(state, Mapping) or not state.keys() >= set(own):
             raise InputError(

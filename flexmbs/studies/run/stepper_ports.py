@@ -101,6 +101,7 @@ class StepperInputs(MutableMapping[str, float]):
         )
 
     def _place(self, name: str) -> int:
+        """Index of an input. Raises `InputError`."""
         require_known(name, self._places, f"inputs: no '{name}'")
         return self._places[name]
 
@@ -172,6 +173,7 @@ def _plain(port: Any) -> Any:
 
 
 def _check(item: str, name: object, port: object, kinds: Mapping[str, str]) -> None:
+    """Raise `InputError` for an invalid name or port of the stepper."""
     if not isinstance(name, str) or not name:
         raise InputError(f"{item}: its name must be a text, not {shown(name)}")
     if "effort" in kinds and isinstance(port, tuple) and port[:1] == ("drive",):
@@ -201,6 +203,7 @@ def _check(item: str, name: object, port: object, kinds: Mapping[str, str]) -> N
 
 
 def _coordinate(item: str, port: Port) -> int:
+    """Number of the joint coordinate of a port."""
     return coordinate_index(port[2], item) if len(port) > 2 else 0
 
 
@@ -210,6 +213,7 @@ def units_of(model: Model, ports: Mapping[str, Port]) -> dict[str, str]:
 
 
 def _unit(model: Model, item: str, port: Port) -> str:
+    """SI unit of the quantity of a port."""
     if port[0] in OF_FRAMES:
         return OF_FRAMES[str(port[0])]
     unit = coordinate_unit(model, str(port[1]), _coordinate(item, port))
@@ -257,6 +261,7 @@ def state_functions(ports: Mapping[str, Port]) -> list[Event]:
 
 
 def _state_function(name: str, port: Port) -> Event:
+    """Event function that evaluates the quantity of a port."""
     if port[0] == "position":
         return Event(name, frame=port[1], axis=str(port[2]))
     return Event(

@@ -161,6 +161,7 @@ class Balance:
         size = np.maximum(size, floor)
 
         def at(damping: float) -> np.ndarray:
+            """Damped least-squares step for a damping factor."""
             return np.asarray(closing - self.N @ (right.T @ (size / (size**2 + damping) * b)))
 
         delta, low, high = at(0.0), 1e-30, 1e30
@@ -179,6 +180,7 @@ class Balance:
         places = self.own.places
 
         def rate(part: float, change: np.ndarray) -> np.ndarray:
+            """Rate of change of the force states that move along with a slow motion."""
             state = moved(self.state, part * delta)
             z = state.z.copy()
             z[places] += change

@@ -86,6 +86,7 @@ class Dual:
 
 
 def _parts(x: Any) -> tuple[float, float]:
+    """Value and derivative of a dual number; derivative 0 of other numbers."""
     return (x.v, x.d) if isinstance(x, Dual) else (x, 0.0)
 
 
@@ -111,6 +112,7 @@ def _of_one(
     """The function of numbers with its derivative; without it where x does not change."""
 
     def extended(x: Any) -> Any:
+        """The function of one argument, also for dual numbers by the chain rule."""
         if not isinstance(x, Dual):
             return function(x)
         return Dual(function(x.v), slope(x.v) * x.d if x.d else 0.0)
@@ -119,11 +121,13 @@ def _of_one(
 
 
 def _atan2(y: Any, x: Any) -> Any:
+    """atan2(y, x) of dual numbers."""
     (v, d), (w, e) = _parts(y), _parts(x)
     return Dual(math.atan2(v, w), (w * d - v * e) / (v * v + w * w))
 
 
 def _copysign(x: Any, y: Any) -> Any:
+    """|x| with the sign of y for dual numbers."""
     return -abs(x) if y < 0.0 else abs(x)
 
 

@@ -337,4 +337,5 @@ def _evaluated(
 
 
 def _duals(values: np.ndarray, changes: np.ndarray) -> list[Any]:
+    """Dual numbers of values and changes; plain numbers where nothing changes."""
     return [Dual(v, d) if d else v for v, d in zip(values.tolist(), changes.tolist())]

@@ -118,6 +118,7 @@ def read_outputs(state: State, ports: Sequence[Port], slopes: Tangents) -> Linea
 
 
 def _unit(state: State, port: Port) -> str:
+    """Unit of the joint coordinate of a port."""
     return coordinate_unit(state.compiled.model, str(port[1]), _coordinate(port))
 
 
@@ -159,6 +160,7 @@ def displacement_rates(state: State, values: np.ndarray) -> np.ndarray:
 
 
 def _listed(ports: Sequence[Port], key: str) -> Sequence[Port]:
+    """Ports as a list. Raises `InputError` unless it is a list of tuples."""
     if (
         isinstance(ports, str)
         or not isinstance(ports, Sequence)
@@ -169,6 +171,7 @@ def _listed(ports: Sequence[Port], key: str) -> Sequence[Port]:
 
 
 def _kind(port: Port, what: str, kinds: tuple[str, ...]) -> str:
+    """Kind of a port, its first item. Raises `InputError`."""
     if not isinstance(port, tuple) or len(port) < 2 or port[0] not in kinds:
         raise InputError(
             f"{what}s: unknown {what} {port!r}; give a tuple that starts with one of: "
@@ -178,20 +181,24 @@ def _kind(port: Port, what: str, kinds: tuple[str, ...]) -> str:
 
 
 def _label(port: Port) -> str:
+    """Label of a port: its items separated by spaces."""
     return " ".join(str(part) for part in port)
 
 
 def _joint(state: State, port: Port) -> np.ndarray:
+    """Row of the velocity of the joint coordinate of a port. Raises `InputError`."""
     if len(port) > 3:
         raise InputError(f"{port!r}: give a joint and the index of one of its coordinates")
     return joint_row(state, str(port[1]), _coordinate(port))
 
 
 def _coordinate(port: Port) -> int:
+    """Number of the joint coordinate of a port."""
     return coordinate_index(port[2], f"{port!r}") if len(port) > 2 else 0
 
 
 def _frame(state: State, port: Port, row: int) -> np.ndarray:
+    """Row of the Jacobian of a frame along one world axis. Raises `InputError`."""
     if len(port) != 3 or port[2] not in AXES:
         raise InputError(f"{port!r}: give a frame and one of the world axes 'x', 'y', 'z'")
     return np.asarray(frame_jacobian(state, str(port[1]))[1][row + AXES.index(str(port[2]))])

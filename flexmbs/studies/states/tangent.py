@@ -201,6 +201,7 @@ def _refined(
     groups = _groups(of, np.vstack([found * size[:, None], others]))
 
     def exceeds(change: np.ndarray, part: float, seen: float) -> np.ndarray:
+        """Rows that changed by more than a part of the derivative and by more than round-off."""
         rows = [np.zeros(len(size), bool)]
         for at, effect, round_off in groups:
             most, slope = (np.abs(each[:, at]).max(axis=1, initial=0.0) for each in (change, finer))
@@ -287,12 +288,14 @@ def loads_at(state: State) -> Loads:
 
 
 def _width(state: State) -> int:
+    """Number of columns of the tangent: displacements, rates, accelerations, force states, t."""
     return 3 * len(state.s) + len(state.z) + 1
 
 
 def _rows(
     state: State, steps: np.ndarray, system: System | None = None, work: Work | None = None
 ) -> np.ndarray:
+    """Values of the equations of motion at states perturbed by steps."""
     system, work = system or state.compiled.system, work or state.work()
     _, nq, ns, nc, nz = (int(n) for n in system.layout)
     base = np.zeros((5, max(nq, ns, nc, nz, 1)))
@@ -305,6 +308,7 @@ def _rows(
 
 
 def _split(compiled: Compiled, rows: np.ndarray) -> Values:
+    """Rows of values split into residuals, constraint values, rates, powers and cut velocities."""
     _, _, ns, nc, nz = (int(n) for n in compiled.system.layout)
     r, gs, rate, power, eta = np.split(rows, np.cumsum([ns, 3 * nc, nz, 3]), axis=1)
     n, ncut = len(rows), len(compiled.system.cuts.row)

@@ -138,6 +138,7 @@ def _message(error: BaseException) -> str:
 
 
 def packed_record(record: Record) -> bytes:
+    """JSON text of a record of a case."""
     return json.dumps(record._asdict(), ensure_ascii=False).encode()
 
 

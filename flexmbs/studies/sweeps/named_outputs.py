@@ -50,6 +50,7 @@ def evaluated(outputs: Mapping[str, Wanted], solution: Solution) -> dict[str, tu
 
 
 def _value(output: Output, solution: Solution) -> tuple[float, str]:
+    """Value of an output of a run, and its unit. Raises `UnknownChannel`."""
     if not output.channel:
         return value_of(output, solution), ""
     try:

@@ -56,6 +56,7 @@ class Schedule:
         *,
         good: bool,
     ) -> None:
+        """Schedule of the cases of a study on workers."""
         self.place, self.study, self.workers = place, study, workers
         self.open = deque(cases)
         self.suspects: deque[Case] = deque()
@@ -231,6 +232,7 @@ class Schedule:
 
 
 def _executor_failed(error: BaseException) -> MachineError:
+    """Error for an executor whose workers end before they begin."""
     text = f"{type(error).__name__}: {error}".rstrip(": ")
     return MachineError(
         f"executor: its workers end before they begin a case ({text}); results so far are "

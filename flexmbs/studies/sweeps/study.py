@@ -104,6 +104,7 @@ def known_by(inputs: Mapping[str, Any]) -> str:
 
 
 def _exact(value: Any) -> Any:
+    """Number as a hexadecimal float without rounding; other values unchanged."""
     return (
         float(value).hex()
         if isinstance(value, int | float) and not isinstance(value, bool)

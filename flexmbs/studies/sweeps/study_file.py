@@ -115,6 +115,7 @@ def flattened(
 
 
 def _check_keys(table: Mapping[str, Any]) -> None:
+    """Raise `NestedError` for unknown keys or another format of a study file."""
     problems = [
         Problem((key,), f"unknown key; {close_names(key, KEYS)}")
         for key in table
@@ -131,12 +132,14 @@ def _check_keys(table: Mapping[str, Any]) -> None:
 
 
 def _as_table(value: object) -> Mapping[str, Any]:
+    """Raise `NestedError` unless a value is a table."""
     if not isinstance(value, Mapping):
         raise NestedError.at((), f"must be a table, not {shown(value)}")
     return value
 
 
 def _axis(name: str, given: Any) -> Axis:
+    """Values or distribution of a parameter from a study file. Raises `NestedError`."""
     if isinstance(given, Mapping):
         return read_spread(given)
     try:
@@ -164,6 +167,7 @@ def _part(name: str, given: Any, locator: Locator) -> Path | Callable[..., Any]:
 
 
 def _function(given: str, *key: str) -> Callable[..., Any]:
+    """Function named by "module:function". Raises `NestedError`."""
     try:
         return named_function(given)
     except ValueError as error:

@@ -207,6 +207,7 @@ class SweepResult:
         }
 
     def _heading(self, name: str) -> str:
+        """Heading "name [unit]" of a column."""
         return f"{name} [{self.units[name].replace('²', '2')}]" if self.units.get(name) else name
 
     def __repr__(self) -> str:
@@ -250,6 +251,7 @@ def _column(values: Iterable[Any]) -> np.ndarray:
 
 
 def _cell(value: Any) -> str:
+    """Value as a cell of a CSV file; empty for numbers that are not finite."""
     if isinstance(value, float):
         return repr(float(value)) if math.isfinite(value) else ""
     return spreadsheet_cell(" ".join(str(value).split()))

@@ -88,10 +88,12 @@ class Cluster(Workers):
         return self.count or self._threads() or 1
 
     def ended(self) -> bool:
+        """True if the connection to the scheduler has ended."""
         # what is submitted while it looks for a scheduler that is gone stays pending for ever
         return self.client.status in ENDED
 
     def empty(self) -> bool:
+        """True if the connected cluster has no threads."""
         return not self._threads() and self.client.status == RUNNING
 
     def _threads(self) -> int:
@@ -156,6 +158,7 @@ def _begin() -> None:
 
 
 def _end_with_parent() -> None:
+    """Wait for the parent process and end this one after it."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()

@@ -30,6 +30,7 @@ class FreeBodies:
     """
 
     def __init__(self, joint: State, *, rotors: bool = True) -> None:
+        """The state with all bodies free, in absolute coordinates."""
         model = joint.compiled.declared
         compiled = compile_model(_with_twists(model, rotors), "absolute", all_free=True)
         compiled = compiled.with_initial_constants(joint.compiled.initial_constants)

@@ -73,6 +73,7 @@ class Gibbs:
         return np.asarray(0.5 * (self._values(given + steps) - self._values(given - steps)))
 
     def _rates(self, given: Sequence[float] | np.ndarray) -> np.ndarray:
+        """Rates of the quasi-velocities as an array. Raises `InputError`."""
         try:
             rates = np.array(given, float)
         except (TypeError, ValueError):
@@ -86,6 +87,7 @@ class Gibbs:
         return rates
 
     def _values(self, rates: np.ndarray) -> np.ndarray:
+        """Gibbs functions of the bodies for rates of the quasi-velocities."""
         return gibbs_functions(self.state, rates @ self.C.T + self.d)
 
 

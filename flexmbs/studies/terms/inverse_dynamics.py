@@ -152,6 +152,7 @@ def _held(solution: Solution, remainder: np.ndarray) -> list[Check]:
 
 
 def _actuators(given: str | Sequence[str]) -> tuple[str, ...]:
+    """Names of the actuated joints, each once. Raises `InputError`."""
     names = () if given is None else analysis_arguments.names(given, "actuators")
     if len(set(names)) < len(names):
         raise InputError(f"actuators: {', '.join(names)} names a joint twice; remove one")
@@ -159,6 +160,7 @@ def _actuators(given: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def _states(motion: Solution | HasState) -> list[State]:
+    """States of a solution at its outputs, or the single state given."""
     if not isinstance(motion, Solution):
         return [given_state("motion", motion)]
     compiled, path = motion.compiled, motion.trajectory

@@ -120,6 +120,7 @@ class _Path:
     """Solver of the joint coordinates of a fully constrained mechanism."""
 
     def __init__(self, state: State) -> None:
+        """Columns and sizes of the joint coordinates; modal coordinates stay fixed."""
         tree = state.compiled.system.tree
         held = [np.arange(tree.sf_at[i], tree.sf_at[i] + tree.nf[i]) for i in range(len(tree.nf))]
         self.columns = np.setdiff1d(np.arange(len(state.s)), np.concatenate(held))
@@ -225,6 +226,7 @@ def _known(state: State) -> tuple[Terms, np.ndarray, np.ndarray]:
 
 
 def _singular(state: State) -> str:
+    """Message that rows of constraints are nearly dependent in a singular position."""
     found = pivots(state.compiled, state.q, state.s, state.beta)
     rows = list(dict.fromkeys(found.owner[max(0, found.rank(1e-2) - 1) :]))[:3]
     return (

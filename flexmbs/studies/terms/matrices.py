@@ -100,6 +100,7 @@ class Matrices:
         }
 
     def _block(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """Block of the mass matrix for rows a and columns b."""
         return self.M[np.ix_(a, b)]
 
     @property
@@ -266,6 +267,7 @@ class Matrices:
         return summary(self)
 
     def _repr_html_(self) -> str:
+        """HTML representation for notebooks."""
         return html(self)
 
 

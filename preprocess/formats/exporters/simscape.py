@@ -49,6 +49,7 @@ class SimscapeExporter(Exporter):
     suffixes = (".mat", ".npz")
 
     def write(self, body: FlexibleBodyData, path: Path) -> list[str]:
+        """Write K, M and the frames as .mat or .npz; notes on data that are lost."""
         variables = {**superelement(body)._asdict(), **_frames(body)}
         with atomic_file(path) as draft, open(draft, "wb") as file:
             if path.suffix.lower() == ".npz":
@@ -119,6 +120,7 @@ def _frame_motion(body: FlexibleBodyData) -> FloatArray:
 
 
 def _frames(body: FlexibleBodyData) -> dict[str, Any]:
+    """Origins, rotations and names of the frames."""
     R = np.array([frame.R for frame in body.frames.values()])
     quaternions = Rotation.from_matrix(R).as_quat()[:, [3, 0, 1, 2]]
     origins = np.array([frame.x for frame in body.frames.values()])

@@ -34,6 +34,7 @@ class AbaqusMatrixImporter(Importer):
     suffixes = (".mtx",)
 
     def read(self, request: ImportRequest, report: ImportReport) -> FEModel:
+        """Model from stiffness and mass matrices written by Abaqus."""
         mass, job = _companions(request)
         nodes = node_table(job)
         K, M = _rows(request.path), _rows(mass)
@@ -89,6 +90,7 @@ def _rows(path: Path) -> Array:
 
 
 def _index(values: Array) -> Indices:
+    """Integers of matrix entries. Raises `InputError`."""
     return integers(values, "matrix entries", "node number or direction")
 
 

@@ -95,12 +95,14 @@ def _in_si(raw: RawBody, request: ImportRequest, report: ImportReport) -> Flexib
 
 
 def _frame(frame: FlexibleFrame, phi: float, length: float) -> FlexibleFrame:
+    """Frame converted to SI units by factors of shapes and lengths."""
     return FlexibleFrame(
         frame.x * length, frame.R, frame.phi * phi, frame.psi * (phi / length), frame.kind
     )
 
 
 def _surface(surface: Surface | None, phi: float, length: float) -> Surface | None:
+    """Surface converted to SI units by factors of shapes and lengths."""
     if surface is None:
         return None
     return Surface(surface.nodes * length, surface.phi * phi, surface.triangles, surface.node_ids)
@@ -160,5 +162,6 @@ class BodyNodes(NamedTuple):
 
 
 def _few(nodes: Mapping[int, int]) -> str:
+    """Text with the first eight nodes."""
     first = [str(node) for node in list(nodes)[:8]]
     return ", ".join(first) + (", …" if len(nodes) > 8 else "")

@@ -198,6 +198,7 @@ class Elimination(ABC):
         return U
 
     def _check(self, failed: int) -> None:
+        """Raise `PivotError` with the degree of freedom of a failed pivot."""
         if failed:
             raise PivotError(3 * int(self._tree.order[(failed - 1) // 3]) + (failed - 1) % 3)
 
@@ -228,11 +229,13 @@ class Cholesky(Elimination):
             self._eliminate(K, steps_of(tree))
 
     def _room(self, step: EliminationStep, pool: ArrayPool) -> tuple[EliminationTree, Entries]:
+        """Elimination tree and memory for a step: that of the whole factor."""
         return self._tree, self._L
 
     def _finished(
         self, step: EliminationStep, tree: EliminationTree, L: Entries, pool: ArrayPool
     ) -> None:
+        """Keep the finished panels."""
         pass
 
     @staticmethod
@@ -276,6 +279,7 @@ class Cholesky(Elimination):
         outside = [np.empty(0, precision)] * len(plan.steps)
 
         def forwards(at: int) -> None:
+            """Forward substitution of the step ``at`` with the sums of its children."""
             step = plan.steps[at]
             outside[at] = np.zeros(int(np.sqrt(step.update)) * width, precision)
             for child in plan.children[at]:
@@ -298,6 +302,7 @@ class Cholesky(Elimination):
             )
 
         def backwards(at: int) -> None:
+            """Backward substitution of the step ``at``."""
             step = plan.steps[at]
             backward(tree, (step.low, step.high), self._L, flat, self._work(step, width))
 
@@ -316,6 +321,7 @@ class Cholesky(Elimination):
         return result[:n]
 
     def _work(self, step: EliminationStep, width: int) -> Entries:
+        """Work array for a substitution step."""
         return np.empty(
             3 * width * int(np.diff(self._tree.start[step.low : step.high + 1]).max()),
             self._L.dtype,
@@ -373,6 +379,7 @@ class TransientFactor(Elimination):
         return found.reshape(len(self._tree.order), 3, B.shape[1])
 
     def _room(self, step: EliminationStep, pool: ArrayPool) -> tuple[EliminationTree, Entries]:
+        """Elimination tree and memory for a step, taken from the pool."""
         tree = self._tree
         return tree._replace(panel=tree.panel - tree.panel[step.low]), pool.take(
             self._room_of[step.shared]
@@ -426,6 +433,7 @@ def _span(tree: EliminationTree, step: EliminationStep) -> int:
 
 
 def _fitting(panels: Entries, tree: EliminationTree) -> Entries:
+    """Stored panels of the factor. Raises `InputError` if they are damaged."""
     if len(panels) != tree.panel[-1] or not np.isfinite(panels).all():
         raise InputError(
             f"factor: has {len(panels)} finite entries instead of {tree.panel[-1]}, it is "

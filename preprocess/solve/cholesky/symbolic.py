@@ -112,12 +112,14 @@ def minus_ones(n: int) -> Indices:
 
 
 def _reordered(graph: Graph, post: Indices) -> Graph:
+    """Graph with its order composed with another one."""
     order, position = graph.order[post], np.empty(len(post), np.int64)
     position[order] = np.arange(len(post))
     return graph._replace(order=order, position=position)
 
 
 def _postorder(parent: Indices, ascending: Indices) -> Indices:
+    """Postorder of the elimination tree."""
     post = np.empty(len(parent), np.int64)
     postorder(
         parent,
@@ -129,12 +131,14 @@ def _postorder(parent: Indices, ascending: Indices) -> Indices:
 
 
 def _renumbered(parent: Indices, post: Indices) -> Indices:
+    """Parents in the elimination tree, numbered in postorder."""
     position = np.empty(len(post) + 1, np.int64)
     position[post], position[-1] = np.arange(len(post)), -1
     return position[parent[post]]
 
 
 def _first_descendants(parent: Indices) -> Indices:
+    """First descendant of each node of a postordered tree."""
     size = [1] * len(parent)
     for s, above in enumerate(parent.tolist()):
         if above >= 0:
@@ -291,6 +295,7 @@ def _merged(
 
 @part
 def _panel_entries(columns: int, rows: int) -> float:
+    """Number of entries of a trapezoidal panel."""
     return columns * rows - 0.5 * columns * (columns - 1)
 
 

@@ -103,6 +103,7 @@ class Multigrid(Factor):
         )
 
     def approximate(self, loads: Array) -> Array:
+        """Solution to low accuracy."""
         if self._direct is not None:
             return self._direct.approximate(loads)
         return self._responses(np.asarray(loads.reshape(len(loads), -1), float), ROUGHLY).reshape(
@@ -110,6 +111,7 @@ class Multigrid(Factor):
         )
 
     def solve(self, loads: Array) -> Array:
+        """Solution to full accuracy; a direct factor is used if the iteration fails."""
         if self._direct is not None:
             return self._direct.solve(loads)
         found, error = refined_in_parts(
@@ -133,13 +135,16 @@ class Multigrid(Factor):
             ) from error
 
     def negative_pivots(self) -> int:
+        """Number of negative pivots of the direct factor; 0 without one."""
         return 0 if self._direct is None else self._direct.negative_pivots()
 
     def nearly_singular(self) -> bool:
+        """True if a coarse pivot is small compared with its diagonal entry."""
         ratio = self._iteration.coarse.pivots() / np.maximum(self._diagonal, 1e-300)
         return bool(ratio.min() < SOFT)
 
     def _product(self, x: Array) -> Array:
+        """Product K x."""
         return sparse_product(self._problem.K, x)
 
     def _cycle(self, loads: Array) -> Array:

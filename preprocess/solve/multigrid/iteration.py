@@ -175,4 +175,5 @@ def chebyshev_steps(largest: float) -> tuple[ChebyshevStep, ...]:
 
 
 def _transfer(P: sp.csr_matrix) -> GridTransfer:
+    """Interpolation between grids in single precision."""
     return GridTransfer(P.indptr, P.indices, P.data.astype(np.float32))
