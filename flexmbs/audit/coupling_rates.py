@@ -102,12 +102,12 @@ def _size_of_gaps(solution: SolutionData, at: Trajectory, numbers: list[int]) ->
 
 
 def _off(rate: np.ndarray, slope: np.ndarray, doubt: np.ndarray, floor: np.ndarray) -> np.ndarray:
-    """Difference of a rate and a slope beyond the uncertainty, relative to their sizes."""
+    """Relative difference of a rate and a slope beyond the uncertainty."""
     return np.asarray((np.abs(slope - rate) - doubt) / (np.abs(rate) + np.abs(slope) + floor))
 
 
 def _chosen(solution: SolutionData) -> np.ndarray:
-    """Outputs at which the functions are compared."""
+    """Indices of the outputs at which the functions are compared."""
     return np.unique(np.linspace(0, len(solution.t) - 1, STATES).astype(int))
 
 
@@ -139,7 +139,7 @@ def _contacts(solution: SolutionData, at: Trajectory, h: float, numbers: list[in
 
 
 def _rows(solution: SolutionData) -> list[tuple[str, int]]:
-    """(item, row) of the equations g = 0 by user functions."""
+    """(item, row) of the constraint rows by user functions."""
     model, system = solution.compiled.model, solution.compiled.system
     found = [
         (f"couplings.{name}", int(row))
@@ -158,7 +158,7 @@ def _rows(solution: SolutionData) -> list[tuple[str, int]]:
 
 
 def _apart(solution: SolutionData, work: Work, k: int, rows: np.ndarray) -> np.ndarray:
-    """Differences of the two rates of the ``rows`` at output k.
+    """Relative differences of rates and slopes of constraint ``rows`` at output k.
 
     Relative to the sum of the sizes of their terms, less the uncertainty of the extrapolation.
     """
@@ -196,7 +196,7 @@ def _round_off(solution: SolutionData) -> float:
 
 
 def _slope(solution: SolutionData, work: Work, k: int, h: float) -> np.ndarray:
-    """Central differences of g (nc,) along the motion at output k."""
+    """Rates of g (nc,) at output k by central differences along the motion."""
     system, out = solution.compiled.system, solution.trajectory
     g = []
     for step in (h, -h):

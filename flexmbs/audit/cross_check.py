@@ -81,7 +81,7 @@ class Difference(NamedTuple):
 
 
 def second_opinion(solution: SolutionData, mine: SolutionData, run: Run) -> list[Check]:
-    """Checks of accelerations, reactions and joint angles at the states ``mine``."""
+    """Checks of accelerations, reactions and angles by equations in other coordinates."""
     turns = lost_turns(solution) or uncounted_turns(solution, run)
     if len(solution.t) < 2:
         return turns
@@ -133,7 +133,7 @@ def second_opinion(solution: SolutionData, mine: SolutionData, run: Run) -> list
 
 
 def _of_reactions(method: Integrator, limits: tuple[float, float]) -> tuple[float, float]:
-    """Limits of the differences of reactions.
+    """Limits for the differences of reactions with a method.
 
     Those of accelerations, or those of the accuracy that the method promises.
     """
@@ -145,7 +145,7 @@ def _of_reactions(method: Integrator, limits: tuple[float, float]) -> tuple[floa
 
 
 def _projected(solution: SolutionData, mine: SolutionData) -> SolutionData:
-    """The states with ṡ + M⁻¹Gᵀδλ and λ + δλ, which satisfy G ṡ = γ.
+    """The states with accelerations corrected to satisfy G ṡ = γ.
 
     The given states if velocities do not drift.
     """
@@ -163,7 +163,7 @@ def _projected(solution: SolutionData, mine: SolutionData) -> SolutionData:
 
 
 def _judged(mine: SolutionData) -> SolutionData | None:
-    """The states in the other coordinates; None if one of them has none.
+    """The states converted to the other set of coordinates; None if one cannot be.
 
     All of them, since verdicts must not depend on the machine.
     """
@@ -223,7 +223,7 @@ def _at_rest(solution: SolutionData, mine: SolutionData) -> bool:
 def _sizes(
     mine: SolutionData, bodies: dict[str, BodyView], duration: float, rest: bool
 ) -> dict[str, tuple[float, float]]:
-    """Scales (m/s², rad/s²) of the acceleration errors of each body.
+    """Scales (m/s², rad/s²) for acceleration errors of each body.
 
     Its own accelerations, gravity, those that would change its speed within the run, and small
     fractions of those by the joint forces and of the largest of all bodies. At ``rest`` its own

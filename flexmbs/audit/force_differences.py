@@ -58,7 +58,7 @@ class Differences(NamedTuple):
     frame: str
 
     def check(self, title: str, what: str) -> Check:
-        """The worse of both checks."""
+        """The worse one of the checks of accelerations and of reactions."""
         states = graded(self.reaction, REACTIONS), graded(self.acceleration, ACCELERATIONS)
         places = [
             f", at {place}" if state != PASS else ""
@@ -124,7 +124,7 @@ class Scales:
 
 
 def _constrained(compiled: Compiled) -> list[str]:
-    """Joints and relations with reactions; those that leave all six motions free have none."""
+    """Names of the joints and relations that can transmit reactions."""
     return [
         name
         for name, place in compiled.places.items()
@@ -210,7 +210,7 @@ def force_differences(
 
 
 def at_instants(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Differences (nt,) of two histories (nt, 3) that a shift of jumps in time does not explain.
+    """Differences (nt,) of two histories (nt, 3), apart from shifts of jumps in time.
 
     A switch or contact located earlier or later puts an output on the other side of a jump: its
     value is between neighbouring ones of the other history, and those beside it agree.
@@ -223,7 +223,7 @@ def at_instants(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def _off(points: np.ndarray, path: np.ndarray) -> np.ndarray:
-    """Distances (nt,) of points (nt, 3) from the segments of a path on both sides of its point."""
+    """Distances (nt,) of points (nt, 3) from the neighbouring segments of a path."""
     d = np.diff(path, axis=0)
     square = np.maximum(np.einsum("ti,ti->t", d, d), np.finfo(float).tiny)
     found = np.linalg.norm(points - path, axis=1)
@@ -255,7 +255,7 @@ def rerun(
     *,
     nudge: float | np.ndarray = 0.0,
 ) -> tuple[SolutionData, bool]:
-    """The run repeated from its start with a method, and True if it did not fail.
+    """(solution repeated with another method, True if it did not fail), with limited work.
 
     times: other output times. most: largest number of evaluations, 0 for no limit. nudge (ns,):
     change of its initial velocities.
@@ -275,7 +275,7 @@ def rerun(
 def part_of(
     solution: SolutionData, outputs: tuple[np.ndarray, ...], picked: np.ndarray
 ) -> SolutionData:
-    """A solution of some outputs (n,), with reactions as computed."""
+    """Solution reduced to some of its outputs (n,), with reactions as computed."""
     nt = len(outputs[0])
     values = Trajectory(
         *(np.ascontiguousarray(each[picked]) if len(each) == nt else each for each in outputs)

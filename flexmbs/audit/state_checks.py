@@ -41,7 +41,7 @@ PRELOAD = 1e4  # times their forces: smaller joint forces are residuals of other
 def audited_states(
     solution: SolutionData, *, balanced: bool, deformed: bool = True, shape: bool = False
 ) -> list[Check]:
-    """Checks of the outputs of an analysis without integration.
+    """Checks of the states of statics, kinematics and similar analyses.
 
     balanced: nothing but constraints balances inertia and applied forces.  deformed: the elastic
     coordinates are those of the loads.  shape: the result depends on displacements as on the shape.
@@ -56,7 +56,7 @@ def audited_states(
 
 
 def _some(solution: SolutionData) -> SolutionData:
-    """The solution at no more than `MOST` outputs, and at some extremes.
+    """Solution reduced to at most `MOST` outputs, including extremes.
 
     The extremes are the largest accelerations and multipliers.
     """
@@ -79,7 +79,7 @@ class _Motion(NamedTuple):
 
 
 def _second_opinion(mine: SolutionData, *, balanced: bool) -> list[Check]:
-    """Differences of virtual powers, of residuals and of reactions.
+    """Differences of virtual powers, residuals and reactions in absolute coordinates.
 
     None for absolute coordinates.
     """
@@ -126,7 +126,7 @@ def _checks(mine: SolutionData, shares: np.ndarray, reactions: float) -> list[Ch
 
 
 def _motion(solution: SolutionData, target: Compiled) -> _Motion:
-    """Motion in absolute coordinates.
+    """Accelerations of the solution converted to absolute coordinates.
 
     s = (Aᵀv, Aᵀω), ṡ = (Aᵀ(a − ω × v), Aᵀω̇) of free bodies, (v, a) of points, s and ṡ of others.
     """
@@ -163,7 +163,7 @@ def _motion(solution: SolutionData, target: Compiled) -> _Motion:
 
 
 def _absolute(mine: SolutionData, target: Compiled, k: int) -> tuple[Terms, InitialState, Loads]:
-    """Output k: its terms, its state in the coordinates of ``target``, reactions that load forces.
+    """State and terms of output k in absolute coordinates.
 
     The terms are in its own coordinates.
     """
@@ -211,7 +211,7 @@ class _Equations:
         return np.asarray(self.inertia - self.known.k)
 
     def power_share(self, own: Terms, sd: np.ndarray, v: np.ndarray, there: np.ndarray) -> float:
-        """Difference of the virtual powers along v and ``there``, over that of the largest force.
+        """Relative difference of virtual powers in both sets of coordinates.
 
         Forces perpendicular to the velocities count as well: their power is zero by cancellation.
         """
@@ -223,7 +223,7 @@ class _Equations:
         return apart / (largest * float(np.abs(there / self.sizes).max(initial=0.0)) or 1.0)
 
     def balance(self) -> tuple[np.ndarray, float, float]:
-        """λ, its residual over the largest force, and the least force that counts."""
+        """Multipliers λ, relative residual of the equations, and the least significant force."""
         S, G = self.sizes, self.known.G
         width = np.linalg.norm(G * S, axis=1)
         width = np.where(width > 0.0, width, 1.0)

@@ -305,7 +305,7 @@ def _connect(system: System, work: Work) -> None:
 
 
 def _used(system: System) -> dict[str, Entry]:
-    """The shared kernels that evaluations of a system call.
+    """Names of the shared kernels that evaluations of a system need.
 
     Kernels for rare features are included only if the system has these.
     """
@@ -329,10 +329,10 @@ def _used(system: System) -> dict[str, Entry]:
 
 
 def follow(work: Work) -> None:
-    """Start the next evaluations from the cut joint coordinates of the last one."""
+    """Take the cut joint coordinates of the last evaluation as start of the next ones."""
     work.path.beta[:] = work.beta[:-SPARE]
 
 
 def start_from(work: Work, beta: np.ndarray) -> None:
-    """Start the next evaluations from these coordinates of the cut joints."""
+    """Set the cut joint coordinates from which the next evaluations start."""
     work.path.beta[:] = work.beta[: len(beta)] = beta

@@ -76,7 +76,7 @@ class EmbeddingWorkspace(NamedTuple):
 
 @part
 def present_quasi_velocities(workspace, t, q):
-    """Current T of s = T w into the choice if B_σ is a function.
+    """Evaluate the transformation T (s = T w) of user-defined quasi-velocities at q, t.
 
     Theory, section 34.
     """

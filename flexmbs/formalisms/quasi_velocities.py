@@ -44,7 +44,7 @@ class QuasiVelocities(NamedTuple):
 def quasi_velocities(
     compiled: Compiled, given: Any, q: np.ndarray | None = None, *, regular: bool = True
 ) -> QuasiVelocities:
-    """Full set w of the user-defined rows B_σ.
+    """Full set of quasi-velocities from user-defined rows B_σ, checked for regularity.
 
     given: names of velocities, mappings {name: coefficient}, a matrix (f, ns), or a function. T =
     [E; B_σ]⁻¹ with those rows E of the unit matrix that pivoted QR of B_σ finds independent of it.
@@ -76,7 +76,7 @@ def quasi_velocities(
 
 
 def _varying(compiled: Compiled, given: Callable[..., Any], ns: int) -> QuasiVelocities:
-    """Full set w of a function B_σ(q, t).
+    """Quasi-velocities given by a function B_σ(q, t).
 
     Its number of rows is that at rest, where they may be dependent.
     """
@@ -92,7 +92,7 @@ def _varying(compiled: Compiled, given: Callable[..., Any], ns: int) -> QuasiVel
 
 
 def _at(given: Callable[..., Any], q: np.ndarray, ns: int, *, regular: bool) -> QuasiVelocities:
-    """Full set w of a function at q and t = 0; T is the unit matrix if not ``regular``."""
+    """Evaluate a function B_σ at q and t = 0: full set of quasi-velocities."""
     try:
         B = _matrix(given(q.copy(), 0.0), ns)
         T = completed(B) if regular else np.eye(ns)
@@ -105,7 +105,7 @@ def _at(given: Callable[..., Any], q: np.ndarray, ns: int, *, regular: bool) -> 
 
 
 def rest(compiled: Compiled) -> np.ndarray:
-    """q (nq,) of undeformed bodies with all joint coordinates at zero."""
+    """Reference coordinates q (nq,): undeformed bodies, all joint coordinates zero."""
     q, tree = np.zeros(int(compiled.system.layout[1])), compiled.system.tree
     for i, primary in enumerate(compiled.topology.tree):
         at = [x for motion in primary.motions for x in motion.rest]
@@ -170,7 +170,7 @@ def require_regular(own: QuasiVelocities, G: np.ndarray) -> None:
 
 
 def _rows(given: Any, names: tuple[str, ...]) -> tuple[np.ndarray, list[str]]:
-    """B_σ (f, ns) and names of the σ."""
+    """Matrix B_σ (f, ns) and names of user-defined quasi-velocities."""
     if (
         isinstance(given, str | Mapping)
         or not isinstance(given, Sequence | np.ndarray)
@@ -225,7 +225,7 @@ def _numbers(row: Any, i: int, count: int) -> np.ndarray:
 
 @called
 def rows_in_quasi_velocities(T, G, scratch):
-    """G ← G T (nc, ns)."""
+    """G ← G T: constraint matrix in quasi-velocities."""
     n = T.shape[0]
     for r in range(G.shape[0]):
         for c in range(n):

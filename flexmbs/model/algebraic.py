@@ -123,7 +123,7 @@ def _numbers(guess: object) -> np.ndarray:
 
 
 def _checked(residual: Any, n: int) -> Callable[..., np.ndarray]:
-    """Residual with its results as a flat array of real numbers."""
+    """Residual wrapped so that its results are checked."""
 
     def checked(*given: Any) -> np.ndarray:
         """Residual as an array of numbers. Raises `InputError`."""
@@ -153,7 +153,7 @@ def _unknowns(residual: Any, start: np.ndarray) -> Callable[..., np.ndarray]:
 
 @within_jitted
 def _newton(residual, given, y):  # type: ignore[no-untyped-def]
-    """y with h(…, y) = 0, by Newton's method with halved steps."""
+    """Solve h(…, y) = 0 for y by Newton's method with halved steps."""
     n, step = len(y), STEP
     h, trial, slopes, closer = np.empty(n), np.empty(n), np.empty((n, n)), np.empty((n, n))
     for _ in range(TURNS):
@@ -205,7 +205,7 @@ def _differences(residual, given, y, step, slopes):  # type: ignore[no-untyped-d
 
 @within_jitted
 def _same(slopes, closer, y):  # type: ignore[no-untyped-def]
-    """True if both are ∂h/∂y.
+    """True if two difference approximations of ∂h/∂y agree.
 
     Entries agree relative to the effect of changes of y by 1 + |y| on their row.
     """
@@ -219,7 +219,7 @@ def _same(slopes, closer, y):  # type: ignore[no-untyped-def]
 
 @within_jitted
 def _evaluate(residual, given, y, h):  # type: ignore[no-untyped-def]
-    """h(…, y)"""
+    """h ← residual h(…, y)."""
     result = residual(*given + (y,))
     if len(result) != len(h):
         raise ValueError("the residual must have as many equations as the guess has unknowns")

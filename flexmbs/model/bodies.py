@@ -97,7 +97,7 @@ class Body(Declaration, section="bodies"):
         return self.has_inertia
 
     def findings(self) -> BodyFindings:
-        """Check this body alone. Raises `InputError` for a file that cannot be read."""
+        """Problems and warnings of this body. Raises `InputError` for an unreadable file."""
         return BodyFindings(self.known_frames())
 
     @model_validator(mode="after")

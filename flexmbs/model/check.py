@@ -64,7 +64,7 @@ def require_model(model: object) -> None:
 
 
 def declaration_report(model: ModelData) -> CheckReport:
-    """Part of the report that follows from the declarations.
+    """Report on the model that needs only its declarations.
 
     Raises `InputError` if this is not a model.
     """

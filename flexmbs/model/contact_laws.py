@@ -33,7 +33,7 @@ def hunt_crossley(k, exponent, d, gap, rate):
 
 @LawPart
 def hunt_crossley_slopes(k, exponent, d, gap, rate):
-    """(−∂N/∂g, −∂N/∂ġ)"""
+    """Stiffness −∂N/∂g and damping −∂N/∂ġ of the Hunt–Crossley force."""
     if gap >= 0.0 or d * rate >= 1.0:
         return 0.0, 0.0
     return k * exponent * math.pow(-gap, exponent - 1.0) * (1.0 - d * rate), k * math.pow(
@@ -57,14 +57,14 @@ def slip_friction(force, slip, u, v):
 
 @nonlinear_law
 def pressed(p, u, x, out):
-    """Normal force N(g, ġ) and friction T(μ N, γ), p = (k, n, d, v_r)"""
+    """Kernel of normal force N(g, ġ) and friction T(μ N, γ), p = (k, n, d, v_r)."""
     out[0], out[1] = hunt_crossley(p[0], p[1], p[2], x[0], x[1])
     out[2], out[3], _, _ = slip_friction(x[4] * out[0], p[3], x[2], x[3])
 
 
 @pressed.slopes
 def pressed_slopes(p, u, x, out):
-    """Slopes of N, and of T along and across the slip"""
+    """Kernel of the slopes of normal force and friction."""
     normal, _ = hunt_crossley(p[0], p[1], p[2], x[0], x[1])
     _, _, out[2], out[3] = slip_friction(x[4] * normal, p[3], x[2], x[3])
     out[0], out[1] = hunt_crossley_slopes(p[0], p[1], p[2], x[0], x[1])
@@ -72,7 +72,10 @@ def pressed_slopes(p, u, x, out):
 
 @nonlinear_law
 def stop(p, u, x, out):
-    """τ = σ N(g, ġ) for the gap g = σ (x − bound) to a joint limit, p = (k, n, d, bound, σ)"""
+    """Kernel of the force of a joint stop, τ = σ N(g, ġ), g = σ (x − bound).
+
+    p = (k, n, d, bound, σ)
+    """
     sign = p[4]
     normal, elastic = hunt_crossley(p[0], p[1], p[2], sign * (x[1] - p[3]), sign * x[2])
     out[0] = sign * normal
@@ -81,7 +84,7 @@ def stop(p, u, x, out):
 
 @stop.slopes
 def stop_slopes(p, u, x, out):
-    """(−∂N/∂g, −∂N/∂ġ)"""
+    """Kernel of stiffness and damping of a joint stop."""
     sign = p[4]
     out[0], out[1] = hunt_crossley_slopes(p[0], p[1], p[2], sign * (x[1] - p[3]), sign * x[2])
 
@@ -213,7 +216,7 @@ class HuntCrossley(ContactLaw, kind="hunt-crossley"):
 
     @property
     def dissipation(self) -> float:
-        """d (s/m)"""
+        """Dissipation factor d (s/m), given or from the restitution."""
         if self.damping is not None:
             return float(self.damping)
         if self.restitution is None or self.restitution == 1.0:
@@ -252,7 +255,7 @@ class HuntCrossley(ContactLaw, kind="hunt-crossley"):
 
 
 def _loss(e: float) -> float:
-    """Solution x = d v of x (1 + e) = ln((1 + x)/(1 − e x)), by bisection within 0 … 1/e."""
+    """Solve x (1 + e) = ln((1 + x)/(1 − e x)) for x = d v by bisection, e restitution."""
     low, high = 0.0, 1.0 / e
     for _ in range(HALVINGS):
         x = 0.5 * (low + high)

@@ -115,7 +115,7 @@ class Callbacks:
 
     @contextlib.contextmanager
     def interrupts_kept(self) -> Iterator[None]:
-        """Store an interrupt as the error while the loop runs.
+        """Context in which an interrupt is stored as the error and does not stop the loop.
 
         Python drops an interrupt that is raised at the boundary of a C callback.
         """
@@ -169,7 +169,7 @@ class Callbacks:
         raise error
 
     def changed(self) -> dict[str, tuple[float, str]]:
-        """Functions whose values differ from those of the run.
+        """Check names of functions whose values differ when called again.
 
         By name, the largest change relative to the largest value, and the call.
         """
@@ -194,7 +194,7 @@ class Callbacks:
         ]
 
     def _keep(self, call: Callable[[int, int], None]) -> int:
-        """Address of a C function that calls ``call``."""
+        """Address of a ctypes callback for ``call``, which is kept alive."""
         wrapper = SIGNATURE(call)
         self.kept.append(wrapper)
         address = ctypes.cast(wrapper, ctypes.c_void_p).value
@@ -224,7 +224,7 @@ class Callbacks:
             return views[x, out]
 
         def lost(a: np.ndarray, b: np.ndarray, error: BaseException | None) -> None:
-            """Keep the call."""
+            """Record the failed call of the user function with its arguments and error."""
             if error is not None:
                 b[:] = math.nan
                 self.error = error
@@ -271,7 +271,7 @@ class Callbacks:
         return call
 
     def _timed(self, name: str, call: Callable[[int, int], None]) -> Callable[[int, int], None]:
-        """The same call, timed the first few times.
+        """Wrap a call so that its first calls are timed.
 
         The least time is stored if it exceeds `SLOW_CALL`.
         """
@@ -294,7 +294,7 @@ class Callbacks:
 def _checked(
     function: Any, spread: Callable[..., Any], n_in: int, n_out: int
 ) -> tuple[int, Any] | None:
-    """Address and code of the C function of a Numba function, or None if it cannot be compiled.
+    """Address and code of the C function of a Numba function; None if it does not compile.
 
     spread: the form of the function that is compiled. It is compiled again if Numba has recompiled
     the function.
@@ -338,7 +338,7 @@ def _no_numbers(values: Any, n: int) -> str:
 
 
 def _text(function: Callable[..., Any], x: np.ndarray, n_out: int) -> str:
-    """The call with its first arguments: time, then coordinate and velocity, or position."""
+    """Text of a call with its first arguments for messages."""
     place = n_out == 6 or len(x) in (FRAME_ARGUMENTS, POSE_ARGUMENTS)
     names = ("t", "x", "y", "z") if place else ("t", "x", "v")
     shown = ", ".join(f"{key} = {value:.6g}" for key, value in zip(names, x))
@@ -351,7 +351,7 @@ def _text(function: Callable[..., Any], x: np.ndarray, n_out: int) -> str:
 
 
 def loaded_spread(function: Callable[..., Any], constants: int = 0) -> Callable[..., Any]:
-    """Compiled form of a force law that takes the four loads of its joint."""
+    """Compilable ``body(x, out)`` of a user friction law with the four joint loads."""
     parametric = constants > 0
 
     def loaded(x: Any, out: Any) -> None:
@@ -365,7 +365,7 @@ def loaded_spread(function: Callable[..., Any], constants: int = 0) -> Callable[
 
 
 def joints_spread(function: Callable[..., Any], n: int, constants: int = 0) -> Callable[..., Any]:
-    """Compiled form of forces on n joint coordinates."""
+    """Compilable ``body(x, out)`` of user forces on n joint coordinates."""
     parametric = constants > 0
 
     def joints(x: Any, out: Any) -> None:
@@ -386,7 +386,7 @@ def joints_spread(function: Callable[..., Any], n: int, constants: int = 0) -> C
 def wrench_spread(
     function: Callable[..., Any], readings: int = 0, constants: int = 0
 ) -> Callable[..., Any]:
-    """Compiled form of a force and torque, with the reactions that it reads."""
+    """Compilable ``body(x, out)`` of a user force and torque, with the reactions read."""
     end, reading, parametric = FRAME_ARGUMENTS + 6 * readings, readings > 0, constants > 0
 
     def wrench(x: Any, out: Any) -> None:
@@ -412,7 +412,7 @@ def wrench_spread(
 
 
 def sampled_spread(function: Callable[..., Any], n: int, constants: int = 0) -> Callable[..., Any]:
-    """Compiled form of a discrete controller with n stored numbers."""
+    """Compilable ``body(x, out)`` of a user discrete controller with n stored numbers."""
     parametric = constants > 0
 
     def sampled(x: Any, out: Any) -> None:
@@ -431,7 +431,7 @@ def sampled_spread(function: Callable[..., Any], n: int, constants: int = 0) -> 
 
 
 def _spread(function: Callable[..., Any], n_in: int, n_out: int) -> Callable[..., Any]:
-    """``body(x, out)`` in a form that Numba compiles, for the four shapes of user functions."""
+    """Compilable ``body(x, out)`` that calls a user function with unpacked arguments."""
     if n_in == FRAME_ARGUMENTS and n_out == 1:
 
         def scalar(x: Any, out: Any) -> None:

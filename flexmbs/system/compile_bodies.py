@@ -101,7 +101,7 @@ def _flexible(
 
 
 def _damping(body: FlexibleBody, d: FlexibleBodyData) -> np.ndarray:
-    """D = m Φ diag(2 ζ ω) Φᵀ m with the modes Φ of (K_ff, m_ff)."""
+    """Modal damping matrix D = m Φ diag(2 ζ ω) Φᵀ m of a body."""
     from scipy.linalg import eigh
 
     values, modes = eigh(d.K_ff, d.m_ff)

@@ -130,7 +130,7 @@ def compile_contacts(
 def _terms(
     contact: UnilateralCoupling, places: dict[str, JointPlace], model: ModelData
 ) -> list[tuple[int, ...]]:
-    """(body, cut, velocity, position) of its coordinates."""
+    """(body, cut, velocity, position) of the coordinates of a user contact."""
     found: list[tuple[int, ...]] = []
     for use in contact.coordinates(model.joints):
         place = places[use.joint]
@@ -141,7 +141,7 @@ def _terms(
 
 
 def _movers(terms: list[tuple[int, ...]], cuts: Cuts, paths: list[int]) -> list[int]:
-    """The bodies that move coordinates."""
+    """Bodies whose velocities change the coordinates of a contact."""
     found = (
         paths[cuts.path[cut] : cuts.path_end[cut]] if cut >= 0 else [body]
         for body, cut, *_ in terms
@@ -161,7 +161,7 @@ def _of_coordinates(contact: UnilateralCoupling, laws: LawTable, model: ModelDat
 
 
 def _of_pose(contact: UserContact, laws: LawTable, poses: StartPoses) -> Row:
-    """The user functions of a contact between frames."""
+    """Record of the user functions of a contact between frames."""
     name, callbacks, timed = f"contacts.{contact.name}", laws.callbacks, contact.rheonomic
     given = {key: getattr(contact, key) for key in ("function", "jacobian", "slip")}
     functions = {f"{name}.{key}": function for key, function in given.items()}
@@ -216,7 +216,7 @@ def _of_friction(contact: DryFriction, place: JointPlace, cuts: Cuts) -> Row:
 
 
 def _of_coordinate(contact: CoordinateContact | DryFriction, place: JointPlace, cuts: Cuts) -> Row:
-    """Row of a contact on a joint coordinate."""
+    """Record of a contact on a joint coordinate."""
     v, q = place.coordinate(f"contacts.{contact.name}", contact.coordinate)
     row: Row = {"body": place.body, "cut": place.cut, "v": v, "q": q}
     if place.cut >= 0:

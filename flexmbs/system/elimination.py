@@ -85,7 +85,7 @@ def symbolic(
 
 
 def _freed(waiting: set[int], k: int) -> bool:
-    """Remove k from a set of nodes that must come first; True if it was the last one."""
+    """Remove node k from a waiting set; True if the set becomes empty."""
     waiting.discard(k)
     return not waiting
 
@@ -93,7 +93,7 @@ def _freed(waiting: set[int], k: int) -> bool:
 def _classes(
     n: int, coupled: Iterable[Sequence[int]]
 ) -> tuple[list[int], list[list[int]], list[set[int]]]:
-    """Classes of nodes that are in the same groups.
+    """Groups of nodes that occur in the same coupled groups.
 
     The class of each node, the nodes of each class, and the classes coupled to each class.
     """

@@ -31,7 +31,7 @@ def spanning_joints(model: ModelData) -> set[str]:
 
 
 def _joints_at(model: ModelData) -> dict[str, list[tuple[int, Joint]]]:
-    """Joints that may carry a body, with their number, by body."""
+    """Joints that may be in the tree, numbered, by body."""
     at: dict[str, list[tuple[int, Joint]]] = {name: [] for name in (GROUND, *model.bodies)}
     for number, joint in enumerate(model.joints.values()):
         if joint.carries and joint.name not in model.cuts:

@@ -14,7 +14,7 @@ ROUND_OFF = 1e-12
 
 
 def displacement_sizes(compiled: Compiled) -> np.ndarray:
-    """Comparable displacements (ns,).
+    """Scales (ns,) of displacements: length of the model or 1 rad, amplitudes of modes.
 
     1 rad, the size of the model in m, and the modal amplitudes at which a frame is displaced by
     that size or rotated by 1 rad, or the rms displacement of the body over its mass has that size.
@@ -70,7 +70,7 @@ def coordinate_sizes(motions: Sequence[Motion], length: float) -> np.ndarray:
 
 
 def extent(compiled: Compiled, places: np.ndarray) -> float:
-    """Length (m) relative to which errors of lengths must be small.
+    """Reference length (m) for errors of lengths: largest extent of the model.
 
     The largest of `model_size` and the distances of the bodies (n, 3) and the frames on the ground
     from their centroid, which no translation of the model changes; 1 if all are round-off.
@@ -117,7 +117,7 @@ def model_size(compiled: Compiled) -> float:
 
 
 def _size_of_bodies(compiled: Compiled) -> float:
-    """Largest distance (m) of a frame from the origin of its body.
+    """Largest distance (m) of a frame from its body's origin.
 
     The largest radius of gyration if there is none.
     """

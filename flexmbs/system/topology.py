@@ -166,7 +166,7 @@ def inverse_motions(motions: tuple[Motion, ...]) -> tuple[Motion, ...]:
 
 
 def topology(model: ModelData, coordinates: str = "joint", *, all_free: bool = False) -> Topology:
-    """The tree and the cuts of a model.
+    """Spanning tree and cut joints of a model.
 
     coordinates: one of `COORDINATES`. all_free: attach every body by a free joint in absolute
     coordinates, even one without full inertia, for the terms of single bodies; the mass matrix may
@@ -208,7 +208,7 @@ def topology(model: ModelData, coordinates: str = "joint", *, all_free: bool = F
 
 
 def _rheonomic(primary: PrimaryJoint, drives: dict[str, dict[int, str]]) -> PrimaryJoint:
-    """The primary joint with its driven coordinates as prescribed motions."""
+    """Primary joint with prescribed motions in place of its driven coordinates."""
     own = drives.get(primary.joint or "")
     return (
         replace(primary, motions=rheonomic_motions(primary.motions, own, primary.reversed))

@@ -122,7 +122,7 @@ def _check_kind(item: str, function: Any, joint: Any, frame: Any, axis: str | No
 
 
 def checked_events(given: Any) -> tuple[Event, ...]:
-    """The events of a run. Raises `InputError` for anything else."""
+    """Validate the events of a run. Raises `InputError`."""
     if isinstance(given, str | Event) or not isinstance(given, Iterable):
         raise InputError(f"events: {shown(given)} is not a list of events; put it in brackets")
     events = tuple(given)

@@ -89,7 +89,7 @@ def _function_body(function: Callable[..., float], x: np.ndarray) -> tuple[objec
 
 
 def located(value: Callable[[float], float], begun: float, end: float) -> float:
-    """Time in a step at which a state function is zero, by Brent's method (Brent 1973, ch. 4)."""
+    """Root of a state function between two times of a step, by Brent's method."""
     from scipy.optimize import brentq
 
     first, last = value(begun), value(end)

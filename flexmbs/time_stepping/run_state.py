@@ -55,7 +55,7 @@ def arrays(run: Run) -> State:
 
 
 def _walk(path: str, fields: Mapping[str, Any]) -> Iterator[tuple[str, np.ndarray]]:
-    """Writable arrays of nested records."""
+    """(path, array) of the writable arrays in nested records."""
     for name, value in fields.items():
         if isinstance(value, Scalars):
             value = value.values
@@ -78,7 +78,7 @@ class RunState:
         self.run, self.arrays = run, arrays(run)
 
     def saved(self) -> State:
-        """Copies of all arrays, and of what the run keeps in Python, as arrays."""
+        """Copies of all arrays of the state, including Python values as arrays."""
         return {name: array.copy() for name, array in self.arrays.items()} | _beside(self.run)
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
@@ -115,7 +115,7 @@ class RunState:
 
 
 def _beside(run: Run) -> State:
-    """Remaining jumps, events, impacts and the pace so far, as arrays.
+    """Python values of the state as arrays: jumps, events, impacts, pace.
 
     The last event is the terminal one if ``ended``.
     """

@@ -38,7 +38,10 @@ CURVE = 4  # index of the curve in the parameters
 
 @law_kernel
 def roller(p, u, x, out):
-    """g = N · (y − c) − ρ at the point nearest to y, N = σ e_z × t; p = (ρ, σ, 0, 0, the curve)"""
+    """Kernel of the gap between a roller and a cam profile, p = (ρ, σ, 0, 0, the curve).
+
+    g = N · (y − c) − ρ at the point nearest to y, N = σ e_z × t
+    """
     r = load3(x, 0)
     y = (r[0], r[1], 0.0)
     at = nearest(p, CURVE, y, nearest_sample(p, CURVE, y))
@@ -55,7 +58,10 @@ def roller(p, u, x, out):
 
 @law_kernel
 def flat_face(p, u, x, out):
-    """g = n · y − max n · c, n = −m across the face; p = (m in the child's axes, 0, the curve)"""
+    """Kernel of the gap between a flat face and a cam, p = (m, 0, the curve).
+
+    g = n · y − max n · c, n = −m across the face, m in the child's axes
+    """
     n = scale(-1.0, mul(load9(x, 3), load3(p, 0)))
     d = sub(curve_at(p, CURVE, farthest(p, CURVE, n))[0], load3(x, 0))
     touching(out, -dot(n, d), 0.0, n, across(n), d)

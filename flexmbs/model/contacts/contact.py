@@ -76,7 +76,7 @@ class Contact(Item, section="contacts"):
         return ()
 
     def coordinates(self, joints: "Mapping[str, Joint]") -> list[CoordinateUse]:
-        """Joint coordinates between which it acts, by joint and number."""
+        """Joint coordinates between which the contact acts, as (joint, number)."""
         return [coordinate_of(term.coordinate, joints) for term in self.terms]
 
 
@@ -199,7 +199,7 @@ class FrameContact(UnilateralContact):
         return self
 
     def shape(self) -> tuple[LawKernel, tuple[float, ...]]:
-        """Kernel of its geometry, and its parameters."""
+        """Kernel of the gap geometry, and its parameters."""
         raise NotImplementedError
 
 
@@ -218,7 +218,7 @@ class CoordinateContact(UnilateralContact):
     coordinate: Index = 0
 
     def bounds(self) -> dict[str, tuple[float, float]]:
-        """Pairs (σ, bound) of its gaps, by row name."""
+        """(sign σ, bound) of each gap, by row name."""
         raise NotImplementedError
 
     def coordinate_used(self) -> CoordinateUse:
@@ -230,7 +230,7 @@ class CoordinateContact(UnilateralContact):
         return (ConstraintClass(len(self.bounds()), bilateral=False),) if self.rigid else ()
 
     def stops(self) -> list[Row]:
-        """Records of the forces at its bounds if it has a force law."""
+        """Kernel records of the forces at the bounds, if there is a force law."""
         return (
             []
             if self.law is None
@@ -240,7 +240,7 @@ class CoordinateContact(UnilateralContact):
 
 @LawPart
 def touching(out, g, beside, n, t, c):
-    """Write the results of a geometry kernel."""
+    """Write gap, normal, tangent and contact point to the results of a geometry kernel."""
     out[0] = g
     out[1] = beside
     store3(out, 2, n)

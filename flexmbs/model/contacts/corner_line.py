@@ -16,7 +16,7 @@ SQUARE = 1e-9  # cosine of the angle between a normal and the direction of the e
 
 @law_kernel
 def over_edge(p, u, x, out):
-    """Gap g = n · r of a corner above an edge; beyond its ends the distance from the end.
+    """Kernel of the gap g = n · r of a corner above an edge of limited length.
 
     t · r is between the ends on the edge; p = (n, t, ends).
     """

@@ -15,7 +15,7 @@ TOGETHER = 1e-14  # m between the ends: the direction is arbitrary
 
 @law_kernel
 def taut(p, u, x, out):
-    """g = L − |r|, n = −r/|r|, c = 0; p = (L,)"""
+    """Kernel of the gap of a rope, g = L − |r|; p = (L,)."""
     r = load3(x, 0)
     distance = math.sqrt(dot(r, r))
     n = scale(-1.0 / distance, r) if distance > TOGETHER else (1.0, 0.0, 0.0)

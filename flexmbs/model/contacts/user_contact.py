@@ -86,7 +86,7 @@ class UserContact(FrameContact, kind="user"):
         )
 
     def row(self) -> FunctionRows:
-        """Record of the gap and its row as user functions."""
+        """Record of the user functions of the gap and its row."""
         return FunctionRows(
             values=self.function, rows=self.jacobian, key="jacobian", rheonomic=self.rheonomic
         )

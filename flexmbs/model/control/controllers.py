@@ -66,7 +66,7 @@ class PathController(Declaration, Controller, section="controllers"):
     def errors(
         self, t: float, q: np.ndarray, qd: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Terms Kp e, Kd ė and q̈_d at time t."""
+        """Kp e, Kd ė and desired accelerations q̈_d at time t."""
         wanted = self.path.at(t)
         return self.kp * (wanted.q - q), self.kd * (wanted.qd - qd), wanted.qdd
 
@@ -136,7 +136,7 @@ class PDFeedforward(PDController, kind="pd-feedforward"):
 
 
 def any_controller(value: object) -> Any:
-    """Controller from a controller or a table."""
+    """Validate a controller, or read it from a table."""
     if isinstance(value, Mapping):
         return PathController.read_kind(value)
     if not isinstance(value, Controller):

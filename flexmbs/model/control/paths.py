@@ -66,7 +66,7 @@ class Path(abc.ABC):
         """Coordinates, rates and accelerations at time t (s)."""
 
     def declared(self) -> "Path":
-        """Same path as a declaration, which model files can hold, if there is one."""
+        """The path as a declaration for model files; None if there is none."""
         return self
 
     def table(self, times: ArrayLike) -> Motion:
@@ -109,12 +109,12 @@ def _component(path: Path, i: int, t: float) -> tuple[float, float, float]:
 
 
 def _limit(value: object) -> float:
-    """Number above zero; infinity means no limit."""
+    """Validate a positive number; infinity means no limit."""
     return math.inf if isinstance(value, numbers.Real) and value == math.inf else positive(value)
 
 
 def one_or_each(check: Callable[[object], float]) -> Callable[[object], Any]:
-    """Check for a number, or for several numbers as a tuple."""
+    """Validator of one number, or of several numbers as a tuple."""
 
     def checked_each(value: object) -> Any:
         """Validate a number, or each number of a list."""
@@ -126,7 +126,7 @@ def one_or_each(check: Callable[[object], float]) -> Callable[[object], Any]:
 
 
 def _matrix(value: object) -> Any:
-    """Rows of equal length."""
+    """Validate rows of equal length."""
     rows = tuple(vector(row) for row in items(value))
     if len({len(row) for row in rows}) > 1:
         raise ValueError("must be rows of equal length")
@@ -147,7 +147,7 @@ def require_each(declaration: Declaration, keys: Iterable[str], n: int) -> None:
 
 
 def _coordinates(value: object) -> tuple[float, ...]:
-    """Tuple of numbers; a single number belongs to a single coordinate."""
+    """Validate a tuple of numbers; a single number is one coordinate."""
     return (number(value),) if isinstance(value, numbers.Real) else vector(value)
 
 
@@ -352,7 +352,7 @@ class Trapezoid(FromTo, kind="trapezoid"):
 
     @functools.cached_property
     def _timing(self) -> tuple[float, float, float, float]:
-        """Acceleration and rate of the common path s = 0 … 1, rise time and duration (s)."""
+        """(acceleration, rate, rise time, duration) of the common profile s = 0 … 1."""
         way, v, a = (
             np.abs(np.subtract(self.q1, self.q0)),
             self._each("rate"),
@@ -462,7 +462,7 @@ def not_impulses(A: np.ndarray, t: np.ndarray) -> str:
 
 
 def declared_path(value: object) -> Any:
-    """Path from a path or a table."""
+    """Validate a path, or read it from a table."""
     if isinstance(value, Mapping):
         return DeclaredPath.read_kind(value)
     if not isinstance(value, Path):

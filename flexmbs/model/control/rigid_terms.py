@@ -17,12 +17,12 @@ from flexmbs.model.frames import rotation_matrix
 
 
 def _inertia(value: object) -> Any:
-    """Symmetric matrix; identified parameters need not be physical."""
+    """Validate a symmetric inertia matrix, not necessarily physical."""
     return inertia_matrix(value, physical=False)
 
 
 def _node(value: object) -> int:
-    """Number of a link, −1 for the ground."""
+    """Validate the number of a link, −1 for the ground."""
     found = number(value)
     if found != int(found) or found < -1.0:
         raise ValueError(f"must be a whole number >= -1, not {shown(value)}")
@@ -96,7 +96,7 @@ class SpinTerms(Declaration):
 
 
 def _declared(kind: type[Declaration]) -> Any:
-    """Tuple of declarations from declarations or tables."""
+    """Validator of a list of declarations or tables of a class."""
 
     def check(value: object) -> tuple[Any, ...]:
         """Validate a list of declarations or tables. Raises `NestedError`."""
@@ -274,7 +274,7 @@ def _parted(name: str) -> tuple[str, int]:
 
 
 def rigid_terms(value: object) -> Any:
-    """Terms from terms, a table or a robot."""
+    """Validate terms, or take them from a table or robot."""
     if isinstance(value, Mapping):
         return RigidTerms.read(value)
     found = getattr(value, "rigid_terms", value)

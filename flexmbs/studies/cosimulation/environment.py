@@ -169,7 +169,7 @@ def _bounds(inputs: Any, limits: Any) -> dict[str, tuple[float, float]]:
 
 
 def _values(action: Any, bounds: Mapping[str, Any]) -> list[float]:
-    """A number for each input, in their order. Raises `InputError`."""
+    """Action as one number for each input. Raises `InputError`."""
     try:
         values = np.asarray(action, float).ravel()
     except (TypeError, ValueError):

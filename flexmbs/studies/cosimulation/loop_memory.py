@@ -63,7 +63,7 @@ class LoopMemory:
 
 
 def check_timeout(timeout: float) -> None:
-    """Raise `InputError` for a time to wait that is not positive."""
+    """Raise `InputError` for a timeout that is not positive."""
     if not isinstance(timeout, numbers.Real) or isinstance(timeout, bool) or not timeout > 0.0:
         raise InputError(f"timeout: must be a positive time in s, not {shown(timeout)}")
 

@@ -137,7 +137,7 @@ class Campbell(ModeBranches):
     turning: NDArray[np.bool_]
 
     def critical(self, order: float = 1.0) -> list[Critical]:
-        """Speeds at which an oscillating mode has the frequency order · |Ω|/2π, ascending.
+        """Critical speeds at which a mode has the frequency order · |Ω|/2π, ascending.
 
         By monotone cubic interpolation between the given speeds of one sense. Raises InputError.
         """
@@ -301,7 +301,7 @@ def _audited(
     *,
     audit: bool,
 ) -> tuple[Check, ...]:
-    """The worst check of each title over the values, with its value.
+    """Worst check of each title over all parameter values.
 
     kept (n, m): eigenvalues of the requested branches, the frequencies that have to be
     accurate.
@@ -323,7 +323,7 @@ def _audited(
 
 
 def _turned(model: Model | Maker, drive: str | None) -> Maker:
-    """The model at a speed, by the function given or with another motion of its drive."""
+    """Function that makes the model at a speed of rotation."""
     if drive is None:
         if not callable(model):
             raise InputError(
@@ -352,7 +352,7 @@ def _turned(model: Model | Maker, drive: str | None) -> Maker:
 def _followed(
     make: Maker, values: FloatArray, what: str, *, steady: bool
 ) -> tuple[ModeBranches, list[Linearization]]:
-    """The branches at the values, with the linearizations. Raises `InputError` naming the value."""
+    """Mode branches over the values, with the linearizations. Raises `InputError`."""
     linear: list[Linearization] = []
     for value in values:
         found = _linear(make(float(value)), steady=steady)
@@ -404,7 +404,7 @@ def _linear(made: Made, *, steady: bool) -> Linearization:
 
 
 def _kept(eigenvalue: ComplexArray, modes: int | None) -> np.ndarray:
-    """Indices of the branches, sorted by the frequency at which they begin; at most ``modes``."""
+    """Indices of the branches with the lowest initial frequencies, at most ``modes``."""
     count = None if modes is None else whole_number(modes, "modes", least=1)
     there = np.isfinite(eigenvalue.real)
     first = np.abs(eigenvalue[there.argmax(axis=0), np.arange(eigenvalue.shape[1])])
@@ -413,7 +413,7 @@ def _kept(eigenvalue: ComplexArray, modes: int | None) -> np.ndarray:
 
 
 def _turning(found: ModeBranches, states: list[Linearization]) -> NDArray[np.bool_]:
-    """True if a branch (m,) is mostly displacement in rotating coordinates.
+    """Mask (m,) of branches that mostly move rotating coordinates.
 
     At the highest speed.
     """
@@ -426,7 +426,7 @@ def _turning(found: ModeBranches, states: list[Linearization]) -> NDArray[np.boo
 
 
 def _whirl(found: ModeBranches, states: list[Linearization], frame: str, axis: str) -> FloatArray:
-    """−2 Im(ū₁ u₂)/(|u₁|² + |u₂|²) of the displacements u across the axis.
+    """Sense of whirl −1 … 1 of each mode, from its displacements across the axis.
 
     1: counter-clockwise about it, −1: clockwise.
     """

@@ -246,11 +246,11 @@ class Fit:
         self.dependent = max(DEPENDENT, NOISY * noise / 0.5**self.level)
 
     def computed(self, solution: Solution) -> FloatArray:
-        """Values of a solution in the place of the measured ones."""
+        """Outputs of a solution at the measured times."""
         return np.concatenate([each.of(solution) for each in self.measured])
 
     def values(self, x: FloatArray) -> Values:
-        """Parameters from those relative to their sizes."""
+        """Parameter values by name from scaled parameters x."""
         return {name: float(value) * self.scale[name] for name, value in zip(self.names, x)}
 
     def residuals(self, x: FloatArray) -> FloatArray:
@@ -258,7 +258,7 @@ class Fit:
         return self._once("residuals", x, self._residuals)
 
     def slopes(self, x: FloatArray) -> FloatArray:
-        """Derivatives of the residuals by the relative parameters."""
+        """Jacobian of the residuals with respect to the scaled parameters."""
         return self._once("slopes", x, self._slopes)
 
     def _once(self, what: str, x: FloatArray, of: Callable[[FloatArray], FloatArray]) -> FloatArray:
@@ -281,7 +281,7 @@ class Fit:
         return -J * np.array([self.scale[name] for name in self.names])
 
     def refined(self, found: Estimate) -> tuple[Estimate, tuple[str, ...]]:
-        """The estimate with accurate derivatives, and what limits them."""
+        """Estimate with accurate derivatives, and notes on their accuracy."""
         exact = gradient(
             self.runs, self.scale, accuracy=ACCURACY, workers=self.workers, at=self.values(found.x)
         )
@@ -290,11 +290,11 @@ class Fit:
         return found._replace(slopes=np.where(np.isfinite(J), J, found.slopes)), exact.notes
 
     def parts(self, values: FloatArray) -> dict[str, FloatArray]:
-        """Values by channel."""
+        """Split values into those of each channel."""
         return dict(zip(self.channels, np.split(values, self.ends[:-1])))
 
     def spread(self, noise: Mapping[str, float]) -> FloatArray:
-        """The noise of every value."""
+        """Standard deviation of the noise of every value."""
         return np.concatenate([np.full(len(each.t), noise[each.channel]) for each in self.measured])
 
 
@@ -313,7 +313,7 @@ class SearchDirections(NamedTuple):
 
     @property
     def effective(self) -> FloatArray:
-        """J (n + m, m) without the parts that have no effect, and m zero residuals below.
+        """Jacobian without ineffective directions, extended by rows of zero residuals.
 
         The derivatives of these residuals keep a search from changing combinations of parameters
         without effect. Without these rows it would change them arbitrarily, as J does not have full
@@ -391,7 +391,7 @@ def _identified(fit: Fit, known: dict[str, float], confidence: float) -> Identif
 
 
 def _search(fit: Fit, start: FloatArray, noise: Mapping[str, float]) -> Estimate:
-    """The least squares with these weights. Raises `SolverError`."""
+    """Least-squares estimate with these noise levels as weights. Raises `SolverError`."""
     from scipy.optimize import least_squares
 
     spread = fit.spread(noise)
@@ -447,7 +447,7 @@ def _settled(fit: Fit, x: FloatArray, residuals: FloatArray, J: FloatArray) -> b
 
 
 def _first_noise(fit: Fit) -> dict[str, float]:
-    """The size of each channel: weights of the first pass."""
+    """Range of each channel, as noise level of the first pass."""
     sizes = {
         name: float(np.sqrt(np.mean(values**2))) for name, values in fit.parts(fit.data).items()
     }
@@ -506,7 +506,7 @@ def _statistics(
 
 
 def _doubts(fit: Fit, found: Estimate, known: Mapping[str, float]) -> list[str]:
-    """Channels whose residuals are not independent noise, or larger than the known noise.
+    """Notes on channels whose residuals are correlated or exceed the known noise.
 
     For independent noise, neighbours are uncorrelated within 1/√n, and Σ r²/σ² is distributed as χ²
     with n degrees of freedom.

@@ -77,12 +77,12 @@ class Variants(NamedTuple):
     runs: tuple[Begun, ...]
 
     def slope(self, of: Callable[[Begun], FloatArray]) -> FloatArray:
-        """dy/dp of a function of these runs, by their difference."""
+        """Derivative dy/dp of a function of the perturbed runs, by central differences."""
         return difference(np.array([of(run) for run in self.runs]), self.step)
 
     @property
     def bend(self) -> float:
-        """Largest relative change of the initial slopes from ± step to ± 2 step, or 0.
+        """Largest relative change of initial derivatives when the step is doubled, or 0.
 
         The slopes of q, s and the constants of the start.
         """
@@ -112,15 +112,16 @@ def difference(values: FloatArray, step: float) -> FloatArray:
 
 
 def begun(runs: Runs, values: Values) -> Begun:
-    """The run with these values at its start, Newton's method with a small tolerance. Raises
-    `InputError`.
+    """Initial run with these parameter values and a tight Newton tolerance.
+
+    Raises `InputError`.
     """
     ready = runs.solving().prepared(values)
     return Begun(ready, _beginning(ready))
 
 
 def _beginning(ready: Prepared) -> Beginning:
-    """State at the start, and as the first step of generalized-α takes it.
+    """Initial state, and the initial state of the generalized-α method.
 
     See `flexmbs.integrators.generalized_alpha.suit`.
     """
@@ -140,7 +141,7 @@ def _beginning(ready: Prepared) -> Beginning:
 
 
 def _shift(run: Run, rates: FloatArray, factors: tuple[float, float]) -> FloatArray:
-    """Δs with G Δs = ``rates`` of holonomic rows, by the factor of the first step."""
+    """Velocity change Δs with G Δs = ``rates`` in the metric of the first step."""
     packed, exchange, form = (
         run.packed,
         run.context.exchange,
@@ -157,8 +158,9 @@ def _shift(run: Run, rates: FloatArray, factors: tuple[float, float]) -> FloatAr
 
 
 def step_of(run: Run) -> bool:
-    """One step of a run; whether it was not at its end. Raises `SolverError` and exceptions of user
-    functions.
+    """Take one step of a run; True if it was not at its end.
+
+    Raises `SolverError` and exceptions of user functions.
     """
     clock, context = run.context.clock, run.packed.context
     if not clock.time < clock.end:
@@ -183,7 +185,7 @@ def variants(
     quick: bool = False,
     mapped: Callable[..., Iterable[Any]] = map,
 ) -> Variants:
-    """Perturbed runs, with steps within which their initial states are smooth.
+    """Initial runs with perturbed parameter, with steps for which they are smooth.
 
     Near a singular position the assembled state changes over a small interval of a parameter.
     Raises `InputError` if the perturbed model has other coordinates or constraints, or does not
@@ -205,7 +207,7 @@ def variants(
 def _beside(
     runs: Runs, base: Begun, name: str, changes: FloatArray, mapped: Callable[..., Iterable[Any]]
 ) -> tuple[Begun, ...]:  # fmt: skip
-    """Runs with changes of a parameter. Raises `InputError`."""
+    """Initial runs with changes of one parameter. Raises `InputError`."""
     middle = runs.base[name]
 
     def made(change: float) -> Begun:
@@ -230,7 +232,7 @@ def _beside(
 
 
 def _shape(compiled: Compiled) -> tuple[Any, ...]:
-    """Discrete properties of a compiled model.
+    """Discrete properties of a compiled model that perturbed runs must share.
 
     Bodies in their order, the joints between them and which are cut, numbers.
     """
@@ -244,7 +246,7 @@ def _shape(compiled: Compiled) -> tuple[Any, ...]:
 
 
 def recorded(base: Begun) -> tuple[TrajectoryPoints, FloatArray]:
-    """States at the start and at the ends of all steps, and y of them.
+    """Run to the end: states and unknowns y at the ends of all steps.
 
     The run is at its end afterwards. Raises `SolverError`.
     """

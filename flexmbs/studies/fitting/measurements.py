@@ -50,7 +50,7 @@ class Measured(NamedTuple):
     values: FloatArray
 
     def of(self, solution: Solution) -> FloatArray:
-        """Values of a solution in place of the measurement (n,). Raises `InputError`."""
+        """Values (n,) of a solution at the measured times. Raises `InputError`."""
         found = signal(solution, self.channel)
         try:
             return values_at(pieces(found.t, found.values, breaks(solution)), self.t)
@@ -120,7 +120,7 @@ def _signal(heading: str, t: FloatArray, values: FloatArray) -> Signal:
 
 
 def _from_csv(path: str | os.PathLike[str]) -> list[Signal]:
-    """The columns of a CSV file, the first is the time; empty cells are left out."""
+    """Signals from the columns of a CSV file; the first column is the time."""
     try:
         rows = list(csv.reader(io.StringIO(read_text(path))))
     except FileNotFoundError:

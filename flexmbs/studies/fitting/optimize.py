@@ -234,7 +234,7 @@ class PointSearch:
         self.count = 1
 
     def values(self, x: FloatArray) -> Values:
-        """Parameters of a point."""
+        """Parameter values by name from scaled parameters x."""
         return dict(zip(self.names, (x * self.size).tolist()))
 
     def relative(self, x: FloatArray) -> FloatArray:
@@ -251,7 +251,7 @@ class PointSearch:
         return self.known[key] / self.level
 
     def objective(self, x: FloatArray) -> float:
-        """The relative output that is minimized."""
+        """Objective at a point, relative to its size at the start."""
         return float(np.nan_to_num(self.relative(x)[0], nan=REFUSED))
 
     def kept(self, x: FloatArray, side: ConstraintSide) -> float:
@@ -261,7 +261,7 @@ class PointSearch:
         )
 
     def slope(self, x: FloatArray) -> FloatArray:
-        """Derivatives of `relative`. Raises `SolverError`."""
+        """Derivatives of the relative outputs. Raises `SolverError`."""
         key = x.tobytes()
         if key not in self.slopes:
             before = self.derivatives.count
@@ -279,7 +279,7 @@ class PointSearch:
 
 
 def _wanted(minimize: Any, limits: Mapping[str, Limits], named: Any) -> list[Output]:
-    """The objective, then the limited outputs. Raises `InputError`."""
+    """Outputs to evaluate: the objective first, then the limited ones. Raises `InputError`."""
     if named is not None and not isinstance(named, Mapping):
         raise InputError(f"outputs: {shown(named)} is not a dict of outputs, {{'name': function}}")
     named = dict(named or {})
@@ -299,7 +299,7 @@ def _wanted(minimize: Any, limits: Mapping[str, Limits], named: Any) -> list[Out
 
 
 def _sides(search: PointSearch, constraints: Sequence[Limits]) -> Iterator[ConstraintSide]:
-    """The one-sided constraints of limited outputs."""
+    """One-sided constraints (output, bound, sign) of the limited outputs."""
     for row, (low, high) in enumerate(constraints, 1):
         for sign, limit in ((1.0, low), (-1.0, high)):
             if math.isfinite(limit):
@@ -309,7 +309,7 @@ def _sides(search: PointSearch, constraints: Sequence[Limits]) -> Iterator[Const
 def _descent(
     search: PointSearch, constraints: Sequence[Limits], most: int
 ) -> tuple[FloatArray, str]:
-    """The end of SLSQP, and how it ended."""
+    """Run SLSQP from the start; (point reached, message)."""
     from scipy.optimize import minimize
 
     search.course.require_smooth()
@@ -333,7 +333,7 @@ def _descent(
 def _evolution(
     search: PointSearch, constraints: Sequence[Limits], most: int
 ) -> tuple[FloatArray, str]:
-    """The end of differential evolution, and how it ended. Raises `InputError` without bounds."""
+    """Run differential evolution; (point, message). Raises `InputError` without bounds."""
     from scipy.optimize import NonlinearConstraint, differential_evolution
 
     for name, pair in zip(search.names, search.bounds):

@@ -60,7 +60,7 @@ def require_within(values: Mapping[str, float], bounds: Mapping[str, Limits]) ->
 def sizes(
     values: Mapping[str, float], scales: Mapping[str, float], bounds: Mapping[str, Limits]
 ) -> dict[str, float]:
-    """Size of each parameter.
+    """Scale of each parameter: given, from its value or from its bounds.
 
     The given one, its absolute value, for a zero the width of its bounds, or 1.
     """

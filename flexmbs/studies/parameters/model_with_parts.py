@@ -53,16 +53,16 @@ class BodySource(Protocol):
     """Interface of the source of a flexible body, such as `preprocess.Part`."""
 
     def numbers(self) -> dict[str, float]:
-        """Its numbers by their paths."""
+        """Numeric parameters of the part by path."""
 
     def changed(self, values: Mapping[str, Any]) -> BodySource:
         """The part with other values. Raises `InputError`."""
 
     def digest(self) -> str:
-        """SHA-256 of all that the body follows from. Raises `InputError`."""
+        """SHA-256 digest of all inputs of the reduction. Raises `InputError`."""
 
     def body(self) -> Body:
-        """The body. Raises `InputError`, `SolverError`."""
+        """Reduced flexible body of the part. Raises `InputError`, `SolverError`."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -118,7 +118,7 @@ class ReducedBodies(abc.ABC):
 
     @abc.abstractmethod
     def place(self, part: BodySource) -> Place:
-        """File or data of the body of a part.
+        """Declaration keys that refer to the reduced body of a part: file or data.
 
         Raises `InputError`, `SolverError`, `MachineError`.
         """
@@ -241,14 +241,14 @@ class ModelWithParts(ModelSource):
         )
 
     def stored_in(self, folder: Path, model: Build) -> ModelWithParts:
-        """The same with this model, and with bodies in a folder if they were in memory."""
+        """Copy with another model; bodies in memory move to a folder."""
         return self._with(
             model,
             BodiesInFolder(folder) if isinstance(self.bodies, BodiesInMemory) else self.bodies,
         )
 
     def unreduced(self) -> ModelWithParts:
-        """The same, whose models have the bodies that they had."""
+        """Copy whose models keep their declared bodies."""
         return self._with(self.model, BodiesAsTheyAre())
 
     def _with(self, model: Build, bodies: ReducedBodies) -> ModelWithParts:
@@ -287,7 +287,7 @@ class ModelWithParts(ModelSource):
         )
 
     def changed_parts(self, values: Mapping[str, Any]) -> dict[str, BodySource]:
-        """All parts, with these values. Raises `InputError`."""
+        """All parts with new parameter values. Raises `InputError`."""
         own: dict[str, dict[str, Any]] = {}
         for path, value in values.items():
             if self.owns(path):
@@ -303,7 +303,7 @@ class ModelWithParts(ModelSource):
         return {path: value for path, value in values.items() if not self.owns(path)}
 
     def _name(self, path: str) -> str:
-        """The part of a path."""
+        """Name of the part in a parameter path. Raises `InputError`."""
         rest = path.removeprefix(f"{PREFIX}.")
         found = max(
             (name for name in self.parts if rest.startswith(f"{name}.")), key=len, default=""
@@ -321,7 +321,7 @@ class ModelWithParts(ModelSource):
 
 
 def bodies_of(model: Model, part: str) -> list[str]:
-    """Flexible bodies of a part.
+    """Names of the flexible bodies that a part replaces.
 
     Those whose file or data have its name, or else the body of this name. Raises `InputError`.
     """
@@ -357,7 +357,7 @@ def _part(name: str, given: Any) -> BodySource:
 
 
 def _located(name: str, work: Callable[[], Any]) -> Any:
-    """The result, problems with the name of the part."""
+    """Result of a function; problems are prefixed with the name of the part."""
     try:
         return work()
     except FlexmbsError as error:

@@ -28,15 +28,15 @@ class ModelSource(abc.ABC):
 
     @abc.abstractmethod
     def made(self, values: Mapping[str, Any]) -> Model:
-        """The model with these values of its parameters. Raises `InputError`."""
+        """Model with these parameter values. Raises `InputError`."""
 
     @abc.abstractmethod
     def owns(self, path: str) -> bool:
-        """True if a parameter is not one of the models."""
+        """True if a parameter path belongs to this source, not to the model."""
 
     @abc.abstractmethod
     def numbers(self) -> dict[str, float]:
-        """Its own parameters that are numbers, with their values."""
+        """Numeric parameters of this source with their values."""
 
 
 Build: TypeAlias = Model | Callable[..., Model] | ModelSource
@@ -82,7 +82,7 @@ def parameters(model: Model | ModelSource) -> dict[str, float]:
 
 
 def number_of(build: Build, model: Model, path: str) -> float:
-    """The value of a parameter of what has made the model. Raises `InputError`."""
+    """Value of a parameter of a model or of the function that made it. Raises `InputError`."""
     if not isinstance(build, ModelSource) or not build.owns(path):
         return number_at(model, path)
     numbers = build.numbers()
@@ -95,7 +95,7 @@ def number_of(build: Build, model: Model, path: str) -> float:
 
 
 def number_at(model: Model, path: str) -> float:
-    """The value of a parameter.
+    """Value of a model parameter by its path. Raises `InputError`.
 
     Raises `InputError` for a path that is not in the model or is not that of one number.
     """
@@ -133,7 +133,7 @@ def changed(model: Model, values: Mapping[str, Any]) -> Model:
 
 
 def made(build: Build, values: Mapping[str, Any]) -> Model:
-    """The model with these values of its parameters.
+    """Model with these parameter values, from a model or a function.
 
     build: a model, a source of models, or a function that gives one: names without dots are then
     its arguments, by keyword, the others are paths in the model that it gives. Raises `InputError`.
@@ -154,7 +154,7 @@ def made(build: Build, values: Mapping[str, Any]) -> Model:
 def check_arguments(
     build: Callable[..., Any], arguments: Mapping[str, Any], where: str = "parameters"
 ) -> None:
-    """Raise `InputError` where the function does not take these."""
+    """Raise `InputError` if a function does not take these arguments."""
     try:
         inspect.signature(build).bind(**arguments)
     except TypeError as error:
@@ -190,14 +190,14 @@ def _parts(value: Any, key: str = "") -> Mapping[str, Any]:
 
 
 def _single(value: Any) -> Any:
-    """The only element of a tuple, the value of a constant law; other values themselves."""
+    """The element of a tuple of length one or value of a constant law; else the value."""
     if isinstance(value, tuple) and len(value) == 1:
         value = value[0]
     return value.value if isinstance(value, Constant) else value
 
 
 def _located(model: Model, path: str) -> Steps:
-    """The containers along a path with the key taken in each.
+    """(container, key) pairs along a parameter path. Raises `InputError`.
 
     Raises `InputError` naming the first unknown part.
     """
@@ -216,7 +216,7 @@ def _located(model: Model, path: str) -> Steps:
 
 
 def _ways(value: Any, rest: str, key: str = "") -> Iterator[Steps]:
-    """All readings of a path within a value; names with dots may give several."""
+    """All interpretations of a parameter path within a value; names may contain dots."""
     for name, part in _parts(value, key).items():
         if rest == name:
             yield [(value, name)]
@@ -226,7 +226,7 @@ def _ways(value: Any, rest: str, key: str = "") -> Iterator[Steps]:
 
 
 def _not_located(model: Model, path: str) -> NoReturn:
-    """Raise `InputError` for a path without a reading.
+    """Raise `InputError` with similar names for a path that does not exist.
 
     It names the first part that is unknown behind the longest names.
     """
@@ -250,7 +250,7 @@ def _not_located(model: Model, path: str) -> NoReturn:
 
 
 def _place(steps: Steps) -> tuple[str, ...]:
-    """The keys along a path, the same ones for all names of a number."""
+    """Canonical keys along a path, equal for all names of the same number."""
     keys = [_same(container, key) for container, key in steps]
     while (
         keys[-1] == "0"
@@ -262,7 +262,7 @@ def _place(steps: Steps) -> tuple[str, ...]:
 
 
 def _same(container: Any, key: str) -> str:
-    """One of the names that an element of a tuple has."""
+    """Canonical name of a key of a tuple element."""
     if not isinstance(container, tuple):
         return key
     if key in PAIRS:
@@ -271,7 +271,7 @@ def _same(container: Any, key: str) -> str:
 
 
 def _with(container: Any, changes: Changes, place: tuple[str, ...]) -> Any:
-    """The container with other values at the keys, all changed at once.
+    """Copy of a container with new values at several places.
 
     Raises `InputError` with the whole path.
     """
@@ -314,7 +314,7 @@ def _with(container: Any, changes: Changes, place: tuple[str, ...]) -> Any:
 
 
 def _with_elements(container: Any, parts: Mapping[str, Any]) -> Any:
-    """A tuple with other elements, a symmetric matrix stays symmetric."""
+    """Tuple with new elements; a symmetric matrix stays symmetric."""
     for key, part in parts.items():
         if key in PAIRS:
             ends = (PAIRS[key], PAIRS[key][::-1])

@@ -79,7 +79,7 @@ class StepperInputs(MutableMapping[str, float]):
         return len(self._places)
 
     def place(self, name: str, value: float) -> int:
-        """Index of a value among the force states.
+        """Index among the force states and value of an input. Raises `InputError`.
 
         Raises `InputError` for one that is not a finite number.
         """
@@ -91,7 +91,7 @@ class StepperInputs(MutableMapping[str, float]):
         return place
 
     def overwhelming(self) -> str:
-        """The largest input where no machine bears it, in a line, else empty."""
+        """Text on the largest input if it is implausibly large; else empty."""
         largest = max(self._places, key=lambda name: abs(self[name]), default="")
         if not largest or abs(self[largest]) < HUGE:
             return ""
@@ -141,7 +141,7 @@ class StepperOutputs(Mapping[str, float]):
 
 
 def named(ports: Ports, key: str, kinds: Mapping[str, str]) -> dict[str, Port]:
-    """The ports by name, those of a list by their parts: "effort shoulder". Raises `InputError`."""
+    """Ports by name; a list is named by its items. Raises `InputError`."""
     if isinstance(ports, Mapping):
         pairs = list(ports.items())
     elif (
@@ -166,7 +166,7 @@ def named(ports: Ports, key: str, kinds: Mapping[str, str]) -> dict[str, Port]:
 
 
 def _plain(port: Any) -> Any:
-    """A port with the names of what ``Model.add`` returned."""
+    """Port with names in place of the handles that ``Model.add`` returned."""
     if not isinstance(port, tuple):
         return port
     return tuple(str(each) if isinstance(each, FrameRef | ItemHandle) else each for each in port)
@@ -223,7 +223,7 @@ def _unit(model: Model, item: str, port: Port) -> str:
 
 
 def with_inputs(model: Model, ports: Mapping[str, Port]) -> tuple[Model, dict[str, Held]]:
-    """A copy of the model with a force for each input, and where each is among the force states.
+    """Copy of the model with a force for each input, and the places of the inputs.
 
     Raises `InputError`.
     """
@@ -256,7 +256,7 @@ def places(held: Mapping[str, Held], force_states: Sequence[str]) -> dict[str, i
 
 
 def state_functions(ports: Mapping[str, Port]) -> list[Event]:
-    """The outputs as state functions. Raises `InputError`."""
+    """Event functions that evaluate the outputs. Raises `InputError`."""
     return [_state_function(name, port) for name, port in ports.items()]
 
 

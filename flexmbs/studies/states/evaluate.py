@@ -83,7 +83,7 @@ class Evaluator:
         *,
         prepared: bool = True,
     ) -> Evaluated:
-        """Evaluate the formalism at a state.
+        """(ṡ, λ) by the formalism at a state.
 
         prepared: corrected and with its stored data, as after a step.
         """

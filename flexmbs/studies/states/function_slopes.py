@@ -34,7 +34,7 @@ class Slope(NamedTuple):
 
 
 def slopes_along(values: Callable[[np.ndarray], np.ndarray], first: float) -> Slope:
-    """Slopes at 0 of functions of a step.
+    """Derivatives at 0 of functions of a step, one-sided where they differ.
 
     ``values(steps)`` gives (k, m) for k steps; first: the largest step.
     """
@@ -51,7 +51,7 @@ def slopes_along(values: Callable[[np.ndarray], np.ndarray], first: float) -> Sl
 
 
 def _settled(slope: np.ndarray, noise: np.ndarray) -> tuple[float, bool]:
-    """The slope that changes least with the step, and whether it settles."""
+    """(derivative that changes least with the step, True if it converges)."""
     change = np.abs(np.diff(slope))
     error = np.where(np.isfinite(change), change, np.inf) + noise[:-1]
     best = int(np.argmin(error))
@@ -70,7 +70,7 @@ def _settled(slope: np.ndarray, noise: np.ndarray) -> tuple[float, bool]:
 
 
 def _apart(ahead: np.ndarray, behind: np.ndarray, noise: np.ndarray) -> bool:
-    """True if one-sided slopes differ whatever the step is."""
+    """True if one-sided derivatives differ for all steps."""
     size = np.maximum(np.abs(ahead), np.abs(behind))
     least = CORNER * size + NEGLIGIBLE * size.max() + 20.0 * noise
     return bool((np.abs(ahead - behind) > least).all())

@@ -66,7 +66,7 @@ class LinearOutputs(NamedTuple):
 
 
 def read_inputs(state: State, ports: Sequence[Port]) -> LinearInputs:
-    """The requested inputs. Raises `InputError`."""
+    """Requested inputs of a linearization. Raises `InputError`."""
     found = LinearInputs([], np.zeros((len(state.s), 0)), [], [], [], [])
     columns = []
     for port in _listed(ports, "inputs"):
@@ -95,7 +95,7 @@ def read_inputs(state: State, ports: Sequence[Port]) -> LinearInputs:
 
 
 def read_outputs(state: State, ports: Sequence[Port], slopes: Tangents) -> LinearOutputs:
-    """The requested outputs. Raises `InputError`."""
+    """Requested outputs of a linearization with their rows. Raises `InputError`."""
     nothing = np.zeros(len(state.s))
     names, position, rate, units = [], [], [], []
     for port in _listed(ports, "outputs"):
@@ -142,7 +142,7 @@ def coordinate_unit(model: ModelData, joint: str, coordinate: int) -> str:
 
 
 def displacement_rates(state: State, values: np.ndarray) -> np.ndarray:
-    """A (ns, ns) of δs = δ̇ + A δ for the given velocities (or accelerations).
+    """Matrix A (ns, ns) of δs = δ̇ + A δ for given velocities.
 
     ω × for rotations, ad(V) for free motions.
     """
@@ -205,7 +205,7 @@ def _frame(state: State, port: Port, row: int) -> np.ndarray:
 
 
 def _cut_slope(state: State, port: Port, slopes: Tangents) -> np.ndarray:
-    """∂η/∂δ of a joint coordinate: zero in the tree."""
+    """Derivative ∂η/∂δ of a joint rate by displacements: zero in the tree."""
     place = state.compiled.places.get(str(port[1]))
     if place is None or place.cut < 0:
         return np.zeros(len(state.s))

@@ -20,7 +20,7 @@ class UnknownChannel(InputError):
 
 
 def checked_outputs(given: object) -> dict[str, Wanted]:
-    """Outputs by name. Raises `InputError`."""
+    """Outputs by name, from texts and functions. Raises `InputError`."""
     if not isinstance(given, Mapping) or not given:
         raise InputError(
             'outputs: give at least one by its name, as {"sag": "min frame arm/tip position z"}'
@@ -63,5 +63,5 @@ def _value(output: Output, solution: Solution) -> tuple[float, str]:
 
 
 def described(wanted: Wanted) -> str:
-    """An output as a text that changes when it does: functions by their code."""
+    """Text that identifies an output; functions by their code."""
     return wanted if isinstance(wanted, str) else code_digest(wanted)

@@ -20,7 +20,7 @@ Values = tuple[Any, ...]
 
 
 def count_of(value: object) -> int:
-    """A number of cases."""
+    """Validate the number of cases. Raises ValueError."""
     result = index(value)
     if not 1 <= result <= MOST_CASES:
         raise ValueError(f"must be within 1 … {MOST_CASES}, not {result}")
@@ -37,7 +37,7 @@ class Spread(Declaration, abc.ABC, section="range"):
 
     @abc.abstractmethod
     def at(self, u: float) -> float:
-        """The value at u, 0 … 1."""
+        """Quantile u, 0 … 1, of the distribution."""
 
 
 class Range(Spread):
@@ -170,7 +170,7 @@ Axis = Spread | Values
 
 
 def _within_floats(spread: Any) -> Any:
-    """The distribution.
+    """The distribution itself. Raises `NestedError` for values beyond float range.
 
     Raises `NestedError` if its values leave the floats, or positive ones are rounded to zero.
     """

@@ -91,7 +91,10 @@ class Study:
 def case_of(
     names: Sequence[str], values: Sequence[Any], content: Callable[[Texts], dict[str, str]]
 ) -> Case:
-    """Case of these values; ``content``: that of what texts among them name, `Study.content`."""
+    """Case of these parameter values with its digest.
+
+    ``content`` gives the digest of what texts among the values name, see `Study.content`.
+    """
     inputs = dict(zip(names, values))
     texts = tuple((name, value) for name, value in inputs.items() if isinstance(value, str))
     text = known_by(inputs) + (json.dumps(content(texts), sort_keys=True) if texts else "")
@@ -99,7 +102,7 @@ def case_of(
 
 
 def known_by(inputs: Mapping[str, Any]) -> str:
-    """The values of a case as a text."""
+    """Parameter values of a case as one text."""
     return json.dumps([[name, _exact(inputs[name])] for name in sorted(inputs)])
 
 

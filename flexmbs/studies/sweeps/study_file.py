@@ -103,7 +103,7 @@ def read_study(path: Path, *, allow_outside: bool = False, allow_code: bool = Fa
 def flattened(
     table: Mapping[str, Any], path: tuple[str, ...] = ()
 ) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Parameters by the keys of their paths.
+    """Nested tables as one dict with keys joined by dots.
 
     Keys with dots are tables in tables, the innermost one may be a range.
     """
@@ -151,14 +151,14 @@ def _axis(name: str, given: Any) -> Axis:
 
 
 def _output(given: Any) -> Any:
-    """A text, or the function that it names."""
+    """Output from a file: a text, or the function that it names."""
     return (
         _function(given) if isinstance(given, str) and ":" in given and " " not in given else given
     )
 
 
 def _part(name: str, given: Any, locator: Locator) -> Path | Callable[..., Any]:
-    """The path of a part file, or the function that is named."""
+    """Part from a file: path of a part file, or named function."""
     if not isinstance(given, str):
         raise NestedError.at(
             (name,), f"must be the name of a part file or 'module:function', not {shown(given)}"
@@ -175,7 +175,7 @@ def _function(given: str, *key: str) -> Callable[..., Any]:
 
 
 def sweep_schema() -> Schema:
-    """The schema of ``flexmbs-sweep`` files."""
+    """JSON schema of ``flexmbs-sweep`` files."""
     scalar: Schema = {"type": ["number", "string", "boolean"]}
     listed: Schema = {"type": "array", "items": scalar, "minItems": 1}
     values: Schema = {

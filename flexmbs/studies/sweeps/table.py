@@ -109,7 +109,7 @@ class SweepResult:
         return path
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """A dictionary for each case."""
+        """One dictionary of parameters, outputs and verdict for each case."""
         for k in range(len(self)):
             yield {
                 **{name: values[k] for name, values in self.parameters.items()},
@@ -219,7 +219,7 @@ class SweepResult:
 
 
 def result_of(records: Sequence[Record], folder: Path | None) -> SweepResult:
-    """The table of results."""
+    """Table of results from the records of the cases."""
     names = list(dict.fromkeys(name for record in records for name in record.inputs))
     outputs = list(dict.fromkeys(name for record in records for name in record.outputs))
     units = {name: unit for record in records for name, (_, unit) in record.outputs.items()}
@@ -242,7 +242,7 @@ def result_of(records: Sequence[Record], folder: Path | None) -> SweepResult:
 
 
 def _column(values: Iterable[Any]) -> np.ndarray:
-    """Numbers as floats, other values as they are."""
+    """Array of values: floats for numbers, objects otherwise."""
     listed = list(values)
     numbers = all(
         isinstance(value, int | float) and not isinstance(value, bool) for value in listed

@@ -126,7 +126,7 @@ def inverse_dynamics(
 
 
 def _held(solution: Solution, remainder: np.ndarray) -> list[Check]:
-    """Displacement K_ff⁻¹ f of flexible bodies by unbalanced loads f.
+    """Static displacement K_ff⁻¹ f of flexible bodies by unbalanced loads f.
 
     These are the loads that their given deformation does not balance.
     """
@@ -175,7 +175,7 @@ def _states(motion: Solution | HasState) -> list[State]:
 def _efforts(
     state: State, names: Sequence[str], *, keep_drives: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool, float, float]:  # fmt: skip
-    """λ (nc,), τ of the named joints, and the remainder (ns,).
+    """(λ (nc,), efforts τ of the named joints, unbalanced remainder (ns,)).
 
     Also whether τ and the drives' λ are unique, the power of τ, and the largest moment, or force
     times the size of the model.
@@ -225,7 +225,7 @@ def _efforts(
 
 
 def _unique(columns: np.ndarray, asked: np.ndarray) -> bool:
-    """True if no force in the null space of the columns changes the requested ones."""
+    """True if the requested forces are unique despite the null space of the columns."""
     _, size, vt = np.linalg.svd(columns)
     rank = int((size > 1e-9 * size.max(initial=1e-300)).sum())
     return bool(np.abs(vt[rank:, asked]).max(initial=0.0) < 1e-7)

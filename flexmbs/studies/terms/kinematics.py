@@ -104,7 +104,7 @@ def kinematics(
 
 
 def _with_forces(motion: Solution, *, audit: bool) -> Solution:
-    """The motion with the multipliers that it needs and the works of the drives."""
+    """Motion with the multipliers, torques and works of the drives."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", AuditWarning)  # its checks are those of the result
@@ -143,7 +143,7 @@ class _Path:
             )
 
     def _unit_rows(self, known: Terms, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Rows of G (nc, ns) over coordinates of equal size, divided by their lengths (nc,).
+        """Rows of G in coordinates of equal size, scaled to unit length; their lengths.
 
         Rows that are short relative to their ``sizes`` have these: they may be round-off, or vanish
         here only.
@@ -154,7 +154,7 @@ class _Path:
         return G / length[:, None], length
 
     def reach(self, state: State, t: float) -> State:
-        """The state at time t on the branch of the given one.
+        """State at time t continued from a given state, with intermediate times.
 
         Raises `SolverError` at a singular position.
         """
@@ -179,7 +179,7 @@ class _Path:
         return here
 
     def _closed(self, state: State) -> State | None:
-        """The state projected on the constraints, with its velocities and accelerations.
+        """State projected on the constraints, with consistent velocities and accelerations.
 
         None if Newton's method fails.
         """
@@ -202,7 +202,7 @@ class _Path:
         return None
 
     def _rates(self, state: State, known: Terms, G: np.ndarray, length: np.ndarray) -> State:
-        """State with the velocities and accelerations that its rows G of unit length require."""
+        """State with velocities and accelerations from the scaled constraint rows."""
         s, sd = np.zeros(len(state.s)), np.zeros(len(state.s))
         s[self.columns] = -np.linalg.lstsq(G, known.gd / length, rcond=1e-10)[0]
         left = float(np.abs(G @ s[self.columns] + known.gd / length).max(initial=0.0))
@@ -218,7 +218,7 @@ class _Path:
 
 
 def _known(state: State) -> tuple[Terms, np.ndarray, np.ndarray]:
-    """Terms, coordinates of cut joints and sizes of the rows at a state."""
+    """Terms, cut joint coordinates and row sizes at a state."""
     work = state.work()
     found = terms(state.compiled.system, work, state.t, state.q, state.s, state.z)
     state.compiled.callbacks.raise_error()

@@ -236,7 +236,6 @@ class Cholesky(Elimination):
         self, step: EliminationStep, tree: EliminationTree, L: Entries, pool: ArrayPool
     ) -> None:
         """Keep the finished panels."""
-        pass
 
     @staticmethod
     def bytes_needed(tree: EliminationTree, precision: Precision = np.float64) -> int:
