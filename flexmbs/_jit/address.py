@@ -52,7 +52,7 @@ class Packed:
 
 
 def _record(address: Any) -> Any:
-    """Record at an address, interpreted."""
+    """Record at an address (interpreted mode)."""
     return (
         _known[int(address)].record
         if isinstance(address, (int, np.integer)) and address in _known
@@ -74,7 +74,7 @@ def memory_of(words: Any, record: Any) -> Any:
 
 @intrinsic
 def call(address: int, one: Any, two: Any, three: Any, t: float, a: float, b: float) -> int:
-    """``int64 f(record, record, record, double, double, double)`` at an address."""
+    """Call a kernel ``int64 f(record, record, record, double, double, double)`` at an address."""
     return int(
         _functions[address](
             _record(one), _record(two), _record(three), float(t), float(a), float(b)
@@ -86,7 +86,7 @@ _before_compilation: Callable[[], None] | None = None
 
 
 def before_compilation(call: Callable[[], None] | None) -> None:
-    """Call a function once, before the next kernel that is not on the disk is compiled."""
+    """Register a function called once before the next kernel is compiled."""
     global _before_compilation
     _before_compilation = call
 
@@ -98,7 +98,7 @@ def _linked_code(
     layouts: tuple[Any, ...],
     compiled: Callable[[Any, str | None], Any],
 ) -> Any:
-    """Machine code of a kernel for records of these layouts, from the disk or compiled.
+    """Machine code of a kernel for these record layouts, loaded or compiled.
 
     One process at a time compiles it, the others load it.
 
@@ -131,7 +131,7 @@ def _being_compiled(name: str) -> bool:
 
 
 def _called(kind: Any, address: int) -> Any:
-    """Function of Python that calls a C function and raises if a kernel failed in it."""
+    """Python function that calls a C function and raises if a kernel failed in it."""
     function = kind(address)
     function.errcheck = object_cache.checked
     return function
@@ -145,8 +145,10 @@ _asked: "list[tuple[Entry, tuple[Any, Any, Any]]] | None" = None
 
 @contextlib.contextmanager
 def layouts_only() -> "Iterator[list[tuple[Entry, tuple[Any, Any, Any]]]]":
-    """Context in which addresses are 0 and nothing is compiled, for records whose layout is needed
-    only. Gives the kernels whose addresses were asked for, with the records.
+    """Context in which kernels are not compiled and addresses are 0.
+
+    For records whose layout is needed only. Gives the kernels whose addresses were asked for, with
+    the records.
     """
     global _asked
     before, _asked = _asked, []
@@ -157,7 +159,7 @@ def layouts_only() -> "Iterator[list[tuple[Entry, tuple[Any, Any, Any]]]]":
 
 
 def all_linked() -> bool:
-    """True if addresses are those of kernels, that is outside of `layouts_only`."""
+    """True unless within `layouts_only`: addresses are those of compiled kernels."""
     return _asked is None
 
 
@@ -210,7 +212,7 @@ class Entry:
         return found
 
     def compile_ahead(self, one: Any, two: Any, three: Any) -> None:
-        """Compile into the cache unless another process is already doing so."""
+        """Compile the kernel into the cache unless another process is already doing so."""
         if not _being_compiled(self.name):
             self.address(one, two, three)
 
@@ -231,7 +233,7 @@ class Entry:
     def bound(
         self, one: Packed, two: Packed, three: Packed
     ) -> Callable[[float, float, float], int]:
-        """Function (t, a, b) with bound records, which the caller keeps alive; 1 µs a call."""
+        """Function (t, a, b) with bound records, which the caller must keep alive."""
         if not COMPILED:
             return lambda t, a, b: self(one, two, three, t, a, b)
         found = self._for(one.layout, two.layout, three.layout)
@@ -270,7 +272,7 @@ def bound_entry(
 def invoke(
     address: int, one: int, two: int, three: int, t: float, a: float = 0.0, b: float = 0.0
 ) -> int:
-    """`call` from Python."""
+    """Call a kernel at an address from Python, as `call` does in kernels."""
     return (
         int(_called(_ENTRY_C, address)(one, two, three, t, a, b))
         if COMPILED
@@ -304,7 +306,7 @@ class PackedKernel:
         return found[1](memory.__array_interface__["data"][0])
 
     def compile_ahead(self, *given: Any) -> None:
-        """Compile into the cache for arguments like these unless another process is doing so."""
+        """Compile the kernel into the cache unless another process is already doing so."""
         if not _being_compiled(self._name):
             layouts = tuple(map(layout, given))
             self.compiled.setdefault(layouts, self._compile(layouts))
@@ -320,7 +322,7 @@ class PackedKernel:
 
 
 def packed(returns: type | None = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorator of a kernel that Python calls and that ``returns`` int, float or nothing."""
+    """Decorator of a kernel that Python calls with packed arguments."""
     return (
         (lambda function: PackedKernel(function, returns))
         if COMPILED

@@ -41,7 +41,7 @@ def fields_of_types(kinds: Any) -> str:
 
 
 def items(kind: Any) -> tuple[Any, ...]:
-    """Types of the items of a tuple."""
+    """Numba types of the items of a tuple."""
     return tuple(kind.types)
 
 
@@ -74,7 +74,7 @@ def _read(context: Any, builder: Any, reference: Any, address: Any, name: str) -
 
 
 def reference_type(kind: Any) -> Any:
-    """Type of a field of a record: a reference for a record, else the type of its value."""
+    """Numba type of a field: a reference for a record, else the type of its value."""
     return Reference(kind) if isinstance(kind, types.NamedTuple) else kind
 
 
@@ -104,7 +104,7 @@ def read(context: Any, builder: Any, kind: Any, address: Any, at: int = 0) -> An
 
 
 def _words(builder: Any, kind: Any, place: Any) -> Any:
-    """Load a value of an LLVM type, word by word."""
+    """Emit the load of a value of an LLVM type, word by word."""
     value, at = ir.Constant(kind, ir.Undefined), 0
     for path, word in _paths(kind):
         source = builder.gep(place, [WORD(at)])
@@ -117,7 +117,7 @@ def _words(builder: Any, kind: Any, place: Any) -> Any:
 
 
 def _paths(kind: Any, path: tuple[int, ...] = ()) -> Any:
-    """Path in the aggregate and type of each word."""
+    """(path in the aggregate, type) of each word of an LLVM type."""
     if isinstance(kind, ir.Aggregate):
         for k, each in enumerate(kind.elements):
             yield from _paths(each, (*path, k))

@@ -45,7 +45,7 @@ class CFunction:
 
     @global_compiler_lock  # type: ignore[misc]
     def compile(self, layouts: tuple[Any, ...], key: str | None) -> "CFunction":
-        """Compile the machine code, or load it from Numba's files; sets ``address``, ``library``.
+        """Compile the machine code or load it from the cache; sets ``address``, ``library``.
 
         layouts: of the records.  key: fingerprint of the kernel, None if it is not kept on disk.
         """
@@ -64,7 +64,7 @@ class CFunction:
         return self
 
     def keep(self, place: Any) -> None:
-        """Write the machine code to its object file or, if that cannot be, to Numba's files."""
+        """Write the machine code to its object file, or else to Numba's cache."""
         if not self._loaded and not object_cache.save(place, self.symbol, self.library):
             self._cache.save_overload(self._signature, self._made)
 
@@ -112,7 +112,7 @@ def _add_c_function(context: Any, library: Any, kernel: Any, symbol: str) -> Non
 
 @functools.cache
 def _type_of(found: Any) -> Any:
-    """Numba's type of values of a layout."""
+    """Numba type of values with a layout."""
     if isinstance(found, Layout):
         inner = tuple(map(_type_of, found.items))
         return (
@@ -134,7 +134,7 @@ def _array_type(char: str, ndim: int) -> Any:
 
 
 def _reader(kind: Any) -> Any:
-    """Function of compiled code from an address to a reference to the record of a type there.
+    """Compiled function from an address to the record of a Numba type there.
 
     A plain tuple gives references to its records.
     """
@@ -155,8 +155,10 @@ def _reader(kind: Any) -> Any:
 
 
 def _chosen(kinds: tuple[Any, ...], numbers: int) -> Any:
-    """Function of compiled code that gives those of its arguments, three addresses and three
-    numbers, that a kernel takes: records of these types and the first numbers."""
+    """Compiled function that selects the arguments that a kernel takes.
+
+    Of three addresses and three numbers it gives the records of these types and the first numbers.
+    """
     given = types.Tuple([*map(reference_type, kinds), *[types.float64] * numbers])
 
     @intrinsic

@@ -62,7 +62,7 @@ if COMPILED:
 
 
 def without_literals(dispatcher: Any) -> Any:
-    """The same dispatcher, which types literals as ``int64``.
+    """Dispatcher that types literals as ``int64``, so that they share compiled code.
 
     Numba would compile a copy for each literal.
     """
@@ -78,7 +78,7 @@ def without_literals(dispatcher: Any) -> Any:
 
 
 def cached(function: Callable[..., Any], *, lightly: bool = False) -> Any:
-    """Numba's njit with its cache in files named by fingerprints.
+    """Compile by Numba's njit, with a cache whose files are named by fingerprints.
 
     lightly: with the pipeline of kernels that run seldom.
     """
@@ -91,7 +91,7 @@ def cached(function: Callable[..., Any], *, lightly: bool = False) -> Any:
 
 
 def part(function: Callable[..., Any], *, inline: bool) -> Any:
-    """Dispatcher of a part."""
+    """Numba dispatcher of a part of kernels."""
     if PARTS is None:
         return cached(function)
     options = {"_nrt": False, "pipeline_class": PARTS, "fastmath": FUSED, "forceinline": inline}
@@ -116,7 +116,7 @@ def _type_of_intrinsic(each: Intrinsic, context: Any) -> Any:
 
 
 def compiled_callback(body: Callable[..., Any], n_in: int, n_out: int) -> tuple[int, Any]:
-    """See `flexmbs._jit.compiled_callback`."""
+    """Compile a ``body(x, out)`` to a C function (see `flexmbs._jit.compiled_callback`)."""
     inner = numba.njit(body)
 
     @numba.cfunc(types.int64(types.CPointer(types.float64), types.CPointer(types.float64)))
@@ -143,7 +143,7 @@ def compiled_callback(body: Callable[..., Any], n_in: int, n_out: int) -> tuple[
 
 
 def jitted(function: Callable[..., Any]) -> Callable[..., Any]:
-    """See `flexmbs._jit.jitted`."""
+    """Compile a user-defined function by Numba (see `flexmbs._jit.jitted`)."""
     while WITHIN:
         register_jitable(WITHIN.pop())
     compiled: Callable[..., Any] = numba.njit(function)

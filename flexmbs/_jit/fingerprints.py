@@ -31,7 +31,7 @@ class _Unknown(Exception):
 
 
 def fingerprint(function: Callable[..., Any], memory: dict[Any, str] | None = None) -> str | None:
-    """Digest of a function, or None if it uses an object without one.
+    """Digest of a function and all that it uses; None if something has no digest.
 
     memory: digests of functions computed before; by default those of this process.
     """
@@ -45,12 +45,12 @@ _memory: dict[Any, str] = {}
 
 
 def fields_text(record: type) -> str:
-    """Name of a class of records with its fields, which compiled code knows by their position."""
+    """Text of a record class with its fields, which compiled code knows by position."""
     return f"{record.__module__}.{record.__qualname__}{getattr(record, '_fields', ())}"
 
 
 def _plain(found: Any) -> Any:
-    """The Python function of a kernel, part or law."""
+    """Python function of a kernel, part or law."""
     inner = getattr(found, "py_func", None) or getattr(found, "function", None)
     return found if inner is None else _plain(inner)
 
@@ -127,7 +127,7 @@ def _of_value(
     callers: tuple[Any, ...],
     names: frozenset[str] = frozenset(),
 ) -> str:
-    """Text of an object that a function uses."""
+    """Text that identifies an object that a function uses."""
     value = functools.partial(_of_value, memory=memory, callers=callers)
     if type(found) in SCALARS:
         return _constant(found)
@@ -150,7 +150,7 @@ def _of_value(
 
 
 def _of_module(found: types.ModuleType, value: Callable[[Any], str], names: frozenset[str]) -> str:
-    """A module by its name if its version is known, else by the attributes that may be used."""
+    """Text that identifies a module: name and version, or the attributes used."""
     root = found.__name__.split(".")[0]
     if root in VERSIONED:
         return found.__name__
@@ -161,7 +161,7 @@ def _of_module(found: types.ModuleType, value: Callable[[Any], str], names: froz
 
 
 def _of_wrapper(found: Any, value: Callable[[Any], str]) -> str:
-    """A kernel, part, law or intrinsic, with its options and its function."""
+    """Text that identifies a kernel, part, law or intrinsic."""
     for name in ("py_func", "function", "_defn"):  # `Lazy`; `Entry`, `LawPart`; Numba's intrinsics
         if hasattr(found, name):
             options = sorted(getattr(found, "options", {}).items())

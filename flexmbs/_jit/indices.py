@@ -14,7 +14,7 @@ OURS = "_ZN7flexmbs", "_ZN10preprocess"  # begin of the compiled names of functi
 
 
 def count_from_the_front() -> None:
-    """Replace Numba's treatment of negative indices in functions of these packages."""
+    """Disable Numba's treatment of negative indices in functions of flexmbs."""
     try:
         from numba.core import types
         from numba.np import arrayobj

@@ -58,7 +58,7 @@ def memory_of(_context, words, record):  # type: ignore[no-untyped-def]
 
 @intrinsic
 def call(_context, address, one, two, three, t, a, b):  # type: ignore[no-untyped-def]
-    """``int64 f(record, record, record, double, double, double)`` at an address."""
+    """Call a kernel ``int64 f(record, record, record, double, double, double)`` at an address."""
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
         """Emit the call of a kernel at an address with three words and three numbers."""

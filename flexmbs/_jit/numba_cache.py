@@ -66,13 +66,13 @@ class KernelCache(caching.FunctionCache):  # type: ignore[misc]
         return *super()._index_key(sig, codegen), fields_of_types(arguments)
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Write the compiled function to its file if it is the code of the key."""
+        """Write compiled code to its cache file unless the function has changed."""
         if self._valid():
             super().save_overload(sig, data)
 
 
 def keep_on_disk(dispatcher: Any, folder: str, key: str | None) -> None:
-    """Give a dispatcher of Numba's the cache of its fingerprint ``key``, if it has one."""
+    """Attach the cache with this fingerprint ``key`` to a Numba dispatcher."""
     function = dispatcher.py_func
     if key is not None:
         with contextlib.suppress(AttributeError, TypeError):  # another layout of Numba's classes

@@ -47,7 +47,7 @@ def make_pipelines() -> tuple[Any, Any]:
 
 
 def _compiler(exchanged: dict[Any, Any], needless: Container[str] = ()) -> Any:
-    """Numba's compiler with passes replaced or left out."""
+    """Numba compiler class with passes replaced or left out."""
     from numba.core.compiler import Compiler
 
     class Exchanged(Compiler):  # type: ignore[misc]
@@ -86,7 +86,7 @@ def _optimize_lightly(library: Any, module: Any) -> None:
 
 @functools.cache
 def _light_machine(generator: Any) -> Any:
-    """Numba's target machine, with little effort for the selection of instructions."""
+    """LLVM target machine with cheap instruction selection."""
     options: dict[str, Any] = {"opt": 1}
     generator._customize_tm_options(options)
     return llvmlite.binding.Target.from_triple(
@@ -95,7 +95,7 @@ def _light_machine(generator: Any) -> Any:
 
 
 def _part_library() -> Any:
-    """Class of the lowered code of parts."""
+    """Code library class for parts, which keeps bitcode and links nothing."""
     from llvmlite.binding import Linkage
 
     class PartLibrary(codegen.JITCodeLibrary):  # type: ignore[misc]
@@ -121,7 +121,7 @@ def _part_library() -> Any:
             _optimize_lightly(self, module)
 
         def _get_module_for_linking(self) -> Any:
-            """Module of the part itself, not a copy of it: nothing else needs that one."""
+            """LLVM module of the part itself, without a copy."""
             if self._shared_module is None and self._bitcode:
                 self._shared_module = llvmlite.binding.parse_bitcode(self._bitcode)
             if self._shared_module is None:
@@ -147,7 +147,7 @@ def _part_library() -> Any:
 
 @functools.cache
 def _stand_in() -> tuple[Any, Any]:
-    """Compiled function that represents parts in Python, and its address.
+    """(compiled placeholder function that represents parts in Python, its address).
 
     It is compiled with the first part; called with arguments it raises TypeError.
     """
@@ -165,7 +165,7 @@ def _stand_in() -> tuple[Any, Any]:
 
 
 def _part_lowering(library_class: Any) -> Any:
-    """Pass that lowers a part."""
+    """Numba pass that lowers a part to bitcode."""
     from numba.core.compiler import _LowerResult
     from numba.core.compiler_machinery import register_pass
     from numba.core.typed_passes import NativeLowering
@@ -198,7 +198,7 @@ def _part_lowering(library_class: Any) -> Any:
 
 
 def _seldom_lowering() -> Any:
-    """Pass that lowers a kernel that runs seldom."""
+    """Numba pass that lowers a rarely called kernel with little optimization."""
     from numba.core.compiler_machinery import register_pass
     from numba.core.typed_passes import NativeLowering
 

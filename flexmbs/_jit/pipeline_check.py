@@ -16,7 +16,7 @@ import numba
 
 
 def working_pipelines(folder: str | None) -> tuple[Any, Any]:
-    """Pipelines for parts and for kernels that run seldom, None for one that fails here.
+    """Numba pipelines for parts and rare kernels; None for one that fails here.
 
     folder: where the verdict is stored for the next process.
     """
@@ -43,7 +43,7 @@ def working_pipelines(folder: str | None) -> tuple[Any, Any]:
 
 
 def _works(call: Callable[[], float]) -> bool:
-    """True if a call that uses internals of Numba's gives 6."""
+    """True if a test call that uses Numba internals gives the expected 6."""
     try:
         return call() == 6.0
     except Exception:  # whatever changed internals may raise
@@ -51,7 +51,7 @@ def _works(call: Callable[[], float]) -> bool:
 
 
 def _tried(part: Any, seldom: Any) -> float:
-    """2 + 2 + 2 by a small kernel that calls a part three times, compiled by these pipelines."""
+    """Result 6 of a small kernel and part compiled by these pipelines."""
     inner_options = {"_nrt": False, "pipeline_class": part} if part else {}
 
     @numba.njit(error_model="numpy", nogil=True, **inner_options)

@@ -16,7 +16,7 @@ import numpy as np
 
 
 def _number(k: int) -> property:
-    """Number k, by a memory view: items of arrays take twice as long."""
+    """Property for number k of `Scalars`, by a memory view."""
 
     def get(self: "Scalars") -> Any:
         """Return number k."""

@@ -55,20 +55,20 @@ class _Code:
         self._lanes = ir.Constant(ir.VectorType(ir.IntType(32), EIGHT), [0] * EIGHT)
 
     def data(self, array_type: Any, array: Any) -> Any:
-        """Address of the first number of an array."""
+        """Emit the address of the first number of an array."""
         return self.context.make_array(array_type)(self.context, self.builder, array).data
 
     def load(self, data: Any, place: Any) -> Any:
-        """Load eight numbers."""
+        """Emit the load of a vector of eight numbers."""
         return self.builder.load(self._eight(data, place), align=self.size)
 
     def store(self, value: Any, data: Any, place: Any) -> None:
-        """Store eight numbers."""
+        """Emit the store of a vector of eight numbers."""
         self.builder.store(value, self._eight(data, place), align=self.size)
 
     @contextlib.contextmanager
     def sums(self, data: Any, places: Sequence[Any]) -> Iterator[list[Any]]:
-        """Variables with the eight numbers at each place, stored at the end of the context."""
+        """Context with vector variables loaded at some places and stored back at its end."""
         totals = [
             cgutils.alloca_once_value(self.builder, self.load(data, place)) for place in places
         ]
@@ -77,7 +77,7 @@ class _Code:
             self.store(self.builder.load(total), data, place)
 
     def spread(self, data: Any, place: Any) -> Any:
-        """Vector of eight copies of the number at a place."""
+        """Emit a vector of eight copies of the number at a place."""
         empty = ir.Constant(self.vector, ir.Undefined)
         first = self.builder.insert_element(
             empty, self.builder.load(self.builder.gep(data, [place])), ir.IntType(32)(0)
@@ -85,19 +85,19 @@ class _Code:
         return self.builder.shuffle_vector(first, empty, self._lanes)
 
     def less(self, total: Any, a: Any, b: Any) -> Any:
-        """total − a b, rounded once on processors that can."""
+        """Emit total − a b as fused multiply-add where available."""
         return self.builder.fsub(
             total, self.builder.fmul(a, b, flags=("contract",)), flags=("contract",)
         )
 
     def more(self, total: Any, a: Any, b: Any) -> Any:
-        """total + a b, rounded once on processors that can."""
+        """Emit total + a b as fused multiply-add where available."""
         return self.builder.fadd(
             total, self.builder.fmul(a, b, flags=("contract",)), flags=("contract",)
         )
 
     def place(self, at: Any, step: Any, k: Any) -> Any:
-        """at + k step."""
+        """Emit the index at + k step."""
         k = ir.IntType(64)(k) if isinstance(k, int) else k
         return self.builder.add(at, self.builder.mul(k, step))
 
@@ -107,7 +107,7 @@ class _Code:
 
 
 def _operands(code: _Code, signature: Any, arguments: Any) -> list[Any]:
-    """Addresses and integers of the operands of an operation."""
+    """Emitted addresses and integers of the operands of a SIMD operation."""
     found = []
     for kind, value in zip(signature.args, arguments):
         if isinstance(kind, types.Integer):
@@ -119,7 +119,7 @@ def _operands(code: _Code, signature: Any, arguments: Any) -> list[Any]:
 
 
 def _subtract(columns: int) -> Callable[..., None]:
-    """Function W_i := W_i − Σ_j L_ij X_j for rows i = 0 … count − 1, j = 0 … columns − 1."""
+    """Make the function W_i := W_i − Σ_j L_ij X_j for ``columns`` columns of L."""
 
     def interpreted(L: Lines, count: int, X: Eights, W: Eights) -> None:
         """W ← W − L X in eight columns, in Python."""
@@ -158,7 +158,7 @@ def _subtract(columns: int) -> Callable[..., None]:
 
 
 def _subtract_turned(columns: int) -> Callable[..., None]:
-    """Function X_j := X_j − Σ_i L_ij W_i for j = 0 … columns − 1, rows i = 0 … count − 1."""
+    """Make the function X_j := X_j − Σ_i L_ij W_i for ``columns`` columns of L."""
 
     def interpreted(L: Lines, count: int, W: Eights, X: Eights) -> None:
         """X ← X − Lᵀ W in eight columns, in Python."""
@@ -203,7 +203,7 @@ class Entries(NamedTuple):
 
 
 def _add(rows: int, eights: int) -> Callable[..., None]:
-    """Function W_a := W_a + Σ_p A_ap X_(column p) for rows a of a sparse matrix.
+    """Make the function W_a := W_a + Σ_p A_ap X_(column p) for rows a of a sparse matrix.
 
     The rows have the same ``count`` columns; their entries begin at ``low`` and are contiguous.
     Rows X, W consist of several ``eights``.
@@ -265,7 +265,7 @@ class Blocks(NamedTuple):
 
 
 def _subtract_blocks() -> Callable[..., None]:
-    """Function W_a := W_a − Σ_q Σ_b B_q,ab X_(3 j + b), a, b = 0, 1, 2.
+    """Make the function W := W − B X for 3 × 3 blocks B of a block row.
 
     The blocks q = low … high − 1 are in columns j of blocks.
     """

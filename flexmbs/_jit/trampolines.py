@@ -32,7 +32,7 @@ _engines: list[Any] = []
 
 
 def reported(checked: int, report: int) -> tuple[int, Any]:
-    """Address of a function ``void f(x, out)`` and the object that reserves it.
+    """(address of a trampoline ``void f(x, out)``, object that reserves it).
 
     It calls ``long checked(x, out)`` and, if that is not 0, ``void report(x, out)``, given by their
     addresses; x and out are addresses.
@@ -42,7 +42,7 @@ def reported(checked: int, report: int) -> tuple[int, Any]:
 
 
 def _taken(free: list[tuple[int, np.ndarray]]) -> tuple[int, np.ndarray]:
-    """A free trampoline, or a new one; another thread may take the last one at any time."""
+    """Take a free trampoline, or make new ones."""
     try:
         return free.pop()
     except IndexError:
@@ -77,7 +77,7 @@ def _made() -> list[tuple[int, np.ndarray]]:
 
 
 def _call(builder: Any, place: int, result: Any, arguments: Any) -> Any:
-    """Call the function whose address is stored at a place."""
+    """Emit the call of the function whose address is stored at a place."""
     word = ir.IntType(64)
     address = builder.load(builder.inttoptr(word(place), word.as_pointer()))
     return builder.call(

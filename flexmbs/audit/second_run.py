@@ -236,7 +236,7 @@ def _work(solution: SolutionData, cost: float) -> float:
 
 
 def _some(outputs: np.ndarray) -> np.ndarray:
-    """At most `MOST_OUTPUTS` evenly spaced outputs."""
+    """Evenly spaced selection of no more than `MOST_OUTPUTS` outputs."""
     return outputs[
         np.unique(
             np.linspace(0, len(outputs) - 1, min(len(outputs), MOST_OUTPUTS)).round().astype(int)

@@ -59,7 +59,7 @@ def piece_name(body: str, number: int) -> str:
 
 
 def in_pieces(model: ModelData) -> ModelInPieces:
-    """Model with divided bodies in pieces; the same model if it has none. Raises `InputError`."""
+    """Model with each divided body replaced by its pieces. Raises `InputError`."""
     pieces = {body.name: _pieces(body, data) for body, data in _divided(model)}
     if not pieces:
         return ModelInPieces(model, {}, {})
@@ -112,7 +112,7 @@ def _pieces(body: FlexibleBody, data: DividedBodyData) -> BodyPieces:
 
 
 def _frames(body: str, whole: BodyPieces) -> Iterator[tuple[FrameRef, FrameRef]]:
-    """Each frame of the body with the same frame on its piece."""
+    """(frame of the body, same frame on its piece) for all frames of a divided body."""
     yield FrameRef(body), FrameRef(whole.names[0])
     own = own_frames(whole.data.frames_by_piece)
     yield from (
@@ -152,7 +152,7 @@ def _welds(body: str, whole: BodyPieces) -> list[Fixed]:
 
 
 def _local_welds(body: str, whole: BodyPieces) -> Iterator[CutShape]:
-    """Equal local displacements at the cuts, for pieces that have any."""
+    """Constraints of equal local displacements at the cuts between pieces."""
     names, data = whole.names, whole.data
     for i, j, cut in welds(data.frames_by_piece):
         one, other = (data.pieces[k].frames[cut].local for k in (i, j))

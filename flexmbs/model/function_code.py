@@ -212,7 +212,7 @@ def _used(function: types.FunctionType) -> dict[str, Any]:
 
 
 def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
-    """Code object and those nested in it, such as lambdas and comprehensions."""
+    """A code object and those nested in it, such as lambdas."""
     yield code
     for each in code.co_consts:
         if isinstance(each, types.CodeType):
@@ -241,7 +241,7 @@ def _imported(
 
 
 def _of_module(value: Any, names: list[str], seen: dict[int, Any]) -> Any:
-    """Module of the user reduced to the attributes with these names.
+    """(name, value) of the attributes of a user module that code refers to.
 
     Modules among them in the same way; other values unchanged.
     """
@@ -259,7 +259,7 @@ def _is_class_of_user(value: type) -> bool:
 
 
 def _of_user(module: types.ModuleType | None) -> bool:
-    """True if a module belongs to the user: a file, a folder or interactive input.
+    """True if a module belongs to the user: a file, folder or interactive input.
 
     None means a module unknown to Python.
     """
@@ -272,7 +272,7 @@ def _of_user(module: types.ModuleType | None) -> bool:
 
 
 def _to_import(name: str) -> bool:
-    """True if a module, imported or not, belongs to the user. Raises ImportError, ValueError."""
+    """True if a module name belongs to the user. Raises ImportError, ValueError."""
     spec = importlib.util.find_spec(name)
     if spec is None or name in OWN:
         return False
@@ -281,7 +281,7 @@ def _to_import(name: str) -> bool:
 
 
 def _reduced(value: Any) -> Any:
-    """Components of an object as for a copy.
+    """Components of an object by its copy protocol (__reduce_ex__).
 
     Its attributes if it is copied by name or cannot be copied.
     """

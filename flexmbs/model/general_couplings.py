@@ -148,5 +148,5 @@ def nonholonomic_couplings(couplings: dict[str, Coupling]) -> list[str]:
 
 
 def probe_of(n: int) -> tuple[float, np.ndarray]:
-    """Time and coordinates at which no function is likely to be special."""
+    """Generic time and coordinates (n) at which user functions are tested."""
     return 0.3, 0.2 + 0.37 * np.arange(1, n + 1) % 1.1

@@ -248,7 +248,7 @@ class Table(TimeLaw, kind="table"):
         return self
 
     def coefficients(self) -> np.ndarray:
-        """Coefficients c (4, n − 1).
+        """Polynomial coefficients (4, n − 1) of the intervals.
 
         x = Σ_k c[k, i] (t − times[i])^(3 − k) between times[i] and times[i + 1].
         """
@@ -345,7 +345,7 @@ def function_state(function: Callable[..., Any], t: float) -> State:
 
 
 def _read_law(table: Mapping[str, object], families: tuple[type[Declaration], ...]) -> Any:
-    """Law from a table with ``kind``, from any of the families."""
+    """Law of time from a table with ``kind``."""
     kind = table.get("kind")
     for family in families:
         if isinstance(kind, str) and kind in family.kinds:
@@ -359,7 +359,7 @@ def _read_law(table: Mapping[str, object], families: tuple[type[Declaration], ..
 
 
 def _simple_law(value: object) -> TimeLaw:
-    """Law of time from a number or a function."""
+    """Law of time from a number or a user function."""
     if isinstance(value, numbers.Real):
         return Constant.read({"value": value})
     if callable(value) or isinstance(value, str):
@@ -368,7 +368,7 @@ def _simple_law(value: object) -> TimeLaw:
 
 
 def time_law(value: object) -> TimeLaw:
-    """Law of time from a law, a table, a number or a function of t."""
+    """Validate a law of time: law, table, number or function of t."""
     if isinstance(value, Mapping):
         value = _read_law(value, (TimeLaw,))
     if not isinstance(value, TimeLaw):
@@ -386,20 +386,20 @@ OptionalLaw = Annotated[Any, BeforeValidator(optional(time_law))]
 
 @law_kernel
 def spring_damper(p, u, x, out):
-    """τ = F − k (x − x₀) − c η, p = (k, c, x₀, F)"""
+    """Kernel of a spring and damper, τ = F − k (x − x₀) − c η, p = (k, c, x₀, F)."""
     out[0] = -p[0] * (x[1] - p[2]) - p[1] * x[2] + p[3]
     out[1] = -p[1] * x[2]
 
 
 @law_kernel
 def pd(p, u, x, out):
-    """τ = k_p (r − x) + k_d (ṙ − η), p = (k_p, k_d), u = (r, ṙ)"""
+    """Kernel of PD control, τ = k_p (r − x) + k_d (ṙ − η), p = (k_p, k_d)."""
     out[0] = p[0] * (u[0] - x[1]) + p[1] * (u[1] - x[2])
 
 
 @law_kernel
 def pid(p, u, x, out):
-    """τ = k_p (r − x) + k_d (ṙ − η) + k_i z, ż = r − x, p = (k_p, k_d, k_i), u = (r, ṙ)"""
+    """Kernel of PID control, τ = k_p (r − x) + k_d (ṙ − η) + k_i z, ż = r − x."""
     out[0] = p[0] * (u[0] - x[1]) + p[1] * (u[1] - x[2]) + p[2] * x[3]
     out[2] = u[0] - x[1]
 
@@ -408,7 +408,7 @@ def pid(p, u, x, out):
 @pd.slopes
 @pid.slopes
 def first_two(p, u, x, out):
-    """Stiffness and damping of a linear law: its first two parameters"""
+    """Kernel of the slopes of a linear law: its first two parameters are stiffness and damping."""
     out[0] = p[0]
     out[1] = p[1]
 
@@ -420,7 +420,7 @@ class JointLaw(Declaration, section="joint laws"):
     """
 
     def row(self) -> Row:
-        """Record of the law."""
+        """Record of the law kernel and its parameters."""
         raise NotImplementedError
 
 
@@ -542,7 +542,7 @@ class SpringDamper(JointLaw, kind="spring-damper"):
 
 
 def joint_law(value: object) -> JointLaw | TimeLaw:
-    """Law for a joint force from a law, a table, a number, or a function of t or of (t, x, v)."""
+    """Validate a law of a joint force: law, table, number, or function of t or of (t, x, v)."""
     if isinstance(value, JointLaw):
         return value
     if isinstance(value, Mapping):
@@ -556,7 +556,7 @@ def joint_law(value: object) -> JointLaw | TimeLaw:
 
 
 def three_laws(value: object) -> tuple[TimeLaw, TimeLaw, TimeLaw]:
-    """Three laws of time, one per axis."""
+    """Validate three laws of time, one per axis."""
     if not isinstance(value, (list, tuple, np.ndarray)) or len(value) != 3:
         raise ValueError(f"must be three laws or numbers, not {shown(value)}")
     made: list[TimeLaw] = []

@@ -32,7 +32,7 @@ ROUND_OFF = 1e-9  # of the length of unit axes and of components perpendicular t
 
 
 def opposite(vector: Vector) -> Vector:
-    """−v"""
+    """Opposite vector −v as a tuple."""
     return tuple(-component for component in vector)
 
 
@@ -91,7 +91,7 @@ class Motion(Declaration, section="motions"):
         return []
 
     def inverse(self) -> "Motion":
-        """Motion X⁻¹ with the same coordinates.
+        """Inverse motion X⁻¹ with the same coordinates.
 
         For a ball or free motion with the coordinates of X⁻¹.
         """
@@ -99,7 +99,7 @@ class Motion(Declaration, section="motions"):
 
     @model_validator(mode="after")
     def _about_one_axis(self) -> "Motion":
-        """Check that v is along ω.
+        """Raise ValueError unless translation and rotation axes are parallel.
 
         Only then the pose exp(q ω), q v has the twist (v, ω), and q is its angle or length.
         """
@@ -370,7 +370,7 @@ class FixedRotation(Motion, kind="fixed-rotation"):
 
 
 def motion_chain(value: object) -> tuple[Motion, ...]:
-    """Motions from a list of motions or of tables with ``kind``."""
+    """Validate a list of motions or of tables with ``kind``."""
     made: list[Motion] = []
     problems: list[Problem] = []
     for number, item in enumerate(items(value)):

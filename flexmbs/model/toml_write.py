@@ -64,12 +64,12 @@ def save(model: "ModelData", path: Path, *, allow_outside: bool = False) -> None
 
 
 def key(name: str) -> str:
-    """Key, quoted if required by TOML."""
+    """Key of a TOML file, quoted if required."""
     return name if BARE_KEY.fullmatch(name) else text_of(name)
 
 
 def text_of(value: str) -> str:
-    """A TOML basic string."""
+    """Text quoted as a TOML basic string."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
@@ -90,7 +90,7 @@ class TomlWriter:
         return [f"kind = {text_of(item.kind)}", *self.pairs(item, self.path)]
 
     def pairs(self, item: Declaration, path: tuple[str, ...]) -> list[str]:
-        """``key = value`` for every field that differs from its default."""
+        """Lines ``key = value`` of the fields that differ from their defaults."""
         lines = []
         for name, value in written_fields(item):
             self.path = (*path, name)
@@ -100,7 +100,7 @@ class TomlWriter:
         return lines
 
     def value(self, value: Any) -> str:
-        """One value."""
+        """TOML text of a value."""
         match value:
             case str():
                 return text_of(value)
@@ -123,7 +123,7 @@ class TomlWriter:
                 return self.other(value)
 
     def table(self, table: Mapping[str, Any]) -> str:
-        """An inline table."""
+        """TOML text of an inline table."""
         return (
             "{ "
             + ", ".join(f"{key(name)} = {self.value(item)}" for name, item in table.items())
@@ -141,7 +141,7 @@ class TomlWriter:
         return text_of(relative.as_posix())
 
     def other(self, value: Any) -> str:
-        """Name of a function; other values are only described."""
+        """TOML text of a function; reports other values as problems."""
         if isinstance(value, MissingFunction) and (not self.complete or ":" in value.text):
             return text_of(value.text)
         if reason := getattr(value, "not_in_files", ""):
@@ -168,7 +168,7 @@ def written_fields(item: Declaration) -> Iterator[tuple[str, Any]]:
 
 
 def _axis(value: tuple[float, ...]) -> Any:
-    """The letter of a coordinate axis."""
+    """Letter of a coordinate axis such as "x"; None for other vectors."""
     return next((letter for letter, axis in AXES.items() if axis == value), value)
 
 

@@ -72,7 +72,7 @@ def assemble_pieces(pieces: Sequence[FEModel]) -> AssembledPart:
 
 
 def _rows(pieces: Sequence[FEModel]) -> list[Indices]:
-    """Index in the whole of the nodes of each piece.
+    """Row of each node of each piece in the whole model.
 
     Nodes at cuts are identified by their numbers; other nodes are distinct, since centres of
     spiders may have equal numbers.

@@ -140,7 +140,7 @@ class BeamSection(Section):
             ) from None
 
     def _rows(self, name: str, shape: tuple[int, ...]) -> Array:
-        """One value for all elements, or rows of element numbers and values, as rows.
+        """Rows (element number, values) of a field; one value applies to all elements.
 
         Raises InputError.
         """

@@ -90,7 +90,7 @@ class Beams(StructuralElement):
 
     @abstractmethod
     def _station(self, s: float) -> BeamStation:
-        """Station at s from 0 to 1."""
+        """Axes, position and interpolation at the fraction s, 0 … 1, of the length."""
 
     def local_axes(self, s: float) -> Array:
         """Local axes at s as rows (ne, 3, 3), in mesh axes."""
@@ -101,13 +101,13 @@ class Beams(StructuralElement):
         return self._data_at(0.0)
 
     def _data_at(self, s: float) -> SectionData:
-        """Properties at s; the principal axes and the shear centre are independent of s."""
+        """Section properties at s; principal axes and shear centre are constant."""
         C = np.asarray(self.material.elasticity, dtype=float)
         return self.section.at(s).data(C[0, 1] / (C[0, 0] + C[0, 1]))
 
     @functools.cached_property
     def _turn(self) -> Array:
-        """Principal axes as rows (2, 2) in those of the orientation."""
+        """Principal axes as rows (2, 2) in the axes of the orientation."""
         c, s = np.cos(np.radians(self.section.turn)), np.sin(np.radians(self.section.turn))
         return self._data.turn @ np.array([[c, s], [-s, c]])
 
@@ -120,7 +120,7 @@ class Beams(StructuralElement):
 
     @functools.cached_property
     def _line(self) -> Array:
-        """Position y, z, from the centroid, of the reference point of the offset."""
+        """Position y, z of the reference point for offsets, from the centroid."""
         places = {"shear-centre": self._data.shear_centre, "origin": self._data.origin}
         return np.array(places.get(self.section.line, (0.0, 0.0)))
 

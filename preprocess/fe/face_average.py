@@ -29,7 +29,7 @@ class FaceAveraged(Averaged):
     face_mass: sp.csr_matrix = field(kw_only=True)
 
     def node_weights(self, count: int) -> FloatArray:
-        """Area of the faces assigned to each node, by integration of shape functions."""
+        """Weights of the nodes: areas of the faces assigned to each node."""
         return np.asarray(self.face_mass.sum(axis=1)).ravel()
 
     def _weighted(self, weights: FloatArray, motion: FloatArray) -> FloatArray:

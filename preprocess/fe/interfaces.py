@@ -103,7 +103,7 @@ class Interface(ABC):
         triangles: IntArray = NO_TRIANGLES,
         freedoms: Freedoms | None = None,
     ) -> BoundInterface:
-        """Interface on a mesh with nodes (N, 3), named sets and surface triangles (T, 3).
+        """Bind the interface to a mesh: nodes, frame, weights and rigid motion.
 
         freedoms: of the nodes, by default translations only. Raises InputError naming it.
         """
@@ -138,11 +138,11 @@ class Interface(ABC):
         )
 
     def _weighted(self, weights: FloatArray, motion: FloatArray) -> FloatArray:
-        """The motion of the nodes (n, 3, 6), weighted."""
+        """Motion of the nodes (n, 3, 6) multiplied by their weights."""
         return np.asarray(weights[:, None, None] * motion)
 
     def _turned(self, points: FloatArray, rows: IntArray, freedoms: Freedoms) -> IntArray:
-        """Nodes whose rotation is coupled.
+        """Nodes whose rotations are coupled to the interface.
 
         For a rigid interface all that have one; for an averaged interface only if the translations
         do not define the rotation of the frame. Raises InputError if nothing defines it.
@@ -160,7 +160,7 @@ class Interface(ABC):
 
     @staticmethod
     def _free(rows: IntArray, blocks: IntArray, freedoms: Freedoms) -> bool:
-        """True if the nodes are free to follow the frame.
+        """True if no connection prescribes the nodes of the interface.
 
         A single node that follows others carries the frame instead. Raises InputError for several
         nodes of which some follow others.

@@ -296,7 +296,7 @@ def _three(value: ArrayLike, name: str) -> Triple:
 
 
 def _nested(array: Array) -> Any:
-    """Array as nested tuples, which compare equal by value."""
+    """Array as nested tuples."""
     return tuple(map(_nested, array)) if array.ndim else float(array)
 
 

@@ -106,7 +106,7 @@ class OpenSection(BeamSection):
 
     @abstractmethod
     def _shape(self) -> WalledShape:
-        """Geometry in axes along the walls."""
+        """Geometry of the walls, in axes along the walls."""
 
     def data(self, nu: float) -> SectionData:
         """Section properties of an open thin-walled section for Poisson's ratio ν."""
@@ -165,7 +165,7 @@ def nodes_at(places: Array) -> tuple[NDArray[np.intp], Array]:
 
 
 def _ends(walls: list[Wall]) -> Array:
-    """Incidence matrix (n, w): 1 where a wall ends at a node, −1 where it starts there."""
+    """Incidence matrix (n, w) of nodes and walls: 1 at the end, −1 at the start."""
     nodes, places = nodes_at(
         np.array([place for wall in walls for place in (wall.start, wall.end)])
     )
@@ -180,7 +180,7 @@ def _slimness(walls: list[Wall]) -> Array:
 
 
 def _torsion_of_cells(walls: list[Wall]) -> tuple[Array, float]:
-    """Shear flow q (w,) in the walls, and J_B, at unit rate of twist and unit shear modulus.
+    """Shear flow q (w,) and torsion constant of closed cells at unit rate of twist.
 
     The flow is positive from the start of a wall to its end.
     """
@@ -205,7 +205,7 @@ def _shear(walls: list[Wall]) -> tuple[tuple[float, float], tuple[float, float]]
     first = places[:, 1] - 0.5 * along
 
     def added(part: Array) -> Array:
-        """Flow gained from the start of the walls to points (p,) under V_y = 1, V_z = 1.
+        """Shear flow gained along a wall up to points (p,) under V_y = 1 and V_z = 1.
 
         −∫ (y, z) t ds I⁻¹ over the parts (w, p, 2).
         """

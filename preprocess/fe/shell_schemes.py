@@ -158,17 +158,17 @@ def _mitc3(r: float, s: float, strains: Strains) -> Array:
 
 
 def _linear(x: float) -> tuple[tuple[float, float], ...]:
-    """Tying coordinates ±1/√3 and their factors at x."""
+    """Tying coordinates ±1/√3 and linear weights at x."""
     return (-A, 0.5 * (1 - x / A)), (A, 0.5 * (1 + x / A))
 
 
 def _quadratic(x: float) -> tuple[tuple[float, float], ...]:
-    """Tying coordinates 0, ±√(3/5) and their factors at x."""
+    """Tying coordinates 0, ±√(3/5) and quadratic weights at x."""
     return (-B, 0.5 * x * (x - B) / B**2), (0.0, 1 - (x / B) ** 2), (B, 0.5 * x * (x + B) / B**2)
 
 
 def _along(r: float, s: float, strains: Strains) -> tuple[Array, Array]:
-    """Tying points for strains linear along r and quadratic across it, and vice versa."""
+    """Assumed strains: linear along r and quadratic across it, and vice versa."""
     first = sum(f * g * strains(p, q) for p, f in _linear(r) for q, g in _quadratic(s))
     second = sum(f * g * strains(p, q) for p, f in _quadratic(r) for q, g in _linear(s))
     return np.asarray(first), np.asarray(second)
@@ -188,13 +188,13 @@ def _mitc9_across(r: float, s: float, strains: Strains) -> Array:
 
 
 def _plane_through(places: Array, values: list[Array], r: float, s: float) -> Array:
-    """Linear function of r and s through three values."""
+    """Value at (r, s) of the linear function through three values."""
     factors = np.array([1.0, r, s]) @ np.linalg.inv(np.column_stack([np.ones(3), places]))
     return np.asarray(sum(f * value for f, value in zip(factors, values)))
 
 
 def _mitc6_plane(r: float, s: float, strains: Strains) -> Array:
-    """Assumed in-plane strains of the six-node triangle.
+    """In-plane strains of MITC6, interpolated from tying points.
 
     rr, ss and that along the third side, qq = (rr + ss)/2 − rs, linear through two points of their
     side and one inside.

@@ -148,7 +148,7 @@ class Shells(StructuralElement):
         return self._given(smooth_normals([self])[0] if self.smooth is None else self.smooth)
 
     def _given(self, found: Array) -> Array:
-        """Directors (ne, nn, 3), replaced where the section gives them.
+        """Directors (ne, nn, 3), with those that the section prescribes inserted.
 
         Raises InputError for one far from the element's own.
         """
@@ -478,7 +478,7 @@ class Shells(StructuralElement):
         return LaminatePoints(np.stack(axes, axis=1), plies)
 
     def _nodal(self, B: Array, alpha: Array) -> Array:
-        """Strains (ne, r, n) due to nodal displacements alone."""
+        """Strains (ne, r, n) per nodal displacement, without the internal modes."""
         return np.asarray(B[..., : self._size] + B[..., self._size :] @ alpha)
 
     def whole_strain(self, r: float, s: float, z: Array) -> tuple[Array, Array, Array]:

@@ -33,7 +33,7 @@ class TaperedBeams(StraightBeams):
     """Beams with two nodes and a section that varies to its second end."""
 
     def _lever(self, r: float) -> Array:
-        """Matrix b (ne, 6, 6) at the distance r L."""
+        """Equilibrium matrix b (ne, 6, 6) from end forces to forces at distance r L."""
         found = np.tile(np.eye(6), (len(self.ids), 1, 1))
         found[:, 5, 1], found[:, 4, 2] = r * self._length, -r * self._length
         return found

@@ -178,7 +178,7 @@ class _RegionFaces:
         return best
 
     def _on(self, index: int, point: FloatArray) -> _FacePoint:
-        """Nearest point of a face, by Newton's method in its coordinates, within the face."""
+        """Nearest point on a face to a point, by Newton's method, within the face."""
         kind, row = self.faces[index]
         x, functions = self.x[row], SCHEMES[kind].functions
         triangle, n = kind.startswith("tri"), len(row)

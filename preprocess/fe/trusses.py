@@ -61,7 +61,7 @@ class Trusses(StructuralElement):
         return t[:, :, None] * self._force[:, None, :]
 
     def _points(self, s: float, r: Array) -> ElementPoints:
-        """Points r (p, 2) across the bar at s."""
+        """Points r (p, 2) of the cross-section at the fraction s of the length."""
         motion = np.hstack([(1 - s) * np.eye(3), s * np.eye(3)])
         centre = (1 - s) * self.x[:, 0] + s * self.x[:, 1]
         places = centre[:, None] + np.column_stack([np.zeros(len(r)), r]) @ self.axes

@@ -89,7 +89,7 @@ class InterfaceStatics:
         interfaces: Sequence[BoundInterface],
         keep: str | os.PathLike[str] | None = None,
     ) -> None:
-        """Factorization of K with the rigid interfaces (or six supports) held.
+        """Factor the stiffness with the rigid interfaces (or six supports) held.
 
         With ``keep``, K is held by springs and its factor is cached in this file. Raises InputError
         if K_ii is singular or a cached factor is not usable, MachineError for too little memory.
@@ -529,7 +529,7 @@ def _constraint_count(interfaces: Sequence[BoundInterface]) -> int:
 def _factor(
     fe: FEModel, K: sp.csr_matrix, free: np.ndarray, keep: str | os.PathLike[str] | None
 ) -> tuple[bool, Factor]:
-    """True if the factor of some blocks was in the file, and the factor.
+    """(True if the factor was in the file, factor) of some blocks of K.
 
     A factor that was not there is stored.
     """
@@ -547,7 +547,7 @@ def _factor(
 
 
 def _springs(fe: FEModel, K: sp.csr_matrix, R: FloatArray) -> sp.csr_matrix:
-    """Springs at six degrees of freedom, of the body's diagonal stiffness."""
+    """Stiff springs at six degrees of freedom that hold the body."""
     diagonal = np.zeros(R.shape[0])
     held = _supports(fe, R)
     diagonal[held] = K.diagonal()[held]

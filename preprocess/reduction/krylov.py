@@ -178,5 +178,5 @@ def _products(a: FloatArray, b: FloatArray) -> FloatArray:
 
 
 def _quotient(a: FloatArray, b: FloatArray) -> FloatArray:
-    """Quotient a / b, zero for converged columns."""
+    """Quotient a / b by column, zero for converged columns."""
     return np.divide(a, b, out=np.zeros_like(a), where=b > 0)

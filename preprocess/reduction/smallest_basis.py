@@ -164,7 +164,7 @@ def _shapes(family: BasisFamily) -> list[FloatArray]:
 def _smallest(
     statics: InterfaceStatics, reference: CertifiedReference, family: BasisFamily
 ) -> _ProvedBasis:
-    """Smallest proved basis of a family."""
+    """Smallest basis of a family that is proved within the tolerance, by bisection."""
     coordinates = [reference.space.coordinates(shapes) for shapes in _shapes(family)]
     low, high = 0 if family.static_size else 1, len(family.modes.omega)
     if high < low or not reference.proves(_reduction(reference, coordinates, high)):
@@ -194,7 +194,7 @@ def _reduction(
 
 
 def _best(reference: CertifiedReference, families: tuple[BasisFamily, ...]) -> Certificate:
-    """Bounds of the family that comes nearest to the tolerance with all its modes."""
+    """Error bounds of the family nearest to the tolerance with all its modes."""
     found = []
     for each in (family for family in families if family.size):
         coordinates = [reference.space.coordinates(shapes) for shapes in _shapes(each)]

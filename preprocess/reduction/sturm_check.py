@@ -51,7 +51,7 @@ class SturmCounts:
     def __init__(
         self, statics: InterfaceStatics, omega2: float, supports: Sequence[Sequence[int]]
     ) -> None:
-        """Factorization for the given supports, each a set of held interface numbers."""
+        """Factor the shifted stiffness, for counts of modes under several supports."""
         fe = statics.fe
         dynamic = (fe.K - omega2 * fe.M).tocsr()
         self._border = border = _Border(statics, dynamic, supports)

@@ -100,7 +100,7 @@ def _by_blocks(
     wanted: WantedModes,
     block: int,
 ) -> Modes:
-    """Modes as above, starting from ``block`` shapes, with as many corrections per step.
+    """Davidson iteration with blocks of ``block`` shapes: the lowest modes.
 
     Or as many as a cluster has.
     """
@@ -267,7 +267,7 @@ class _SearchSpace:
         return W
 
     def watch(self, shapes: FloatArray, momenta: FloatArray) -> None:
-        """Switch to two sweeps if the Ritz vectors (n, m) are no longer orthonormal.
+        """Use two orthogonalization sweeps if the Ritz vectors are no longer orthonormal.
 
         momenta (n, m): M times the vectors.
 
@@ -285,5 +285,5 @@ class _SearchSpace:
         return scipy.linalg.eigh(self._H)  # type: ignore[no-any-return]
 
     def vectors(self, y: FloatArray) -> FloatArray:
-        """Vectors V y, (n, m)."""
+        """Vectors V y (n, m) of the search space."""
         return self.products.combined(self._V, y)

@@ -140,7 +140,7 @@ class CholeskyFactor(Factor):
     """
 
     def __init__(self, problem: FactorProblem, panels: Entries | None = None) -> None:
-        """Factor the matrix.
+        """Factor the matrix in single or double precision, or take stored panels.
 
         panels: of this factor, computed before; raises InputError if they do not fit.
         """
@@ -187,7 +187,7 @@ class CholeskyFactor(Factor):
         return sparse_product(self._problem.K, x)
 
     def serves(self) -> bool:
-        """True if the factor solves the equations to its precision."""
+        """True if solutions with the factor are accurate enough."""
         if self.rough:
             return self._roughness(self._factor) < ROUGH
         K, rows = self._problem.K, self._problem.rows

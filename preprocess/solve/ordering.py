@@ -43,7 +43,7 @@ def node_graph(K: sp.csr_matrix, nodes: Indices) -> sp.csr_matrix:
 
 
 def _partial_blocks(K: sp.csr_matrix, count: int) -> tuple[Indices, Indices]:
-    """Blocks as `whole_blocks`, if they may be stored incompletely."""
+    """Blocks as of `whole_blocks`, if some entries of blocks are not stored."""
     offsets = np.pad(K.indptr, (0, 3 * count - K.shape[0]), mode="edge")
     entries = sp.csr_matrix(
         (np.ones(K.nnz, np.int8), K.indices, offsets), shape=(3 * count, 3 * count)
@@ -134,7 +134,7 @@ def plane_dissection(graph: sp.csr_matrix, coordinates: Array) -> Indices:
 def _cut(
     links: sp.csr_matrix, coordinates: Array, nodes: Indices
 ) -> tuple[Indices, Indices, Indices]:
-    """Two sides of a piece and the smallest separator found between them."""
+    """(one side, other side, separator) of a piece of the graph, for nested dissection."""
     rows = links[nodes]
     best, smallest = (nodes[: len(nodes) // 2], nodes[:0], nodes[len(nodes) // 2 :]), len(nodes)
     for low in _trial_cuts(coordinates[nodes]):

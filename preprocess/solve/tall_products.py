@@ -56,7 +56,7 @@ def subtract(V: Array, y: Array, W: Array, low: int, high: int, turned: bool) ->
 
 
 def _in_columns(A: Array, B: Array) -> bool:
-    """True if A (n, k) is stored by columns and B (…, m) has a multiple of eight columns.
+    """True if A (n, k) is stored by columns and B has a multiple of eight columns.
 
     The kernels require this layout: they read A once, whereas dense linear algebra copies it.
     """
@@ -66,7 +66,7 @@ def _in_columns(A: Array, B: Array) -> bool:
 
 
 def blocks_of(n: int) -> list[tuple[slice]]:
-    """Row range of each task."""
+    """Row ranges (from, to) of n rows, one for each task."""
     return [(slice(low, min(low + BLOCK, n)),) for low in range(0, n, BLOCK)]
 
 

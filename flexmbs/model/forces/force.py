@@ -34,11 +34,11 @@ class Force(Item, section="forces"):
     )
 
     def row(self) -> Row:
-        """Record of the force."""
+        """Record of the law kernel, its parameters and laws of time."""
         raise NotImplementedError
 
     def frames(self) -> tuple[Any, ...]:
-        """Frames on which it acts; empty if it acts on a joint."""
+        """Frames on which the force acts; empty if it acts on a joint."""
         return ()
 
 
@@ -86,7 +86,7 @@ class OnSeveral(Force):
         raise NotImplementedError
 
     def coordinates(self, joints: "Mapping[str, Joint]") -> list[CoordinateUse]:
-        """Coordinates by joint and number."""
+        """Joint coordinates on which the force acts, as (joint, number)."""
         return [coordinate_of(term.coordinate, joints) for term in self.terms]
 
 
@@ -140,7 +140,7 @@ def loaded_by_reactions(forces: Iterable[Force]) -> list[str]:
 
 
 def joints_read(force: Force) -> tuple[str, ...]:
-    """Joints on whose reactions a force depends."""
+    """Names of the joints on whose reactions a force depends."""
     row = force.row()
     return (force.joint,) if isinstance(force, JointForce) and row.loaded else row.reads
 

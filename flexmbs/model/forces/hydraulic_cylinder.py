@@ -30,13 +30,13 @@ from flexmbs.model.laws import LawOfTime
 
 @LawPart
 def root(x, width):
-    """x/(x² + width²)^¼: ± √|x| for |x| beyond the width, smooth within it"""
+    """Signed square root ±√|x|, smoothed for |x| below the width: x/(x² + width²)^¼."""
     return x / math.sqrt(math.sqrt(x * x + width * width))
 
 
 @nonlinear_law
 def cylinder(p, u, x, out):
-    """F = A_B p_B − A_A p_A + c ė of a double-acting cylinder.
+    """Kernel of a double-acting cylinder, F = A_B p_B − A_A p_A + c ė, with its oil pressures.
 
     ṗ_A = β/V_A (Q_A − A_A ė − G (p_A − p_B)), ṗ_B = β/V_B (Q_B + A_B ė + G (p_A − p_B)).
 
@@ -71,7 +71,7 @@ def cylinder(p, u, x, out):
 
 @cylinder.slopes
 def cylinder_slopes(p, u, x, out):
-    """Stiffness β (A_A²/V_A + A_B²/V_B) of the enclosed oil, damping c"""
+    """Kernel of the stiffness of the enclosed oil and of the damping c."""
     volume_a = p[VOLUME_A] + p[AREA_A] * x[1]
     volume_b = p[VOLUME_B] - p[AREA_B] * x[1]
     if volume_a > 0.0 and volume_b > 0.0:

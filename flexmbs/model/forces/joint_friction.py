@@ -17,7 +17,10 @@ COULOMB, STATIC, STRIBECK, VISCOUS, REGULARIZATION, REVERSE = range(6)  # indice
 
 @nonlinear_law
 def friction(p, u, x, out):
-    """τ = −[F_c + (F_s − F_c) exp(−(η/v_s)²)] tanh(η/v_r) − c η for the rate η"""
+    """Kernel of regularized Stribeck friction in a joint at the rate η.
+
+    τ = −[F_c + (F_s − F_c) exp(−(η/v_s)²)] tanh(η/v_r) − c η
+    """
     v = x[2]
     y = v / p[STRIBECK]
     size = p[COULOMB] + (p[STATIC] - p[COULOMB]) * math.exp(-y * y)
@@ -29,7 +32,7 @@ def friction(p, u, x, out):
 
 @friction.slopes
 def friction_slopes(p, u, x, out):
-    """−∂τ/∂η, or a fraction of the secant −τ/η.
+    """Kernel of the damping −∂τ/∂η of friction, or a fraction of the secant −τ/η.
 
     The latter keeps the iteration from overshooting near sticking.
     """

@@ -27,7 +27,7 @@ ACROSS, ALONG, BENDING, TORSION = range(3, 7)
 
 @LawPart
 def rubbing(p, x, out, load):
-    """τ = −(P + μ(η) W) tanh(η/v_r) for the rate η"""
+    """out ← friction τ = −(P + μ(η) W) tanh(η/v_r) under the load W."""
     v = x[2]
     y = v / p[STRIBECK]
     mu = p[DYNAMIC] + (p[STATIC] - p[DYNAMIC]) * math.exp(-y * y)
@@ -37,7 +37,7 @@ def rubbing(p, x, out, load):
 
 @LawPart
 def rubbing_slopes(p, x, out, load):
-    """−∂τ/∂η at the load, or a fraction of the secant −τ/η.
+    """out ← damping −∂τ/∂η of friction at the load, or a fraction of the secant −τ/η.
 
     The latter keeps the iteration from overshooting near sticking.
     """
@@ -55,37 +55,43 @@ def rubbing_slopes(p, x, out, load):
 
 @LawPart
 def load_of_pin(p, x):
-    """W = r (F_across + 2 M_bending/l) + r_a F_along; p[5:] = (r, 2/l, r_a)"""
+    """Friction load W = r (F_across + 2 M_bending/l) + r_a F_along of a journal bearing.
+
+    p[5:] = (r, 2/l, r_a)
+    """
     return p[5] * (x[ACROSS] + p[6] * x[BENDING]) + p[7] * x[ALONG]
 
 
 @LawPart
 def load_of_guide(p, x):
-    """W = F_across + 2 M_bending/l + 2 M_torsion/w; p[5:] = (2/l, 2/w)"""
+    """Friction load W = F_across + 2 M_bending/l + 2 M_torsion/w of a guide.
+
+    p[5:] = (2/l, 2/w)
+    """
     return x[ACROSS] + p[5] * x[BENDING] + p[6] * x[TORSION]
 
 
 @nonlinear_law
 def pin_friction(p, u, x, out):
-    """Friction torque of a pin"""
+    """Kernel of the friction torque of a pin under its joint reaction."""
     rubbing(p, x, out, load_of_pin(p, x))
 
 
 @pin_friction.slopes
 def pin_slopes(p, u, x, out):
-    """Damping of a pin"""
+    """Kernel of the damping by pin friction."""
     rubbing_slopes(p, x, out, load_of_pin(p, x))
 
 
 @nonlinear_law
 def guide_friction(p, u, x, out):
-    """Friction force of a slide"""
+    """Kernel of the friction force of a guide under its joint reaction."""
     rubbing(p, x, out, load_of_guide(p, x))
 
 
 @guide_friction.slopes
 def guide_slopes(p, u, x, out):
-    """Damping of a slide"""
+    """Kernel of the damping by guide friction."""
     rubbing_slopes(p, x, out, load_of_guide(p, x))
 
 

@@ -45,7 +45,7 @@ Grid = Annotated[Any, BeforeValidator(_grid)]
 
 @law_kernel
 def on_surface(p, u, x, out):
-    """g = z − f(x, y) for the child's origin in the parent's axes.
+    """Kernel of the constraint of a point to a surface, g = z − f(x, y).
 
     p = the surface; NaN beyond its edges.
     """
@@ -134,7 +134,7 @@ class PointOnSurface(Relation, kind="point-on-surface"):
         return Row(on_surface, surface_numbers(self.x, self.y, self.heights))
 
     def clearance(self, R: Any, x: Any) -> float:
-        """Zero beyond the edges, below 0.3 within 3 % of the size from an edge."""
+        """Measure of distance from the edges of a surface: 0 beyond, 1 well inside."""
         ends = [(grid[0], grid[-1], a) for grid, a in ((self.x, x[0]), (self.y, x[1]))]
         edge = min(min(a - low, high - a) / (high - low) for low, high, a in ends)
         outside = is_outside(

@@ -29,7 +29,7 @@ FLAT = 1e-9
 
 @law_kernel
 def rolling_disc(p, u, x, out):
-    """Contact and no slip of a wheel.
+    """Kernel of contact and rolling without slip of a wheel.
 
     p = (n in parent axes, a in child axes, R, ρ); its memory is t₁ in parent axes.
 

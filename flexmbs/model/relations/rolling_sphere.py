@@ -11,7 +11,7 @@ from flexmbs.model.relations.relation import Rolling, point_row
 
 @law_kernel
 def rolling_sphere(p, u, x, out):
-    """Contact and no slip of a sphere at c = −r n.
+    """Kernel of contact and rolling without slip of a sphere.
 
     Rows along the normal n and two directions in the plane, fixed in the parent like n, p = (n, t₁,
     t₂, r).

@@ -13,7 +13,7 @@ from flexmbs.model.relations.relation import FunctionRows, Relation
 
 
 def _covectors(value: object) -> Any:
-    """Rows of 6 numbers on (v, ω), or of 7 with a₀; also a single row."""
+    """Validate rows of 6 numbers on (v, ω), or of 7 with a₀; also a single row."""
     if value is None:
         return None
     rows = items(value)
@@ -109,7 +109,7 @@ class VelocityRows(Relation, kind="velocity-rows"):
 
     @model_validator(mode="after")
     def _one_of_two(self) -> "VelocityRows":
-        """Require covectors or a function; covectors determine the number of equations."""
+        """Raise `NestedError` unless either covectors or a function is given."""
         if (self.covectors is None) == (self.function is None):
             raise NestedError.at(
                 ("covectors",), "give either constant covectors or a function of the pose"

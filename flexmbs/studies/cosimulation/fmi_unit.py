@@ -83,7 +83,7 @@ class FmiUnit:
         return unit
 
     def initialize(self, parameters: Mapping[str, Any], t: float, t_end: float) -> None:
-        """Start the unit at time t (s) with parameter values. Raises `InputError`, `SolverError`."""
+        """Start the unit at time t (s) with parameters. Raises `InputError`, `SolverError`."""
         for key, value in parameters.items():
             self._set_parameter(key, value)
         if self.version == 2:

@@ -86,7 +86,7 @@ class ArrayPool:
         return np.empty(size, self._precision)
 
     def give(self, array: Entries) -> None:
-        """Return an array to the pool, which keeps it unless it has more than `KEPT` entries."""
+        """Return an array to the pool for reuse."""
         if len(array) <= KEPT:
             with self._lock:
                 self._free.append(array)
@@ -109,7 +109,7 @@ class Elimination(ABC):
 
     @abstractmethod
     def _room(self, step: EliminationStep, pool: ArrayPool) -> tuple[EliminationTree, Entries]:
-        """Storage of the panels of a step, and the tree with their places there."""
+        """Storage for the panels of a step, and the tree with their offsets there."""
 
     @abstractmethod
     def _finished(
@@ -118,7 +118,9 @@ class Elimination(ABC):
         """Hook called when the panels of a step, and those below them, are complete."""
 
     def _eliminate(self, K: sp.csr_matrix, steps: list[EliminationStep]) -> None:
-        """Run the steps in order.
+        """Factor the matrix by running the steps in order, partly in parallel.
+
+        Subsequent subtrees fill the threads that a front leaves idle, unless `AHEAD` is False.
 
         Subsequent subtrees fill the threads that a front leaves idle, unless `AHEAD` is False.
         Raises PivotError.
@@ -216,7 +218,7 @@ class Cholesky(Elimination):
         panels: Entries | None = None,
         precision: Precision = np.float64,
     ) -> None:
-        """Factor a matrix.
+        """Factor a symmetric matrix along an elimination tree.
 
         panels: of the same positive definite matrix and tree, computed before. precision: of the
         factor and of all operations on it. Raises PivotError if a pivot is not positive, or with
@@ -339,7 +341,7 @@ class TransientFactor(Elimination):
     AHEAD = False
 
     def __init__(self, A: sp.csr_matrix, tree: EliminationTree, B: Array) -> None:
-        """Factor a matrix. Raises PivotError for a zero pivot."""
+        """Factor a matrix without storing the factor. Raises PivotError for a zero pivot."""
         super().__init__(A.shape[0], tree, True, np.float64)
         self._steps, self._lock = steps_of(tree, STREAMED), Lock()
         self._width, self._outside = whole_eights(B.shape[1]), dict[int, Array]()
@@ -418,7 +420,7 @@ class TransientFactor(Elimination):
 
 
 def _rooms(tree: EliminationTree, steps: list[EliminationStep]) -> tuple[int, int]:
-    """Entries of the panels of the largest subtree and of the largest front."""
+    """Sizes of the panels of the largest subtree and of the largest front."""
     subtree, front = (
         max((_span(tree, step) for step in steps if step.shared == shared), default=0)
         for shared in (False, True)
@@ -427,7 +429,7 @@ def _rooms(tree: EliminationTree, steps: list[EliminationStep]) -> tuple[int, in
 
 
 def _span(tree: EliminationTree, step: EliminationStep) -> int:
-    """Entries of the panels of a step."""
+    """Number of entries in the panels of a step."""
     return int(tree.panel[step.high] - tree.panel[step.low])
 
 

@@ -124,7 +124,7 @@ class Multigrid(Factor):
         return found.reshape(loads.shape)
 
     def _factored(self) -> CholeskyFactor:
-        """Direct factor in place of the two grids."""
+        """Direct factorization that replaces the two-grid iteration."""
         self._error = 0.0
         try:
             order = node_order(self._problem.graph, interpolation=self._problem.inner)
@@ -148,11 +148,11 @@ class Multigrid(Factor):
         return sparse_product(self._problem.K, x)
 
     def _cycle(self, loads: Array) -> Array:
-        """First approximation of the iteration, linear in the loads."""
+        """One approximate solution, linear in the loads."""
         return self._responses(loads, np.inf)
 
     def _responses(self, loads: Array, error: float) -> Array:
-        """Responses to loads (n, k), eight at once, with an expected error."""
+        """Solutions for loads (n, k), eight at once, to an expected error."""
         found = np.zeros(loads.shape)
         for low in range(0, loads.shape[1], EIGHT):
             self._iteration.solve(
@@ -162,7 +162,7 @@ class Multigrid(Factor):
 
 
 def _level(problem: FactorProblem) -> GridLevel:
-    """Rows and columns of K of some nodes in single precision.
+    """Fine-grid matrix in single precision: rows and columns of K of some nodes.
 
     Raises PivotError if a diagonal block is singular.
     """
