@@ -196,8 +196,9 @@ class AuditError(FlexmbsError):
 
 
 def _printable(text: str) -> str:
-    """Lines of limited length with control characters as escapes: names from a damaged file must
-    not reach the terminal as commands or fill it.
+    """Text as lines of limited length with control characters as escapes.
+
+    Names from a damaged file must not reach the terminal as commands or fill it.
     """
     return "\n".join(map(_printable_line, text.split("\n")))
 

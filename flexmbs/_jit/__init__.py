@@ -1,5 +1,6 @@
-"""The `kernel` and `part` decorators. Numba is imported in this package only, and only when
-something is compiled.
+"""The `kernel` and `part` decorators.
+
+Numba is imported in this package only, and only when something is compiled.
 
 Kernels that are called by address are loaded from the disk without Numba
 (`flexmbs._jit.object_cache`); others are compiled by `flexmbs._jit.compiler` when they are called.

@@ -1,5 +1,6 @@
-"""Locks on files for work that one process at a time does; they end with the process that holds
-them.
+"""Locks on files for work that one process at a time does.
+
+They end with the process that holds them.
 """
 
 import contextlib

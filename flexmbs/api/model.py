@@ -22,9 +22,11 @@ class Model(ModelData):
         return check(self)
 
     def show(self, *, browser: bool | None = None) -> "View":
-        """Show the model at its start in three dimensions. A notebook displays the page;
-        elsewhere, or with ``browser``, it opens in a browser. If the loops do not close, the
-        declared positions are shown. Raises InputError."""
+        """Show the model at its start in three dimensions.
+
+        A notebook displays the page; elsewhere, or with ``browser``, it opens in a browser. If the
+        loops do not close, the declared positions are shown. Raises InputError.
+        """
         from flexmbs.report.model_at_start import model_view
         from flexmbs.report.view import shown
 

@@ -1,5 +1,6 @@
-"""Deformed flexible bodies as VTU files, with a PVD file of their times, and stress if a body has
-stress modes.
+"""Deformed flexible bodies as VTU files, with a PVD file of their times.
+
+Stress is included if a body has stress modes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,9 +29,12 @@ def write_bodies(
     *,
     times: Sequence[float] = (),
 ) -> list[Path]:
-    """Write one VTU file per flexible body and instant, with the surface in world axes, its elastic
-    displacement, its stress (body axes) and the envelope of the stress. times: write the outputs
-    nearest to these times (s) instead of equally spaced ones. Raises InputError."""
+    """Write one VTU file per flexible body and instant.
+
+    It contains the surface in world axes, its elastic displacement, its stress (body axes) and the
+    envelope of the stress. times: write the outputs nearest to these times (s) instead of equally
+    spaced ones. Raises InputError.
+    """
     surfaces = {
         name: shape for name in solution.bodies if (shape := solution.shape(name)) is not None
     }
@@ -66,8 +70,10 @@ def write_bodies(
 
 
 def _stress_fields(stress: StressView, surface: Surface, t: float) -> dict[str, FloatArray]:
-    """Components (N, 6) and von Mises stress (N,) at all nodes of the surface; at material
-    interfaces, those of the more highly stressed material."""
+    """Components (N, 6) and von Mises stress (N,) at all nodes of the surface.
+
+    At material interfaces, those of the more highly stressed material.
+    """
     field = stress.field(t)
     values = at_nodes(surface, field.node_ids, field.von_mises, field.stress)
     return {"stress in body axes": values, "von Mises stress": von_mises(values)}

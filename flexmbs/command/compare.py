@@ -12,8 +12,9 @@ from flexmbs.errors import InputError, SolverError
 def compare(
     path: Path, given: dict[str, Any], *, every: bool, as_json: bool, access: dict[str, bool]
 ) -> int:
-    """Print one row per formalism, coordinates and integrator as soon as it is available; return 0
-    if all runs finished, else 3.
+    """Print one row per formalism, coordinates and integrator as soon as it is available.
+
+    Return 0 if all runs finished, else 3.
     """
     from flexmbs.api.model import load
     from flexmbs.studies.run.compare import INTEGRATORS_COMPARED

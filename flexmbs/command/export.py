@@ -21,8 +21,9 @@ class ExportOptions(NamedTuple):
 
 
 def export(path: Path, folder: Path | None, wanted: ExportOptions) -> None:
-    """Write the tables and bodies of a solution file into a folder. Raises InputError,
-    MachineError.
+    """Write the tables and bodies of a solution file into a folder.
+
+    Raises InputError, MachineError.
     """
     from flexmbs.api.solution import Solution
     from flexmbs.exports.gltf import write_gltf

@@ -11,8 +11,9 @@ Families = dict[str, dict[str, Any]]
 
 
 def listing(what: str | None, *, as_json: bool) -> None:
-    """Print the kinds of one family or of all families, or the keys of one kind. Raises InputError
-    for an unknown name.
+    """Print the kinds of one family or of all families, or the keys of one kind.
+
+    Raises InputError for an unknown name.
     """
     families = all_kinds()
     if what is None or what in families:

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
 
 class RunOutputs(NamedTuple):
-    """Output files of a run: solution file or run folder, how an existing folder is resumed, and
-    the report.
+    """Output files of a run: solution file or run folder, and report.
+
+    Also states how an existing folder is resumed.
     """
 
     output: str | None
@@ -53,8 +54,10 @@ class RunOutputs(NamedTuple):
         return None
 
     def report_kind(self) -> str:
-        """Kind of the report; checked before the run. Raises MachineError if it cannot be
-        written."""
+        """Kind of the report; checked before the run.
+
+        Raises MachineError if it cannot be written.
+        """
         if self.report is None or report_kind(self.report) == PAGE:
             return PAGE
         from flexmbs.report.pdf import typesetter
@@ -66,8 +69,10 @@ class RunOutputs(NamedTuple):
 def run(
     path: Path, given: dict[str, Any], kept: RunOutputs, *, as_json: bool, access: dict[str, bool]
 ) -> int:
-    """Simulate, save and report; return the exit code, which is that of a `SolverError` if the
-    verdict is FAIL. Partial results are kept.
+    """Simulate, save and report.
+
+    Return the exit code, which is that of a `SolverError` if the verdict is FAIL. Partial results
+    are kept.
     """
     from flexmbs.api.model import load
     from flexmbs.studies.run.run_folder import SOLUTION as IN_FOLDER
@@ -152,8 +157,9 @@ def simulated(
 
 
 def _keep_part(error: Exception, target: Path, report: Path | None, *, as_json: bool) -> None:
-    """Save the solution attached to an error, if there is one; a failure to save is reported
-    without hiding the original error.
+    """Save the solution attached to an error, if there is one.
+
+    A failure to save is reported without hiding the original error.
     """
     solution: Solution | None = getattr(error, "solution", None)
     if solution is None or len(solution.t) == 0:
@@ -171,8 +177,10 @@ def _keep_part(error: Exception, target: Path, report: Path | None, *, as_json: 
 def _keep(
     solution: "Solution", target: Path, report: Path | None, *, as_json: bool, saved: bool = False
 ) -> None:
-    """Write the files (the solution unless already ``saved``) and print the results. Raises
-    MachineError at the end, naming the files that could not be written."""
+    """Write the files (the solution unless already ``saved``) and print the results.
+
+    Raises MachineError at the end, naming the files that could not be written.
+    """
     from flexmbs.results.summary import summary
 
     files: dict[str, str] = {}

@@ -34,8 +34,9 @@ class SweepOptions(NamedTuple):
 def sweep(
     path: Path, folder: Path | None, how: SweepOptions, *, as_json: bool, access: dict[str, bool]
 ) -> int:
-    """Run the study into its folder; return the exit code, which is that of a `SolverError` if
-    cases failed or have the verdict FAIL.
+    """Run the study into its folder.
+
+    Return the exit code, which is that of a `SolverError` if cases failed or have the verdict FAIL.
     """
     from flexmbs.studies.sweeps.study_file import read_study
     from flexmbs.studies.sweeps.sweep import sweep as run

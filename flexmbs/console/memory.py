@@ -27,8 +27,9 @@ def peak_memory() -> float:
 
 
 def free_memory() -> float:
-    """Available memory in bytes without swapping; the total, or infinity, if the system does not
-    provide it.
+    """Available memory in bytes without swapping.
+
+    The total, or infinity, if the system does not provide it.
     """
     return _available() or _installed() or float("inf")
 

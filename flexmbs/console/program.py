@@ -34,14 +34,18 @@ COLLECT = 50_000
 
 
 class Interrupt(KeyboardInterrupt):
-    """Ctrl-C or SIGTERM. A subclass, because Python replaces the exit code after a plain
-    KeyboardInterrupt during an import.
+    """Ctrl-C or SIGTERM.
+
+    A subclass, because Python replaces the exit code after a plain KeyboardInterrupt during an
+    import.
     """
 
 
 class Commands(TyperGroup):
-    """Group of commands whose help shows complete first paragraphs; an interrupt (Ctrl-C, SIGTERM)
-    ends it with its exit code and no further message."""
+    """Group of commands whose help shows complete first paragraphs.
+
+    An interrupt (Ctrl-C, SIGTERM) ends it with its exit code and no further message.
+    """
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the list of commands with the first paragraph of their help."""
@@ -107,7 +111,8 @@ def _print_error(*lines: str) -> None:
 
 
 def _shown_as_lines(otherwise: Callable[..., None]) -> Callable[..., None]:
-    """Function that shows warnings of flexmbs in one line without their source location;
+    """Function that shows warnings of flexmbs in one line without their source location.
+
     ``otherwise`` shows other warnings.
     """
 
@@ -122,8 +127,10 @@ def _shown_as_lines(otherwise: Callable[..., None]) -> Callable[..., None]:
 
 
 def _failed(error: Exception, name: str) -> int:
-    """Print the message of an exception and return its exit code; with a traceback for user
-    functions, or on request."""
+    """Print the message of an exception and return its exit code.
+
+    With a traceback for user functions, or on request.
+    """
     import traceback
 
     if os.environ.get("FLEXMBS_DEBUG"):

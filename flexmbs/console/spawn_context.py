@@ -18,8 +18,7 @@ VARIABLE = "PYTHONSAFEPATH"
 
 
 def spawn_context() -> SpawnContext:
-    """Context for processes and executors, with a resource tracker that is started in the same
-    way."""
+    """Context for processes and executors, with a resource tracker that is started in the same way."""
     if os.name == "posix":
         with _safe_path():
             resource_tracker.ensure_running()
@@ -68,8 +67,9 @@ def _end_by_interrupts() -> None:
 
 
 class _Process(SpawnProcess):
-    """Process that is started with the variable set and interrupts blocked, and runs with its
-    parent's value of the variable.
+    """Process started with a safe import path and blocked interrupts.
+
+    It runs with its parent's value of the variable.
     """
 
     def __init__(self, *given: Any, **options: Any) -> None:

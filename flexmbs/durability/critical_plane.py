@@ -42,8 +42,10 @@ order."""
 
 
 def in_plane(stress: FloatArray, normals: FloatArray) -> FloatArray:
-    """Components ½ (σ_x + σ_y), ½ (σ_x − σ_y) and τ_xy (nt, m, 3) of the stress xx yy zz xy yz zx
-    (nt, m, 6) in axes perpendicular to the normals (m, 3)."""
+    """Stress components in axes perpendicular to normals (m, 3), as (mean, half difference, shear).
+
+    ½ (σ_x + σ_y), ½ (σ_x − σ_y) and τ_xy (nt, m, 3) of the stress xx yy zz xy yz zx (nt, m, 6).
+    """
     x = np.cross(normals, np.eye(3)[np.argmin(np.abs(normals), axis=1)])
     x /= np.linalg.norm(x, axis=1, keepdims=True)
     y = np.cross(normals, x)
@@ -61,8 +63,9 @@ def _weights(a: FloatArray, b: FloatArray) -> FloatArray:
 
 
 def worst_plane(judged: Callable[[FloatArray], Cycle], plane: FloatArray) -> Cycle:
-    """Largest damage over all planes; judged: cycle with the damage of the history (nt,) of a
-    normal stress.
+    """Largest damage over all planes.
+
+    judged: cycle with the damage of the history (nt,) of a normal stress.
 
     plane (nt, 3): components of `in_plane`.
     """

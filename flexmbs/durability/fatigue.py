@@ -41,8 +41,9 @@ class FatiguePart(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class FatigueData:
-    """Damage D (n,) of one run at nodes of a body by the Palmgren–Miner rule; prints the worst
-    nodes.
+    """Damage D (n,) of one run at nodes of a body by the Palmgren–Miner rule.
+
+    Prints the worst nodes.
 
     node_ids (n,), positions (n, 3): undeformed, body axes [m].  amplitude, mean (n,): of the cycle
     with the largest share of the damage, or with the largest range without damage [Pa].  part:
@@ -194,19 +195,23 @@ def _worst_cycles(
 
 
 def signed_principal(stress: FloatArray) -> FloatArray:
-    """Largest or smallest principal stress (nt, m), where `directions` are positive or negative; in
-    shear, where both have equal magnitude, it reverses with the load."""
+    """Largest or smallest principal stress (nt, m), where `directions` are positive or negative.
+
+    In shear, where both have equal magnitude, it reverses with the load.
+    """
     sizes = principal(stress)[0]
     return np.where(directions(stress) > 0.0, sizes[..., 0], sizes[..., 2])
 
 
 def directions(stress: FloatArray) -> FloatArray:
-    """Signs 1 or −1 (nt, m): positive if the deviator is along, negative if it is against the
-    deviator of the largest von Mises stress of the history. There the sign is that of the principal
-    stress of largest magnitude, in shear positive. A reversing load changes the sign. For a
-    deviator perpendicular to it the sign of the principal stress of largest magnitude applies, and
-    in perpendicular shear the previous sign, so that small changes of the stress never change it.
-    small changes of the stress."""
+    """Signs 1 or −1 (nt, m) of the von Mises stress, by the direction of the deviator.
+
+    Positive if the deviator is along, negative if it is against the deviator of the largest von
+    Mises stress of the history. There the sign is that of the principal stress of largest
+    magnitude, in shear positive. A reversing load changes the sign. For a deviator perpendicular to
+    it the sign of the principal stress of largest magnitude applies, and in perpendicular shear the
+    previous sign, so that small changes of the stress never change it.
+    """
     deviator = stress - np.repeat([1.0, 0.0], 3) * stress[..., :3].mean(axis=-1, keepdims=True)
     equivalent, (balance, whole) = von_mises(stress), _dominance(stress)
     peak = equivalent.argmax(axis=0), np.arange(stress.shape[1])
@@ -226,9 +231,7 @@ def directions(stress: FloatArray) -> FloatArray:
 
 
 def _dominance(stress: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Sum σ₁ + σ₃, positive where tension is the principal stress of largest magnitude, and that
-    magnitude (nt, m).
-    """
+    """(σ₁ + σ₃, principal stress of largest magnitude) (nt, m); the sum is positive for tension."""
     sizes = principal(stress)[0]
     return sizes[..., 0] + sizes[..., 2], np.maximum(np.abs(sizes[..., 0]), np.abs(sizes[..., 2]))
 
@@ -252,8 +255,10 @@ def _worst_cycle(curve: SNCurve, x: FloatArray) -> tuple[float, float, float]:
 
 
 def _normals(solution: SolutionData, body: str, node_ids: IntArray) -> FloatArray:
-    """Unit normals (m, 3) of the surface at nodes, weighted by triangle areas. Raises InputError
-    for interior nodes."""
+    """Unit normals (m, 3) of the surface at nodes, weighted by triangle areas.
+
+    Raises InputError for interior nodes.
+    """
     shape = solution.shape(body)
     assert shape is not None
     surface = shape.surface

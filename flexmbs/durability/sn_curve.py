@@ -16,7 +16,8 @@ CORRECTIONS = ("none", "goodman", "gerber", "swt")
 
 @dataclass(frozen=True)
 class SNCurve:
-    """S–N curve: cycles to failure N = N_D (σ_a/σ_D)^−k for fully reversed amplitudes σ_a > σ_D;
+    """S–N curve: cycles to failure N = N_D (σ_a/σ_D)^−k for fully reversed amplitudes σ_a > σ_D.
+
     N_D (σ_a/σ_D)^−k2 below.
 
     amplitude: σ_D [Pa].  cycles: N_D.  slope: k.  slope_below: k2, by default infinite, an
@@ -82,8 +83,10 @@ class SNCurve:
             )
 
     def reversed_amplitude(self, amplitude: ArrayLike, mean: ArrayLike) -> FloatArray:
-        """Fully reversed amplitude of equal damage [Pa]. Like all methods, raises InputError for
-        negative amplitudes and lists of different lengths."""
+        """Fully reversed amplitude of equal damage [Pa].
+
+        Like all methods, raises InputError for negative amplitudes and lists of different lengths.
+        """
         amplitude, mean = _alike(amplitude=amplitude, mean=mean)
         if self.mean_stress == "none":
             return amplitude

@@ -1,5 +1,6 @@
-"""Moving bodies as a glTF file, binary or text, with an animation, for viewers, browsers,
-presentations and Blender.
+"""Moving bodies as a glTF file, binary or text, with an animation.
+
+For viewers, browsers, presentations and Blender.
 
 Each body is a node with animated translation and rotation; elastic displacements are morph targets
 with animated weights, with few shapes for all modes (`flexmbs.player.decomposition`). Source: glTF
@@ -51,9 +52,10 @@ def write_gltf(
     times: Iterable[float] = (),
     solids: Sequence[Solid] = (),
 ) -> None:
-    """Write a glTF file of all bodies with their motion at ``instants`` equally spaced outputs
-    (all: None), or at the outputs nearest to ``times`` (s): binary if the name ends with .glb, text
-    with embedded arrays if it ends with .gltf.
+    """Write a glTF file of all bodies with their motion.
+
+    At ``instants`` equally spaced outputs (all: None), or at the outputs nearest to ``times`` (s).
+    Binary if the name ends with .glb, text with embedded arrays if it ends with .gltf.
 
     Elastic displacements are accurate to 0.1 % of the largest. The direction against gravity, or z
     without gravity, points upwards (y in glTF). ``solids``: shapes of bodies.  Raises `InputError`,
@@ -139,8 +141,7 @@ class _GltfWriter:
         self.tables["nodes"].append(node)
 
     def _material(self, name: str, colour: Sequence[float]) -> int:
-        """Add a material with a display colour (r, g, b) or (r, g, b, opacity) and return its
-        number."""
+        """Add a material with a colour (r, g, b) or (r, g, b, opacity); its number."""
         linear = [
             (value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4)
             for value in colour[:3]
@@ -180,8 +181,10 @@ class _GltfWriter:
     def _array(
         self, values: np.ndarray, kind: str, *, limits: bool = False, target: int | None = None
     ) -> int:
-        """Add an accessor for rows of floats or unsigned integers and return its number. Raises
-        InputError for values beyond single precision."""
+        """Add an accessor for rows of floats or unsigned integers and return its number.
+
+        Raises InputError for values beyond single precision.
+        """
         if not np.isfinite(values).all():
             raise InputError(
                 "glTF: the motion exceeds the range of the format, 3.4e+38; write the "

@@ -112,8 +112,9 @@ class LinearSystem(NamedTuple):
 
 
 def write_linear(system: LinearSystem, path: str | Path, *, version: int = 3) -> Path:
-    """Write a linear system; the suffix of the path is the format: .c, .mo, .m, .ssc, or .fmu with
-    an FMI version.
+    """Write a linear system.
+
+    The suffix of the path is the format: .c, .mo, .m, .ssc, or .fmu with an FMI version.
 
     Raises `InputError`, `MachineError`.
 
@@ -170,8 +171,10 @@ def _facts(system: LinearSystem, name: str) -> dict[str, Any]:
 
 
 def balance(A: np.ndarray, B: np.ndarray) -> list[float]:
-    """Powers of two T of states and inputs such that T⁻¹ (A B; 0 0) T is balanced; its exponential
-    then loses no digits because of units."""
+    """Powers of two T of states and inputs such that T⁻¹ (A B.
+
+    0 0) T is balanced; its exponential then loses no digits because of units.
+    """
     if not len(A):
         return [1.0] * B.shape[1]
     states = matrix_balance(A, permute=False, separate=True)[1][0]
@@ -201,8 +204,10 @@ def rendered(template: str, facts: dict[str, Any]) -> str:
 
 
 def _c_numbers(rows: list[list[float]]) -> str:
-    """All numbers in the order of the rows; a single zero if there are none, since C has no empty
-    arrays."""
+    """All numbers in the order of the rows.
+
+    A single zero if there are none, since C has no empty arrays.
+    """
     return ",\n    ".join(", ".join(map(repr, row)) for row in rows if row) or "0.0"
 
 
@@ -240,8 +245,7 @@ def _sums(of_states: list[list[float]], of_inputs: list[list[float]]) -> list[st
 
 
 def _write_unit(system: LinearSystem, name: str, path: Path, version: int) -> None:
-    """Write the FMU: description, sources, and a binary for this machine if there is a C
-    compiler."""
+    """Write the FMU: description, sources, and a binary for this machine if there is a C compiler."""
     facts = _facts(system, name) | {"unit": True, "version": version, "absent": ABSENT[version]}
     text = rendered("linear.c", facts)
     facts["guid"] = hashlib.sha256(text.encode()).hexdigest()[:32]

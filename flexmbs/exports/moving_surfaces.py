@@ -1,5 +1,7 @@
-"""Moving surfaces of all bodies of a solution: triangles of flexible bodies, given solids, or
-simple shapes."""
+"""Moving surfaces of all bodies of a solution.
+
+Triangles of flexible bodies, given solids, or simple shapes.
+"""
 
 from __future__ import annotations
 
@@ -37,8 +39,9 @@ class TriangleColour(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class MovingSurface:
-    """Triangles (T, 3) of points (n, 3) [m] in the axes of a body; motion: of the body, None for
-    the ground.
+    """Triangles (T, 3) of points (n, 3) [m] in the axes of a body.
+
+    motion: of the body, None for the ground.
 
     shape: surface and displacements of a flexible body; rows: rows of the points among its nodes.
     paints: colours of all triangles of solids.
@@ -70,8 +73,10 @@ class MovingSurface:
         )
 
     def von_mises(self, i: int) -> FloatArray:
-        """Von Mises stress (n,) [Pa] at output i, for the more highly stressed material of a node;
-        NaN if unknown."""
+        """Von Mises stress (n,) [Pa] at output i, for the more highly stressed material of a node.
+
+        NaN if unknown.
+        """
         if self.stress is None or self.shape is None or self.motion is None:
             return np.full(len(self.points), np.nan)
         field = self.stress.field(float(self.motion.t[i]))
@@ -82,9 +87,12 @@ class MovingSurface:
 
 
 def moving_surfaces(solution: SolutionData, solids: Sequence[Solid] = ()) -> list[MovingSurface]:
-    """Surfaces of all bodies with triangles: a flexible body by its mesh, others by the given
-    ``solids``, or by wheels and spheres of contacts, rods between their frames, boxes of equal
-    inertia and balls. Raises `InputError` for solids of unknown bodies."""
+    """Surfaces of all bodies with triangles.
+
+    A flexible body by its mesh, others by the given ``solids``, or by wheels and spheres of
+    contacts, rods between their frames, boxes of equal inertia and balls. Raises `InputError` for
+    solids of unknown bodies.
+    """
     require_solids(solids)
     for solid in solids:
         if solid.body not in (*solution.bodies, GROUND):
@@ -121,8 +129,10 @@ def moving_surfaces(solution: SolutionData, solids: Sequence[Solid] = ()) -> lis
 
 
 def chosen_outputs(t: FloatArray, count: int | None, times: Iterable[float] = ()) -> IntArray:
-    """Indices of ``count`` equally spaced output times (all: None), or of those nearest to
-    ``times``. Raises `InputError`."""
+    """Indices of ``count`` equally spaced outputs, or of the outputs nearest to ``times``.
+
+    count None: all. Raises `InputError`.
+    """
     times = list(times)
     outside = [time for time in times if not t[0] <= time <= t[-1]]
     if outside:
@@ -140,8 +150,10 @@ def chosen_outputs(t: FloatArray, count: int | None, times: Iterable[float] = ()
 def at_nodes(
     surface: Surface, node_ids: IntArray, order: FloatArray, rows: FloatArray
 ) -> FloatArray:
-    """Rows for all nodes of a surface; the row with the largest ``order`` for a node with several,
-    NaN if there is none."""
+    """Rows for all nodes of a surface.
+
+    The row with the largest ``order`` for a node with several, NaN if there is none.
+    """
     by_id = np.argsort(surface.node_ids)
     place = by_id[np.searchsorted(surface.node_ids, node_ids, sorter=by_id)]
     values = np.full((len(surface.nodes), rows.shape[1]), np.nan)

@@ -18,8 +18,10 @@ FACES = np.array([
 
 
 def triangulate(shape: dict[str, Any]) -> tuple[FloatArray, IntArray]:
-    """Vertices (n, 3) [m] and triangles (T, 3) of a rod, a ball or a box, counterclockwise seen
-    from outside."""
+    """Vertices (n, 3) [m] and triangles (T, 3) of a rod, a ball or a box.
+
+    Triangles are counterclockwise seen from outside.
+    """
     if shape["kind"] == "box":
         pose = np.asarray(shape["pose"], float)
         return (CORNERS * shape["size"]) @ rotation_matrix(pose[3:]).T + pose[:3], FACES
@@ -37,8 +39,10 @@ def triangulate(shape: dict[str, Any]) -> tuple[FloatArray, IntArray]:
 
 
 def _turned(profile: FloatArray, top: float, bottom: float) -> tuple[FloatArray, IntArray]:
-    """Surface of revolution about z of a profile (k, 2) of radii and heights from top to bottom,
-    closed at both ends."""
+    """Closed surface of revolution about z of a profile (k, 2) of radii and heights.
+
+    The profile runs from top to bottom.
+    """
     angle = 2.0 * np.pi * np.arange(SIDES) / SIDES
     rings = [
         np.column_stack([r * np.cos(angle), r * np.sin(angle), np.full(SIDES, z)])

@@ -1,5 +1,6 @@
-"""Append-only log of frames on disk: a header (mark, CRC-32 and length of the content), then the
-content.
+"""Append-only log of frames on disk.
+
+A header (mark, CRC-32 and length of the content), then the content.
 
 A last frame that is incomplete or fails its checksum was left by a killed process, a full disk or
 a power failure: reading stops there and opening for writing removes it. If intact frames follow,
@@ -36,8 +37,9 @@ def frame_bytes(content: bytes) -> bytes:
 
 
 def frames(path: Path) -> Iterator[LogFrame]:
-    """Intact frames of a log up to a truncated last one. Raises InputError if intact frames follow
-    a damaged one, OSError.
+    """Intact frames of a log up to a truncated last one.
+
+    Raises InputError if intact frames follow a damaged one, OSError.
     """
     end = count = 0
     with open_regular(path) as file:
@@ -84,8 +86,10 @@ def _whole_frames(file: BinaryIO, start: int) -> int:
 
 
 class AppendLog:
-    """Log opened for appending after its last intact frame, or after ``end``; with ``kept=False``
-    it need not survive a power failure. Raises MachineError."""
+    """Log opened for appending after its last intact frame, or after ``end``.
+
+    With ``kept=False`` it need not survive a power failure. Raises MachineError.
+    """
 
     def __init__(self, path: Path, end: int, *, kept: bool = True) -> None:
         self.path, self.end, self.kept = path, end, kept
@@ -116,8 +120,9 @@ class AppendLog:
         self.end += len(data)
 
     def flush(self) -> None:
-        """Return once all frames are on the disk. Raises MachineError; the state on disk is then
-        unknown until the log is read.
+        """Return once all frames are on the disk.
+
+        Raises MachineError; the state on disk is then unknown until the log is read.
         """
         try:
             if self.kept:

@@ -58,8 +58,10 @@ def reading_once() -> Iterator[None]:
 
 
 class BodyCache:
-    """Bodies by the digest of their file, limited to ``bodies`` and ``size`` bytes; ``load(path,
-    read)`` returns one."""
+    """Bodies by the digest of their file, limited to ``bodies`` and ``size`` bytes.
+
+    ``load(path, read)`` returns one.
+    """
 
     def __init__(self, bodies: int = BODIES, size: int = BYTES) -> None:
         """Empty cache for at most so many bodies and bytes."""
@@ -75,8 +77,10 @@ class BodyCache:
         return len(self._data)
 
     def load(self, path: str | Path, read: Callable[[str | Path], Body]) -> Body:
-        """Body in the file ``path``: the cached one if the contents are the same, else
-        ``read(path)``."""
+        """Body in the file ``path``, from the cache if the content is unchanged.
+
+        Otherwise it is ``read(path)``.
+        """
         before = self._digest(path)
         with self._lock:
             alone = (

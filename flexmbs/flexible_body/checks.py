@@ -1,5 +1,4 @@
-"""Checks of a flexible body: identities that its integrals must satisfy regardless of their
-origin."""
+"""Checks of a flexible body: identities that its integrals must satisfy regardless of their origin."""
 
 from __future__ import annotations
 
@@ -84,8 +83,9 @@ def _inertial(data: FlexibleBodyData) -> list[BodyCheck]:
 
 
 def _elastic(data: FlexibleBodyData) -> list[BodyCheck]:
-    """Symmetry and positivity of K_ff, D_ff, m_ff; shapes free of rigid-body motion; mode table;
-    frames.
+    """Symmetry and positivity of K_ff, D_ff, m_ff.
+
+    Shapes free of rigid-body motion; mode table; frames.
     """
     K, m, D = data.K_ff, data.m_ff, data.D_ff
     definite = _definite(data)
@@ -205,8 +205,7 @@ def _gram(data: FlexibleBodyData) -> FloatArray:
 
 
 def _pair_excess(SS: FloatArray) -> float:
-    """Largest violation of ``|2 ∫φ_ak φ_bk dm| ≤ ∫φ_ak² dm + ∫φ_bk² dm`` over shapes k,
-    relative."""
+    """Largest violation of ``|2 ∫φ_ak φ_bk dm| ≤ ∫φ_ak² dm + ∫φ_bk² dm`` over shapes k, relative."""
     diagonal = np.einsum("abkk->abk", SS)
     own = np.einsum("aak->ak", diagonal)
     excess = np.abs(2 * diagonal) - own[:, None] - own[None, :]
@@ -214,9 +213,11 @@ def _pair_excess(SS: FloatArray) -> float:
 
 
 def _rigid_independence(data: FlexibleBodyData) -> float:
-    """Smallest fraction of the mass of a shape that no rigid-body motion reproduces: smallest
-    eigenvalue of ``m_ff − Lᵀ M_rr⁺ L`` relative to m_ff, L = [S_bar; ∫x × φ dm]; 0 if a shape is a
-    rigid-body motion."""
+    """Smallest fraction of the mass of a shape that no rigid-body motion reproduces.
+
+    Smallest eigenvalue of ``m_ff − Lᵀ M_rr⁺ L`` relative to m_ff, L = [S_bar; ∫x × φ dm]; 0 if a
+    shape is a rigid-body motion.
+    """
     c = data.first_moment
     skew = np.array([[0, -c[2], c[1]], [c[2], 0, -c[0]], [-c[1], c[0], 0]])
     rigid = np.block([[data.mass * np.eye(3), -skew], [skew, data.inertia]])

@@ -46,8 +46,10 @@ def read(path: str | os.PathLike[str], make: type[DividedBodyData]) -> DividedBo
 
 
 def has_pieces(path: str | os.PathLike[str]) -> bool:
-    """True if the file ``path`` contains a divided body. Raises InputError if it is not a
-    flexible-body file."""
+    """True if the file ``path`` contains a divided body.
+
+    Raises InputError if it is not a flexible-body file.
+    """
     return read_whole(
         path, lambda file: attributes(file).get("format") == DIVIDED, ORIGIN, verified=False
     )

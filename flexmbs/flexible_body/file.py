@@ -1,5 +1,6 @@
-"""HDF5 file of a flexible body: only fixed-size little-endian numbers and UTF-8 strings in named
-data sets.
+"""HDF5 file of a flexible body.
+
+Only fixed-size little-endian numbers and UTF-8 strings in named data sets.
 
 The reader accepts untrusted files (`flexmbs.files.hdf5`) and rejects unknown items, wrong
 shapes and a wrong digest.
@@ -125,16 +126,19 @@ def write(data: FlexibleBodyData, path: str | os.PathLike[str]) -> None:
 
 
 def read(path: str | os.PathLike[str], make: type[D], *, surface: bool = True) -> D:
-    """Read the body in the file ``path``, optionally without its surface. Raises InputError naming
-    the file and the item."""
+    """Read the body in the file ``path``, optionally without its surface.
+
+    Raises InputError naming the file and the item.
+    """
     return read_whole(
         path, lambda file: body(file, make, surface), "flexmbs preprocess or FlexibleBodyData.save"
     )
 
 
 def reduced_digest(data: FlexibleBodyData) -> str:
-    """SHA-256 of integrals, matrices, frames and modes: names, types, shapes and little-endian
-    bytes in sorted order.
+    """SHA-256 of integrals, matrices, frames and modes.
+
+    Covers names, types, shapes and little-endian bytes in sorted order.
     """
     return _digest(_reduced(data))
 
@@ -377,8 +381,10 @@ def _stress_record(arrays: Arrays) -> StressModes:
 
 
 def _check_schema(found: Mapping[str, h5py.Dataset], schema: Mapping[str, str]) -> None:
-    """Check that the items are exactly those of ``schema``, each with the right type, shape and
-    plain storage."""
+    """Raise InputError unless the items are those of ``schema``, with type and shape.
+
+    Their storage must be plain.
+    """
     check_items(dict(found), set(schema), FORMAT)
     sizes: dict[str, int] = {}
     for item, shape in schema.items():

@@ -30,8 +30,10 @@ class Picture:
 
 @dataclass(frozen=True)
 class PageCode:
-    """Style sheet and script of the program; only these are allowed in a page, by their hashes.
-    package: package with the matching templates."""
+    """Style sheet and script of the program.
+
+    Only these are allowed in a page, by their hashes. package: package with the matching templates.
+    """
 
     style: str = ""
     script: str = ""
@@ -39,8 +41,9 @@ class PageCode:
 
 
 def rendered(package: str, template: str, code: PageCode | None = None, **values: Any) -> str:
-    """Text of a page: ``template`` in the folder templates of ``package``, which extends
-    "page.html"; ``code`` is added to its style sheet.
+    """Text of a page from a ``template`` in the folder templates of ``package``.
+
+    The template extends "page.html"; ``code`` is added to its style sheet.
 
     The Content-Security-Policy of the page forbids requests and all other scripts and styles.
     """
@@ -79,8 +82,10 @@ def _templates(*packages: str) -> "jinja2.Environment":
 
 
 def _compiled_templates() -> "jinja2.BytecodeCache | None":
-    """Cache of compiled templates next to the kernels of this version, in a folder accessible only
-    to this user."""
+    """Cache of compiled templates next to the kernels of this version.
+
+    The folder is accessible only to this user.
+    """
     import jinja2
 
     from flexmbs._jit import CACHE
@@ -102,8 +107,10 @@ def _compiled_templates() -> "jinja2.BytecodeCache | None":
 
 
 def policy(style: str, script: str) -> str:
-    """Content-Security-Policy: no requests, only this style and this script by their SHA-256, and
-    images inside the page."""
+    """Content-Security-Policy of a page with one style and one script.
+
+    No requests, only this style and this script by their SHA-256, and images inside the page.
+    """
     allowed = {
         "style-src": _digest(style),
         "script-src": _digest(script) if script else "'none'",
@@ -119,8 +126,10 @@ def _digest(text: str) -> str:
 
 
 def powers(text: str) -> str:
-    """Sentence with 2.3·10⁻⁵ in place of 2.3e-05 and 0.00023 in place of 2.3e-04, formatted as by
-    `number`."""
+    """Sentence with numbers formatted with powers of ten.
+
+    2.3·10⁻⁵ in place of 2.3e-05 and 0.00023 in place of 2.3e-04, as by `number`.
+    """
     return _EXPONENT.sub(lambda found: _mantissa(found[1], int(found[2])), str(text))
 
 

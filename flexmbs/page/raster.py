@@ -1,5 +1,4 @@
-"""Rasterization of triangles: parallel projection, depth buffer, edges smoothed by
-supersampling."""
+"""Rasterization of triangles: parallel projection, depth buffer, edges smoothed by supersampling."""
 
 from __future__ import annotations
 
@@ -30,16 +29,20 @@ HALF, ONES, EMPTY = (
 
 
 class TrianglePaint(NamedTuple):
-    """Colours (n, 3), one per triangle; with values (T, 3) at the corners, a colour table over 0 to
-    1, grey for NaN."""
+    """Colours (n, 3), one per triangle.
+
+    With values (T, 3) at the corners, a colour table over 0 to 1, grey for NaN.
+    """
 
     colours: FloatArray
     values: FloatArray | None = None
 
 
 class PaintedTriangles(NamedTuple):
-    """Triangles drawn together: the number of the first one, the rows of the visible ones, and
-    their colours."""
+    """Triangles drawn together: rows of the visible ones and their colours.
+
+    Also the number of the first one.
+    """
 
     first: int
     rows: IntArray
@@ -48,8 +51,10 @@ class PaintedTriangles(NamedTuple):
 
 
 class Canvas:
-    """Pixels of a view with equal scales in both directions: ``width`` × ``height``; view
-    coordinates are right, up, near."""
+    """Pixels of a view with equal scales in both directions: ``width`` × ``height``.
+
+    View coordinates are right, up, near.
+    """
 
     def __init__(self, seen: FloatArray, width: int, height: int, margin: float = 0.05) -> None:
         """Prepare a view that contains the points ``seen`` (n, 3)."""
@@ -199,8 +204,10 @@ class Canvas:
         return bool(self.depth[y, x] <= seen[2] + self.lift + tolerance)
 
     def image(self) -> NDArray[np.uint8]:
-        """Colours with opacity (height, width, 4); the transparent background is white because
-        viewers blend it into edges."""
+        """Colours with opacity (height, width, 4).
+
+        The transparent background is white because viewers blend it into edges.
+        """
         shades, count = self._shades(), FINER * FINER
         samples = [shades[a::FINER, b::FINER] for a in range(FINER) for b in range(FINER)]
         sums = [
@@ -243,8 +250,10 @@ def flat(colours: FloatArray) -> TrianglePaint:
 
 
 def smooth(values: FloatArray, table: FloatArray) -> TrianglePaint:
-    """Paint by values (T, 3) at the corners, 0 to 1, with a colour table (n, 3); triangles with a
-    NaN corner are grey."""
+    """Paint by values (T, 3) at the corners, 0 to 1, with a colour table (n, 3).
+
+    Triangles with a NaN corner are grey.
+    """
     return TrianglePaint(table, values)
 
 
@@ -277,8 +286,10 @@ def _heights(planes: Planes, values: FloatArray) -> FloatArray:
 def _crossing(
     start: FloatArray, slope: FloatArray, low: IntArray, high: IntArray
 ) -> tuple[IntArray, IntArray]:
-    """First and last pixel of rows inside triangles, where all ``start`` + ``slope`` (x + ½) ≥ 0
-    (n, 3)."""
+    """First and last pixel of rows inside triangles.
+
+    Inside, all ``start`` + ``slope`` (x + ½) ≥ 0 (n, 3).
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         zero = -start / slope - 0.5
     # column by column: faster than a reduction along an axis

@@ -49,8 +49,10 @@ def deformed(
     scale: Sequence[str] = SHADES,
     size: tuple[int, int] = (400, 250),
 ) -> Canvas:
-    """Surface displaced by u (N, 3), exaggerated, coloured by a value (N,) ≥ 0, over the undeformed
-    body in grey; size in pixels."""
+    """Picture of a surface displaced by u (N, 3), coloured by a value (N,) ≥ 0.
+
+    The displacement is exaggerated, the undeformed body is grey; size in pixels.
+    """
     extent, largest = body_size(surface), float(np.linalg.norm(u, axis=1).max())
     axes = view_of(surface)
     rest = surface.nodes @ axes.T
@@ -71,8 +73,11 @@ def both_sides(
     marks: FloatArray,
     size: tuple[int, int],
 ) -> list[SolidSide]:
-    """Surface from two opposite sides, in the pure colours of a scale with edges; places (N,) in
-    the scale at its nodes are 0 to 1, NaN is grey; ``marks`` (m, 3) are numbered from 1."""
+    """Surface from two opposite sides, in the pure colours of a scale with edges.
+
+    Places (N,) in the scale at its nodes are 0 to 1, NaN is grey; ``marks`` (m, 3) are numbered
+    from 1.
+    """
     table, extent = ramp(scale), body_size(surface)
     right, up, eye = view_of(surface)
     sides = []

@@ -1,5 +1,7 @@
-"""Contacts and friction of a run for the page: states over time, gaps and forces, largest values,
-impacts, friction in joints."""
+"""Contacts and friction of a run for the page.
+
+States over time, gaps and forces, largest values, impacts, friction in joints.
+"""
 
 from __future__ import annotations
 
@@ -83,8 +85,10 @@ def contact_section(solution: SolutionData) -> ContactSection | None:
 def contact_panels(
     solution: SolutionData, frictions: list[FrictionHistory] | None = None
 ) -> list[PlotPanel]:
-    """States, gaps and forces of contacts (excluding steps with impacts), and forces and powers of
-    friction in joints."""
+    """Panels of contact states, gaps and forces, and of friction in joints.
+
+    Steps with impacts are excluded; friction is shown by force and power.
+    """
     views, calm = (
         {name: solution.contact(name) for name in solution.contacts},
         outputs_without_impacts(solution),
@@ -137,8 +141,10 @@ def _friction_panels(solution: SolutionData, frictions: list[FrictionHistory]) -
 
 
 def friction_of(solution: SolutionData, name: str) -> float:
-    """Coulomb coefficient of a contact, zero without friction; 1 for dry friction, whose normal
-    force is its limit."""
+    """Coulomb coefficient of a contact, zero without friction.
+
+    1 for dry friction, whose normal force is its limit.
+    """
     declared = solution.model.contacts.get(name)
     return (
         declared.friction
@@ -153,8 +159,10 @@ def _is_dry(solution: SolutionData, name: str) -> bool:
 
 
 def states_of(view: ContactView, friction: float) -> NDArray[np.int64]:
-    """State at every output, as index in `KINDS`: a closed contact with friction sticks below μ N
-    and slips at μ N."""
+    """State at every output, as index in `KINDS`.
+
+    A closed contact with friction sticks below μ N and slips at μ N.
+    """
     closed = np.abs(view.normal) > 0.0
     if not friction:
         return closed.astype(np.int64)

@@ -110,8 +110,10 @@ def reactions(solution: SolutionData) -> list[PlotPanel]:
 
 
 def largest_reactions(solution: SolutionData) -> tuple[float, float]:
-    """Largest force (N) and moment (N m) of all joints, at least the weight of the bodies; a force
-    times the size of the model counts as a moment."""
+    """Largest force (N) and moment (N m) of all joints, at least the weight of the bodies.
+
+    A force times the size of the model counts as a moment.
+    """
     size, system = model_size(solution.compiled), solution.compiled.system
     wrenches = [
         np.abs(solution.joint(name).wrench).max(axis=0, initial=0.0) for name in solution.joints
@@ -125,8 +127,10 @@ def largest_reactions(solution: SolutionData) -> tuple[float, float]:
 
 
 def efforts(solution: SolutionData) -> list[PlotPanel]:
-    """Torques and forces along the degrees of freedom of joints from drives, couplings, controllers
-    and springs."""
+    """Torques and forces along the degrees of freedom of joints.
+
+    From drives, couplings, controllers and springs.
+    """
     power = {name: solution.drive(name).power for name in solution.drives}
     found: list[tuple[str, str, Values]] = [
         (*EFFORT[unit], _efforts(solution, unit)) for unit in (RAD, METRE)
@@ -227,8 +231,10 @@ def _panels(solution: SolutionData, found: list[tuple[str, str, Values]]) -> lis
 
 
 def scalar_coordinates(solution: SolutionData) -> list[tuple[str, str, int, int, str]]:
-    """Tuples (joint, coordinate name, position, velocity, unit) of rotations and translations about
-    or along an axis."""
+    """(joint, name, position, velocity, unit) of rotations and translations about one axis.
+
+    Or along one axis.
+    """
     found = []
     for name, joint in solution.compiled.model.joints.items():
         q = v = 0
@@ -248,8 +254,10 @@ def _coordinates(solution: SolutionData, unit: str, kind: str) -> Values:
 
 
 def _efforts(solution: SolutionData, unit: str) -> Values:
-    """Efforts of coordinates on which an item acts; along the others, residuals of the equations
-    are errors, not forces."""
+    """Efforts of coordinates on which an item acts.
+
+    Along the others, residuals of the equations are errors, not forces.
+    """
     found, acted_on = {}, _acted_on(solution.model)
     for joint, name, _, v, kind in scalar_coordinates(solution):
         view = solution.joint(joint)

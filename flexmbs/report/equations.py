@@ -1,5 +1,7 @@
-"""Equations of a run for the report: sizes and class of the system, its block pattern, treatment by
-the formalism."""
+"""Equations of a run for the report.
+
+Sizes and class of the system, its block pattern, treatment by the formalism.
+"""
 
 from __future__ import annotations
 
@@ -98,8 +100,10 @@ def _lines(solution: SolutionData) -> list[str]:
 
 
 def pattern(solution: SolutionData) -> BlockSystem | None:
-    """Matrices M and G at the first output, by items if these are few; None for a system too large
-    to draw, without unknowns or without outputs."""
+    """Matrices M and G at the first output, by items if these are few.
+
+    None for a system too large to draw, without unknowns or without outputs.
+    """
     compiled, trajectory = solution.compiled, solution.trajectory
     if (
         len(solution.t) == 0

@@ -1,5 +1,7 @@
-"""Fatigue damage on a page: colours by decade, numbered worst nodes, a section of the report, a
-page of one body."""
+"""Fatigue damage on a page.
+
+Colours by decade, numbered worst nodes, a section of the report, a page of one body.
+"""
 
 from __future__ import annotations
 
@@ -44,8 +46,10 @@ class WorstNode(NamedTuple):
 
 
 class FatigueSection(NamedTuple):
-    """Fatigue results of one body in the report; ``alone``: its scene, or None if a picture is
-    shown instead."""
+    """Fatigue results of one body in the report.
+
+    ``alone``: its scene, or None if a picture is shown instead.
+    """
 
     body: str
     about: str
@@ -58,8 +62,10 @@ class FatigueSection(NamedTuple):
 def results_of(
     solution: SolutionData, given: FatigueData | Iterable[FatigueData]
 ) -> list[FatigueData]:
-    """Results as a tuple with at most one per body. Raises InputError for other objects or
-    bodies."""
+    """Results as a tuple with at most one per body.
+
+    Raises InputError for other objects or bodies.
+    """
     found = list(given) if isinstance(given, Iterable) else [given]
     for k, each in enumerate(found):
         if not isinstance(each, FatigueData):

@@ -1,5 +1,7 @@
-"""Report as a PDF document, set by typst: text, tables and curves as vectors, only solids as
-pixels."""
+"""Report as a PDF document, set by typst.
+
+Text, tables and curves as vectors, only solids as pixels.
+"""
 
 from __future__ import annotations
 
@@ -148,8 +150,11 @@ class _Document:
         rows: Sequence[Sequence[Any]],
         most: int = ROWS_LISTED,
     ) -> None:
-        """Add a table; columns: "l" and "r" for left- and right-aligned, "w" for left-aligned in
-        the remaining width."""
+        """Add a table with column alignments, heading and rows.
+
+        columns: "l" and "r" for left- and right-aligned, "w" for left-aligned in the remaining
+        width.
+        """
         shown = [[_cell(value) for value in row] for row in rows[:most]]
         if shown:
             sides = ["right" if column == "r" else "left" for column in columns]
@@ -452,8 +457,10 @@ def _cell(value: Any) -> Any:
 
 
 def _shares(columns: str, rows: Sequence[Sequence[Any]]) -> list[int]:
-    """Share of each column in the remaining width, 0 for a column as wide as its texts; names may
-    be 100 characters long."""
+    """Share of each column in the remaining width, 0 for a column as wide as its texts.
+
+    Names may be 100 characters long.
+    """
     longest = [
         max((len(text) for text in texts if isinstance(text, str)), default=0)
         for texts in zip(*rows)

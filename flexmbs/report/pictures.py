@@ -22,8 +22,11 @@ BLUE = np.array([0.12, 0.35, 0.58])
 
 
 class MotionView(NamedTuple):
-    """Pixels of the bodies at a few instants, later ones darker; over them, as points in pixels
-    (n, 2): bodies without a surface with their colours, the paths of free frames, the origin."""
+    """Pixels of the bodies at a few instants, later ones darker.
+
+    Over them, as points in pixels (n, 2): bodies without a surface with their colours, the paths of
+    free frames, the origin.
+    """
 
     canvas: Canvas
     times: str
@@ -88,8 +91,10 @@ def plane_of(points: FloatArray, gravity: FloatArray) -> FloatArray:
 
 
 def body_points(solution: SolutionData, name: str, pick: np.ndarray) -> FloatArray:
-    """World positions (instants, points, 3): surface nodes of a flexible body, else its frames and
-    origin."""
+    """World positions (instants, points, 3) of points of a body.
+
+    Surface nodes of a flexible body, else its frames and origin.
+    """
     body = solution.body(name)
     shape = solution.shape(name)
     if shape is not None:
@@ -117,8 +122,10 @@ def free_paths(solution: SolutionData) -> list[FloatArray]:
 
 
 def free_frames(solution: SolutionData, *, most: int = 4) -> list[str]:
-    """Frames without joints, the tips of a mechanism; if there are none, the frames of the last
-    body."""
+    """Frames without joints, the tips of a mechanism.
+
+    If there are none, the frames of the last body.
+    """
     held = {
         str(ref) for joint in solution.model.joints.values() for ref in (joint.parent, joint.child)
     }

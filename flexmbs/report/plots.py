@@ -1,5 +1,4 @@
-"""Figures of a solution, one method each: ``solution.plot.joints()`` returns a matplotlib
-figure."""
+"""Figures of a solution, one method each: ``solution.plot.joints()`` returns a matplotlib figure."""
 
 from __future__ import annotations
 
@@ -38,8 +37,7 @@ class Plots:
         return mode_picture(self.solution.compiled.data[body], mode)
 
     def stress(self, body: str) -> Figure:
-        """Von Mises stress on the surface of a flexible body at the time of its maximum, with its
-        hot spots."""
+        """Von Mises stress on a flexible body at the time of its maximum, with hot spots."""
         return stress_picture(self.solution, body)
 
     def joints(self) -> Figure | None:
@@ -59,13 +57,16 @@ class Plots:
         return drawn(curves.reactions(self.solution), height=2.3)
 
     def efforts(self) -> Figure | None:
-        """Torques and forces along the degrees of freedom of joints from drives, couplings,
-        controllers and springs."""
+        """Torques and forces along the degrees of freedom of joints.
+
+        From drives, couplings, controllers and springs.
+        """
         return drawn(curves.efforts(self.solution))
 
     def contacts(self) -> Figure | None:
-        """States of the contacts, gaps, normal and friction forces; torque and power of friction in
-        joints.
+        """States of the contacts, gaps, normal and friction forces.
+
+        Torque and power of friction in joints.
         """
         return drawn(contact_panels(self.solution))
 

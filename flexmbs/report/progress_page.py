@@ -1,5 +1,7 @@
-"""Progress page of a running simulation, from its log of outputs alone: progress, velocities,
-works, steps, drift."""
+"""Progress page of a running simulation, from its log of outputs alone.
+
+Progress, velocities, works, steps, drift.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple

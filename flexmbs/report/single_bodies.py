@@ -1,5 +1,7 @@
-"""Single bodies on the page of a run: animated modes, and the largest stress of the run with its
-hot spots."""
+"""Single bodies on the page of a run.
+
+Animated modes, and the largest stress of the run with its hot spots.
+"""
 
 from __future__ import annotations
 
@@ -36,8 +38,10 @@ class ColouredBody(NamedTuple):
 def mode_scenes(
     solution: SolutionData, groups: Sequence[Sequence[str]]
 ) -> list[SingleBodyScene | None]:
-    """Mode scenes for each group of bodies with the same data, in order; None without triangles,
-    and beyond the first `MOST` groups."""
+    """Mode scenes for each group of bodies with the same data, in order.
+
+    None without triangles, and beyond the first `MOST` groups.
+    """
     found: list[SingleBodyScene | None] = []
     for names in groups:
         joined = surface_of(solution, names[0])
@@ -111,8 +115,10 @@ def merged(
 
 
 def at_nodes(node_ids: IntArray, known: IntArray, values: FloatArray) -> FloatArray:
-    """Values (N,) at nodes given by number; the larger value for a node with several, NaN if there
-    is none."""
+    """Values (N,) at nodes given by number.
+
+    The larger value for a node with several, NaN if there is none.
+    """
     order = np.argsort(node_ids)
     place = order[np.searchsorted(node_ids, known, sorter=order)]
     found = np.full(len(node_ids), np.nan)

@@ -25,8 +25,10 @@ LETTER = 6.5  # user units: width of most letters
 
 
 class ChartColumn(NamedTuple):
-    """Axis: name, unit and values of the cases; for non-numeric values their texts, with positions
-    as values."""
+    """Axis: name, unit and values of the cases.
+
+    For non-numeric values their texts, with positions as values.
+    """
 
     name: str
     unit: str
@@ -75,8 +77,10 @@ class ChartColumn(NamedTuple):
 
 
 def column(name: str, unit: str, values: np.ndarray) -> ChartColumn:
-    """Axis of a parameter or output; logarithmic for parameters with equal ratios over more than a
-    decade."""
+    """Axis of a parameter or output.
+
+    Logarithmic for parameters with equal ratios over more than a decade.
+    """
     if values.dtype == object:
         texts = tuple(dict.fromkeys(map(str, values)))
         return ChartColumn(
@@ -150,8 +154,10 @@ def surface_map(
     columns: Sequence[ChartColumn],
     output: ChartColumn,
 ) -> str:
-    """Response surface over two of its parameters, the others at their centres, in the colours of
-    the output's values, with the cases."""
+    """Map of a response surface over two parameters, the others at their centres.
+
+    It has the colours of the output's values, and shows the cases.
+    """
     across, up = columns[axes[0]], columns[axes[1]]
     u = (np.arange(CELLS) + 0.5) / CELLS
     points = np.tile(surface.centre, (CELLS * CELLS, 1))
@@ -192,8 +198,10 @@ def scale(output: ChartColumn) -> str:
 
 
 def _frame(across: ChartColumn, up: ChartColumn) -> list[str]:
-    """Grid, ticks and names of a small plot; texts that would touch the previous one are
-    omitted."""
+    """Grid, ticks and names of a small plot.
+
+    Texts that would touch the previous one are omitted.
+    """
     parts, free = [], -np.inf
     for place, text in across.marks():
         x, shown = float(_x(np.array(place))), _short(text, 50)

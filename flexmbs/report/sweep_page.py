@@ -1,5 +1,4 @@
-"""Page of a sweep: parallel coordinates, scatter plots, response surfaces, messages and the
-table."""
+"""Page of a sweep: parallel coordinates, scatter plots, response surfaces, messages and the table."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -141,8 +140,10 @@ def _scatter(
 
 
 def _surface(parameters: Sequence[ChartColumn], output: ChartColumn) -> dict[str, Any] | None:
-    """Map of the response surface of an output; None if its cases do not determine one of at least
-    two parameters."""
+    """Map of the response surface of an output.
+
+    None if its cases do not determine one of at least two parameters.
+    """
     numbers = [each for each in parameters if not each.texts]
     good = np.isfinite(output.values)
     if len(numbers) < 2 or good.sum() < 3:

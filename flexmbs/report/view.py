@@ -28,8 +28,10 @@ CAPTION = "Bodies at equal time intervals, the last one darkest."
 
 @dataclass(frozen=True)
 class View:
-    """Three-dimensional page with the HTML ``text``: a notebook displays it, `open` shows it in a
-    browser, `save` writes it."""
+    """Three-dimensional page with the HTML ``text``.
+
+    A notebook displays it, `open` shows it in a browser, `save` writes it.
+    """
 
     text: str
 
@@ -53,8 +55,10 @@ class View:
         write_text(path, self.text)
 
     def open(self) -> pathlib.Path:
-        """Open the page in the system browser; return the path of the file, which remains in the
-        temporary folder."""
+        """Open the page in the system browser.
+
+        Return the path of the file, which remains in the temporary folder.
+        """
         import webbrowser
 
         path = pathlib.Path(tempfile.mkdtemp(prefix="flexmbs-")) / "view.html"
@@ -82,8 +86,10 @@ def view(solution: SolutionData, extras: Extras = NOTHING) -> View:
 
 
 def shown(made: View, browser: bool | None) -> View:
-    """Return the view, opened in a browser if ``browser``, or by default unless a notebook displays
-    it."""
+    """Return the view, opened in a browser if ``browser``.
+
+    By default it is opened unless a notebook displays it.
+    """
     if browser or (browser is None and "ipykernel" not in sys.modules):
         made.open()
     return made

@@ -1,5 +1,7 @@
-"""Triangles of COLLADA files (.dae): geometry of their scene in m, in the axes of the file, as in
-robot descriptions, and the colours of its materials.
+"""Triangles of COLLADA files (.dae).
+
+Geometry of their scene in m, in the axes of the file, as in robot descriptions, and the colours of
+its materials.
 
 The unit of the file is applied, its <up_axis> is not: meshes of URDF files use the axes of their
 link regardless of it. The opacity of an effect is A of its <transparent> times its <transparency>,
@@ -40,8 +42,10 @@ class ColouredMesh(NamedTuple):
 
 
 def read_collada(path: Path) -> list[ColouredMesh]:
-    """Geometry of a file, one mesh per colour. Raises InputError for files without a scene of
-    triangles or polygons, and for damaged ones."""
+    """Geometry of a file, one mesh per colour.
+
+    Raises InputError for files without a scene of triangles or polygons, and for damaged ones.
+    """
     root = read_xml(path)
     if root.tag != "COLLADA":
         raise InputError(f"{root.place}: the root element must be <COLLADA>")
@@ -84,8 +88,10 @@ class _Scene:
         }
 
     def meshes(self) -> Iterator[ColouredMesh]:
-        """Faces of each geometry in the scene, through its nodes; of all geometries in a file
-        without a scene."""
+        """Faces of each geometry in the scene, through its nodes.
+
+        Of all geometries in a file without a scene.
+        """
         scene = self.root.first("scene")
         instance = scene.first("instance_visual_scene") if scene else None
         if instance is None:
@@ -197,8 +203,10 @@ def _opacity(profile: XmlElement, shader: XmlElement) -> float:
 
 
 def _value(profile: XmlElement, element: XmlElement, tag: str) -> FloatArray | None:
-    """Numbers of an effect element, directly or through a named parameter; None for others, such as
-    textures."""
+    """Numbers of an effect element, directly or through a named parameter.
+
+    None for others, such as textures.
+    """
     own, param = element.first(tag), element.first("param")
     if own is None and param is not None:
         named = [

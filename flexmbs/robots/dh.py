@@ -19,8 +19,10 @@ TOOL, BASE = "tool", "base"
 
 
 def table_rows(table: Sequence[Any]) -> list[Link]:
-    """Named links from table rows: `Link`, a mapping of its fields, or the numbers (a, alpha, d,
-    theta); or from an array (n, 4).
+    """Named links from table rows.
+
+    Each is a `Link`, a mapping of its fields, or the numbers (a, alpha, d, theta); or from an array
+    (n, 4).
 
     Raises `InputError`.
     """

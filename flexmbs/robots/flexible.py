@@ -53,8 +53,9 @@ class FlexibleLink(Declaration):
 def with_flexible_links(
     model: Model, links: Mapping[str, Any], tool: FrameRef
 ) -> tuple[Model, FrameRef]:
-    """Copy of a model of rigid links with some of them flexible, and its new tool frame. Raises
-    `InputError`.
+    """Copy of a model of rigid links with some of them flexible, and its new tool frame.
+
+    Raises `InputError`.
 
     A joint whose frames differ from the interfaces keeps its axis: constant motions in its chain
     connect them.
@@ -147,8 +148,10 @@ class _ReplacedLink:
             )
 
     def frame(self, key: str, frame: str) -> tuple[FrameRef, Constant]:
-        """Interface for a joint ``key`` or its ``frame``, and the pose of that frame relative to
-        it. Raises `InputError`."""
+        """(interface, pose relative to it) for a joint ``key`` or its ``frame``.
+
+        Raises `InputError`.
+        """
         item = f"links.{self.name}"
         interface = self.link.frames.get(key) or self.link.frames.get(frame, key)
         if interface not in self.data.frames:

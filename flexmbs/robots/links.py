@@ -13,8 +13,7 @@ from flexmbs.model.fields import Nonnegative, Number, Vector3, choice, name, non
 
 
 def two_rates(value: object) -> tuple[float, ...]:
-    """Coulomb friction in both directions from one number (symmetric) or a pair (positive,
-    negative)."""
+    """Validate Coulomb friction: one number, or a pair (positive, negative direction)."""
     given = vector(value) if np.ndim(value) else vector((value,))  # type: ignore[arg-type]
     if len(given) == 1:
         given = (given[0], -given[0])

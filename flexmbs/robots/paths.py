@@ -18,8 +18,9 @@ from flexmbs.robots.robot_arguments import given_poses
 
 @final
 class Line(ComputedPath):
-    """Straight line of a frame with rotation about one axis (slerp), from rest to rest with a
-    quintic profile.
+    """Straight line of a frame with rotation about one axis (slerp).
+
+    From rest to rest with a quintic profile.
 
     robot; q0 (n,): coordinates at the start; pose (4, 4): final pose of the frame; ``duration``
     (s); frame: by default the tool. The coordinates follow by inverse kinematics at ``points``

@@ -45,8 +45,10 @@ def given_motors(value: Any, model: Model) -> dict[str, Motor]:
 
 
 def given_limits(value: Any, model: Model) -> dict[str, tuple[float, float]]:
-    """Lower and upper limits by joint, possibly infinite; None if there are none. Raises
-    `InputError`."""
+    """Lower and upper limits by joint, possibly infinite; None if there are none.
+
+    Raises `InputError`.
+    """
     return {
         name: _two(f"limits.{name}", pair)
         for name, pair in by_joint("limits", value, model).items()
@@ -63,8 +65,10 @@ def _two(key: str, value: Any) -> tuple[float, float]:
 
 
 def given_frame(key: str, value: Any) -> Frame:
-    """`Frame` from a `Frame`, a position or a homogeneous transformation (4, 4). Raises
-    `InputError`."""
+    """`Frame` from a `Frame`, a position or a homogeneous transformation (4, 4).
+
+    Raises `InputError`.
+    """
     if isinstance(value, np.ndarray) and value.shape == (4, 4):
         pose = given_poses(value)
         return Frame(pose[:3, 3], pose[:3, :3])

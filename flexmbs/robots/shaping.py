@@ -27,8 +27,10 @@ def zero_vibration(frequency: float, damping: float = 0.0) -> Shaper:
 
 
 def zero_vibration_derivative(frequency: float, damping: float = 0.0) -> Shaper:
-    """ZVD shaper: three impulses, for which the derivative of the residual vibration with respect
-    to frequency also vanishes; same source."""
+    """ZVD shaper of three impulses, robust to errors of the frequency.
+
+    The derivative of the residual vibration with respect to frequency also vanishes; same source.
+    """
     K, half = _decay(frequency, damping)
     total = (1.0 + K) ** 2
     return Shaper((1.0 / total, 2.0 * K / total, K * K / total), (0.0, half, 2.0 * half))
@@ -47,8 +49,9 @@ def _decay(frequency: float, damping: float) -> tuple[float, float]:
 
 @final
 class Shaped(ComputedPath):
-    """Path filtered by shapers: Σ A_k path(t − t_k), extended by the last t_k of each. Several
-    shapers are applied in sequence.
+    """Path filtered by shapers: Σ A_k path(t − t_k), extended by the last t_k of each.
+
+    Several shapers are applied in sequence.
 
     Raises `InputError`.
     """

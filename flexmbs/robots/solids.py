@@ -26,8 +26,7 @@ Mesh = tuple[np.ndarray, np.ndarray]
 def solids_of(
     model: ModelData, visuals: tuple[Visual, ...], frames: Mapping[str, FrameRef]
 ) -> tuple[list[Solid], list[str]]:
-    """Solids in the axes of the bodies that carry the links, and notes on visuals that cannot be
-    shown."""
+    """(solids in the axes of the bodies of the links, notes on visuals that cannot be shown)."""
     found: list[Solid] = []
     notes: list[str] = []
     for visual in visuals:
@@ -79,8 +78,10 @@ def _placed(place: Frame, x: np.ndarray) -> np.ndarray:
 
 
 def _pieces(visual: Visual) -> list[ColouredMesh]:
-    """Solids of a visual, one per colour; colour None means the colour of the visual. Raises
-    InputError, OSError."""
+    """Solids of a visual, one per colour; colour None means the colour of the visual.
+
+    Raises InputError, OSError.
+    """
     if visual.kind != "mesh":
         return [ColouredMesh(*PRIMITIVES[visual.kind](visual.size), None)]
     if visual.file and visual.file.suffix.lower() == ".dae":
@@ -120,8 +121,10 @@ def _box(size: tuple[float, ...]) -> Mesh:
 
 
 def _revolved(outline: np.ndarray) -> Mesh:
-    """Solid of revolution of a profile (n, 2) of radius and height that starts and ends on the
-    axis."""
+    """Solid of revolution of a profile (n, 2) of radius and height.
+
+    The profile starts and ends on the axis.
+    """
     turn = 2.0 * np.pi * np.arange(SIDES) / SIDES
     rings = [
         np.stack([r * np.cos(turn), r * np.sin(turn), np.full(SIDES, z)], axis=1)

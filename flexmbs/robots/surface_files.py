@@ -1,5 +1,6 @@
-"""Triangles of STL, OBJ, PLY and OFF files; sizes are bounded by the file size, not by the counts
-it states.
+"""Triangles of STL, OBJ, PLY and OFF files.
+
+Sizes are bounded by the file size, not by the counts it states.
 
 Polygons become fans from their first corner. Textures, normals and colours are skipped. Sources:
 "The PLY Polygon File Format" (Turk, 1994), "Object Files (.obj)" (Wavefront, 1992), "STL 2.0"
@@ -48,8 +49,10 @@ Property = tuple[str, str, str]  # name, type, type of the count before a list, 
 
 
 def read_surface(path: Path) -> Surface:
-    """Distinct points (n, 3) and triangles (T, 3) of point rows. Raises InputError, whose message
-    does not quote the file, and OSError."""
+    """Distinct points (n, 3) and triangles (T, 3) of point rows.
+
+    Raises InputError, whose message does not quote the file, and OSError.
+    """
     reader = READERS.get(path.suffix.lower())
     if reader is None:
         raise InputError(f"{path.name}: unknown mesh format; use STL, OBJ, PLY, OFF or DAE")
@@ -85,8 +88,11 @@ def _stl(data: bytes) -> Surface:
 
 
 def _obj(data: bytes) -> Surface:
-    """Read OBJ lines ``v x y z`` and ``f i j k …``, with indices from 1 or, if negative, counted
-    back from the last point so far."""
+    """Triangles of an OBJ file.
+
+    Lines ``v x y z`` and ``f i j k …``, with indices from 1 or, if negative, counted back from the
+    last point so far.
+    """
     points: list[Sequence[bytes]] = []
     faces: list[list[int]] = []
     for line in data.replace(b"\\\n", b" ").splitlines():
@@ -100,8 +106,11 @@ def _obj(data: bytes) -> Surface:
 
 
 def _off(data: bytes) -> Surface:
-    """Read ``OFF``, the numbers of points, faces and edges, points, and faces preceded by their
-    number of corners."""
+    """Triangles of an OFF file.
+
+    ``OFF``, the numbers of points, faces and edges, points, and faces preceded by their number of
+    corners.
+    """
     rows = (fields for line in data.splitlines() if (fields := line.partition(b"#")[0].split()))
     head = next(rows, [])
     if head[:1] != [b"OFF"]:
@@ -129,8 +138,7 @@ def _corners(fields: Sequence[bytes]) -> list[int]:
 
 
 def _ply(data: bytes) -> Surface:
-    """Read the elements "vertex" and "face" of PLY, among others in the header, as text or
-    binary."""
+    """Read the elements "vertex" and "face" of PLY, among others in the header, as text or binary."""
     head, found, body = data.partition(b"end_header")
     lines = [line.split() for line in head.decode("ascii", "replace").splitlines()]
     if not found or lines[:1] != [["ply"]]:

@@ -30,8 +30,10 @@ class _LinkInertia(NamedTuple):
 
 
 def tree_of(model: Model) -> RobotTree:
-    """Rigid tree of a model. Raises `InputError` for closed loops and for ball joints, free joints
-    and bodies without joint."""
+    """Rigid tree of a model.
+
+    Raises `InputError` for closed loops and for ball joints, free joints and bodies without joint.
+    """
     shape = topology(model, "joint")
     if shape.cuts:
         raise InputError(

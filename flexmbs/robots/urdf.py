@@ -34,8 +34,10 @@ BASES = ("fixed", "floating")
 
 
 class UrdfModel(NamedTuple):
-    """Model of a file, frames of its links by their names in the file, limits and motors by joint
-    of the model."""
+    """Model of a URDF file, with frames of its links, limits and motors.
+
+    Frames by their names in the file, limits and motors by joint of the model.
+    """
 
     model: Model
     frames: dict[str, FrameRef]
@@ -78,8 +80,10 @@ def model_from_urdf(
 
 
 def urdf_model(urdf: Urdf, *, base: str, gravity: Sequence[float]) -> UrdfModel:
-    """Model with a body for each link with inertia or a moving joint; other links are frames on the
-    supporting body."""
+    """Model with a body for each link with inertia or a moving joint.
+
+    Other links are frames on the supporting body.
+    """
     if base not in BASES:
         raise InputError(f"base: must be 'fixed' or 'floating', not {shown(base)}")
     order, stands = urdf.outward(), _joint_frames(urdf)
@@ -129,8 +133,10 @@ def urdf_model(urdf: Urdf, *, base: str, gravity: Sequence[float]) -> UrdfModel:
 
 
 def _couple_mimics(model: Model, urdf: Urdf) -> None:
-    """Couple the joints with <mimic>: q − multiplier q_joint = offset; their initial positions
-    follow. Raises `InputError`."""
+    """Couple the joints with <mimic>: q − multiplier q_joint = offset.
+
+    Their initial positions follow. Raises `InputError`.
+    """
     joints = {joint.name: joint for joint in urdf.joints.values()}
     mimics = {name: joint.mimic for name, joint in joints.items() if joint.mimic}
     problems = [
@@ -178,8 +184,10 @@ def _mimic_problem(name: str, mimic: Mimic, joints: Mapping[str, UrdfJoint]) -> 
 
 
 def _joint_frames(urdf: Urdf) -> dict[str, str]:
-    """Name of the frame on the parent, by joint: the joint's name, unless a link, which may also be
-    a frame there, has that name."""
+    """Name of the frame on the parent, by joint.
+
+    The joint's name, unless a link, which may also be a frame there, has that name.
+    """
     names: dict[str, str] = {}
     links = {item_name(link) for link in urdf.links}
     taken = {*links, *(item_name(joint.name) for joint in urdf.joints.values())}

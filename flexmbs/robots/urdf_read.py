@@ -1,5 +1,7 @@
-"""Reader of links and joints of URDF files (Unified Robot Description Format,
-wiki.ros.org/urdf/XML)."""
+"""Reader of links and joints of URDF files.
+
+Unified Robot Description Format, wiki.ros.org/urdf/XML.
+"""
 
 import contextlib
 import warnings
@@ -51,8 +53,10 @@ SIZES = {
 
 
 class Inertial(NamedTuple):
-    """Mass, centre of mass and inertia about it in the axes of the link; ``physical``: True if a
-    mass distribution can have it."""
+    """Mass, centre of mass and inertia about it in the axes of the link.
+
+    ``physical``: True if a mass distribution can have it.
+    """
 
     mass: float
     com: np.ndarray
@@ -84,8 +88,9 @@ class UrdfJoint(NamedTuple):
 
 
 class Urdf(NamedTuple):
-    """Content of a file: links in order with their inertia or None, joints by their child link, the
-    root link.
+    """Content of a URDF file: links, joints by their child link, the root link.
+
+    Links are in order with their inertia or None.
 
     children: joints on each link, in the order of the file.  Names are those in the file.
     """
@@ -109,8 +114,9 @@ class Urdf(NamedTuple):
 
 
 def item_name(name: str) -> str:
-    """Name of a link or joint in a model: "%", characters not allowed in model names and the first
-    letter of "ground" are written as %hex.
+    """Name of a link or joint in a model, with invalid characters as %hex.
+
+    These are "%", characters not allowed in model names and the first letter of "ground".
 
     `urllib.parse.unquote` restores the name in the file.
     """
@@ -376,8 +382,10 @@ class _Reader:
         return found
 
     def colour(self, material: XmlElement) -> tuple[float, ...] | None:
-        """Colour (red, green, blue, alpha) of a material, 0 to 1; None if the element does not
-        define it."""
+        """Colour (red, green, blue, alpha) of a material, 0 to 1.
+
+        None if the element does not define it.
+        """
         colour = material.first("color")
         return (
             None

@@ -45,8 +45,11 @@ class XmlElement:
 
 
 def read_xml(path: Path) -> XmlElement:
-    """Root element of a file. Raises `InputError` for invalid XML and for files that are too large,
-    too deeply nested or have a document type."""
+    """Root element of a file.
+
+    Raises `InputError` for invalid XML and for files that are too large, too deeply nested or have
+    a document type.
+    """
     try:
         with open_regular(path) as file:
             data = file.read(MOST_BYTES + 1)

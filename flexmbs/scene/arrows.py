@@ -1,5 +1,7 @@
-"""Forces at every instant: joint reactions, applied forces and contact forces, as vectors in world
-axes at frames."""
+"""Forces at every instant as vectors in world axes at frames.
+
+Joint reactions, applied forces and contact forces.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,10 @@ MOST_FORCES = 60
 
 
 class Arrow(NamedTuple):
-    """Vector (nt, 3) in world axes at a frame ``body/frame``; group "reaction", "force" or
-    "contact"."""
+    """Vector (nt, 3) in world axes at a frame ``body/frame``.
+
+    Group "reaction", "force" or "contact".
+    """
 
     name: str
     group: str
@@ -30,8 +34,10 @@ class Arrow(NamedTuple):
 
 
 class ContactMark(NamedTuple):
-    """Contact: its name, the frame where it is shown, mask of the instants when it is closed (nt,),
-    times of its impacts."""
+    """Contact: name, frame where it is shown, mask of the instants when it is closed, impacts.
+
+    Mask (nt,), times of its impacts.
+    """
 
     name: str
     frame: str
@@ -40,8 +46,10 @@ class ContactMark(NamedTuple):
 
 
 def arrows_of(solution: SolutionData) -> tuple[list[Arrow], list[str]]:
-    """All vectors, and notes. Forces by user functions are evaluated again; a note reports a
-    failure."""
+    """All vectors, and notes.
+
+    Forces by user functions are evaluated again; a note reports a failure.
+    """
     found = list(_reactions(solution))
     forces = [force for force in solution.model.forces.values() if force.frames()]
     if len(forces) > MOST_FORCES:

@@ -1,5 +1,6 @@
-"""Scene of a playback as one JSON text: bodies with their poses, frames, joints, arrows and
-contacts at common instants.
+"""Scene of a playback as one JSON text.
+
+Bodies with their poses, frames, joints, arrows and contacts at common instants.
 
 Geometry is stored once; an instant consists of the pose of each body and a few factors of the
 shapes of its surface (`surfaces`).
@@ -54,9 +55,11 @@ class SingleBodyScene(NamedTuple):
 
 
 class Extras(NamedTuple):
-    """Contents of a scene in addition to the solution: solids that replace the shapes of bodies,
-    notes, True if forces are known, fields and marks on bodies by name, and scenes of single
-    bodies."""
+    """Contents of a scene in addition to the solution.
+
+    Solids that replace the shapes of bodies, notes, True if forces are known, fields and marks on
+    bodies by name, and scenes of single bodies.
+    """
 
     solids: Sequence[Solid] = ()
     notes: Sequence[str] = ()
@@ -316,8 +319,7 @@ class _SceneWriter:
         }
 
     def _frame(self, ref: FrameRef) -> dict[str, Any]:
-        """Frame: its body (−1: the ground), its undeformed pose there, and the current pose of an
-        elastic frame."""
+        """Record of a frame: body (−1: ground), undeformed pose, current pose if elastic."""
         body = self.names.index(ref.body) if ref.body != GROUND else -1
         table: dict[str, Any] = {"name": str(ref), "body": body, "rest": self._rest(ref)}
         if self.shown.compiled.system.frames.elastic[self.shown.compiled.frames[ref]]:
@@ -372,8 +374,10 @@ class _SceneWriter:
         ]  # fmt: skip
 
     def _chain(self) -> list[list[int]]:
-        """Rows (body, frame on its parent, frame on it) from the ground outwards: exaggerated
-        deformation moves all following bodies. −1: no frame, for bodies without joints."""
+        """(body, frame on its parent, frame on it) from the ground outwards.
+
+        Exaggerated deformation moves all following bodies. −1: no frame, for bodies without joints.
+        """
         shape = topology(self.shown.model, "joint")
         return [
             [

@@ -1,5 +1,8 @@
-"""Surfaces of flexible bodies: vertices and triangles stored once, a few shapes of displacement and
-stress, and factors at every instant."""
+"""Surfaces of flexible bodies.
+
+Vertices and triangles stored once, a few shapes of displacement and stress, and factors at every
+instant.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +30,10 @@ DISPLACEMENT, STRESS = 5e-4, 1e-3  # tolerances relative to the largest value
 
 
 class FieldRanges(NamedTuple):
-    """Largest displacement (m) and von Mises stress (Pa, None without stresses) over the instants,
-    and notes."""
+    """Largest displacement (m) and von Mises stress (Pa) over the instants, and notes.
+
+    The stress is None without stresses.
+    """
 
     displacement: float
     stress: float | None
@@ -36,8 +41,10 @@ class FieldRanges(NamedTuple):
 
 
 class SurfaceGroup(NamedTuple):
-    """Surface and the bodies that have it; data: for a body in one piece, which several bodies may
-    share."""
+    """Surface and the bodies that have it.
+
+    data: for a body in one piece, which several bodies may share.
+    """
 
     shape: Deformation
     data: FlexibleBodyData | None
@@ -62,8 +69,7 @@ def parts_of(solution: SolutionData) -> list[SurfaceGroup]:
 
 
 class SceneSurface(NamedTuple):
-    """Surface in the buffer: its skin, its table, the factors of its bodies by name, and the ranges
-    of the fields."""
+    """Surface in the buffer: skin, table, factors of its bodies by name, ranges of the fields."""
 
     skin: PageSurface
     table: dict[str, Any]
@@ -124,8 +130,10 @@ def _alike(a: FlexibleBodyData, b: FlexibleBodyData) -> bool:
 def _stress(
     solution: SolutionData, part: SurfaceGroup, rows: IntArray
 ) -> tuple[ReducedField | None, list[str]]:
-    """Stress at the vertices; None without stress modes there. For a node shared by materials the
-    first one counts."""
+    """Stress at the vertices; None without stress modes there.
+
+    For a node shared by materials the first one counts.
+    """
     if not solution.body(part.bodies[0]).has_stress:
         return None, []
     place = _rows_of_stress(solution.body(part.bodies[0]).stress.rows, rows)

@@ -8,8 +8,10 @@ from flexmbs.signals.signal_arguments import FloatArray, one_number, whole_numbe
 
 
 class Peak(NamedTuple):
-    """Maximum: its location (s, Hz or order), value, and prominence, the height above the higher of
-    the two adjacent valleys."""
+    """Maximum: its location (s, Hz or order), value, and prominence.
+
+    Prominence: the height above the higher of the two adjacent valleys.
+    """
 
     place: float
     value: float
@@ -40,8 +42,10 @@ def peak_table(
     count: int,
     prominence: float | None,
 ) -> PeakTable:
-    """The ``count`` most prominent maxima of a curve (x, y), with locations and values from a
-    parabola through three points."""
+    """The ``count`` most prominent maxima of a curve (x, y).
+
+    Locations and values are from a parabola through three points.
+    """
     from scipy.signal import find_peaks
 
     count = whole_number(count, "count", least=1)

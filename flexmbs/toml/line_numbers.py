@@ -1,5 +1,4 @@
-"""Line numbers of keys in a TOML text, for messages: the parser returns values without
-positions."""
+"""Line numbers of keys in a TOML text, for messages: the parser returns values without positions."""
 
 import re
 import tomllib

@@ -1,5 +1,6 @@
-"""Actuators of MJCF files on joints, fixed tendons and sites: force = gain w + bias, where w is the
-command or its first-order lag.
+"""Actuators of MJCF files on joints, fixed tendons and sites.
+
+Force = gain w + bias, where w is the command or its first-order lag.
 
 Source: MuJoCo documentation, Computation, section Actuation model; XML reference, section actuator.
 """
@@ -209,8 +210,11 @@ def add_actuators(
     off: set[str],
     disabled: set[int],
 ) -> None:
-    """Forces of the actuators. ``known``: commands by name; by default those of ``start``. ``off``,
-    ``disabled``: flags and groups that the file disables."""
+    """Forces of the actuators.
+
+    ``known``: commands by name; by default those of ``start``. ``off``, ``disabled``: flags and
+    groups that the file disables.
+    """
     for element in section.children:
         name = element.attributes.get("name") or free_name(f"actuator {len(known) + 1}", known)
         at = len(known)

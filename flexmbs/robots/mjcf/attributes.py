@@ -1,5 +1,6 @@
-"""Attributes of MJCF files that are read, and those that do not affect the motion; all others,
-including misspelt ones, are noted.
+"""Attributes of MJCF files that are read, and those that do not affect the motion.
+
+All others, including misspelt ones, are noted.
 
 Contacts of geoms are left out and equality constraints hold exactly, so attributes that only affect
 these are idle. Source: MuJoCo documentation, XML reference.

@@ -219,8 +219,10 @@ def _rest(place: np.ndarray, joint: Joint, kind: str, ref: float) -> np.ndarray:
 def from_mujoco_coordinates(
     kind: str, ref: float, q: np.ndarray, v: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Coordinates and velocities of a joint from those of MuJoCo, where a free joint has its
-    velocity in world axes."""
+    """Coordinates and velocities of a joint from those of MuJoCo.
+
+    There a free joint has its velocity in world axes.
+    """
     if kind == "ball":
         return _unit(q), v
     if kind == "free":

@@ -29,8 +29,10 @@ MAIN = "main"
 
 
 def read_document(path: Path, reach: PathPolicy) -> XmlElement:
-    """Root <mujoco> with the content of included files in place of <include>. Raises
-    `InputError`."""
+    """Root <mujoco> with the content of included files in place of <include>.
+
+    Raises `InputError`.
+    """
     root = read_xml(path)
     if root.tag != "mujoco":
         raise InputError(f"{root.place}: the root element must be <mujoco>, not <{root.tag[:40]}>")
@@ -111,8 +113,10 @@ class Defaults:
             self._fill(inner, nested)
 
     def of(self, element: XmlElement, around: str, tag: str = "") -> dict[str, str]:
-        """Attributes of an element; its own precede those of its class, or of the enclosing class
-        ``around``."""
+        """Attributes of an element.
+
+        Its own precede those of its class, or of the enclosing class ``around``.
+        """
         return merged(
             self.classes[self.name_of(element, around)].get(tag or element.tag, {}),
             element.attributes,

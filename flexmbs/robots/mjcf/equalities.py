@@ -1,5 +1,7 @@
-"""Equality constraints and fixed tendons of MJCF files; MuJoCo softens constraints, the model
-satisfies them exactly."""
+"""Equality constraints and fixed tendons of MJCF files.
+
+MuJoCo softens constraints, the model satisfies them exactly.
+"""
 
 from dataclasses import dataclass
 
@@ -41,8 +43,10 @@ class Polynomial:
 def read_tendons(
     draft: ModelBuilder, section: XmlElement, defaults: Defaults, off: set[str]
 ) -> None:
-    """Fixed tendons as factors of the coordinates of hinges and slides, with their springs and
-    dampers; other effects are noted."""
+    """Read fixed tendons as factors of joint coordinates, with springs and dampers.
+
+    Other effects are noted.
+    """
     for element in section.children:
         given = ElementValues(element, defaults.of(element, MAIN, "tendon"), draft.report)
         name = element.attributes.get("name", "")
@@ -67,8 +71,10 @@ def read_tendons(
 
 
 def _passive(draft: ModelBuilder, given: ElementValues, name: str, off: set[str]) -> None:
-    """Spring and damper of a fixed tendon: −k (L − L₀) − c L̇ on its length; L₀ from the joints'
-    springs unless given."""
+    """Spring and damper of a fixed tendon: −k (L − L₀) − c L̇ on its length.
+
+    L₀ from the joints' springs unless given.
+    """
     stiffness, damping = (
         given.numbers(key, (0.0, 0.0, 0.0), 1) for key in ("stiffness", "damping")
     )
@@ -96,8 +102,10 @@ def _passive(draft: ModelBuilder, given: ElementValues, name: str, off: set[str]
 
 
 def add_equalities(draft: ModelBuilder, section: XmlElement, defaults: Defaults) -> list[str]:
-    """Add joints and couplings of the active constraints; return the names of loop-closing
-    joints."""
+    """Add joints and couplings of the active constraints.
+
+    Return the names of loop-closing joints.
+    """
     closing: list[str] = []
     for k, element in enumerate(section.children):
         given = ElementValues(element, defaults.of(element, MAIN, "equality"), draft.report)
@@ -114,8 +122,10 @@ def add_equalities(draft: ModelBuilder, section: XmlElement, defaults: Defaults)
 
 
 def _closing(draft: ModelBuilder, given: ElementValues, name: str) -> list[str]:
-    """Spherical joint (connect) or fixed joint (weld) between two bodies, at their poses for qpos0
-    unless given."""
+    """Spherical joint (connect) or fixed joint (weld) of an equality between two bodies.
+
+    At their poses for qpos0 unless given.
+    """
     weld = given.element.tag == "weld"
     turns = not weld or given.number("torquescale", 1.0) == 0.0
     ends = _sites(draft, given) if "site1" in given else _bodies(draft, given, weld)
@@ -209,8 +219,10 @@ def _coupling(draft: ModelBuilder, given: ElementValues, name: str) -> None:
 
 
 def _factors(draft: ModelBuilder, given: ElementValues, key: str) -> dict[str, float] | None:
-    """Factors by joint of a joint or tendon; empty if there is none, None if it has no
-    counterpart."""
+    """Factors by joint of a joint or tendon.
+
+    Empty if there is none, None if it has no counterpart.
+    """
     aim = given.text(key)
     if not aim:
         return {}

@@ -137,8 +137,10 @@ def joined(lumps: Sequence[MassProperties]) -> MassProperties | None:
 
 
 def bounded(lump: MassProperties, compiler: Compiler) -> MassProperties:
-    """Inertia with the least mass and moments, and physically possible moments, as requested by the
-    <compiler> options."""
+    """Inertia raised to the minimum mass and moments and made physically possible.
+
+    As requested by the <compiler> options.
+    """
     mass = max(lump.mass, compiler.least_mass)
     moments, axes = np.linalg.eigh(lump.inertia)
     raised = np.maximum(moments, compiler.least_inertia)

@@ -45,8 +45,7 @@ class ModelBuilder:
                 self.refs.setdefault(site, self.frame(body, pose, site))
 
     def _place(self, body: MjBody) -> None:
-        """Attach bodies without joint and mass, and bodies fixed in the world, as frames to their
-        carrier."""
+        """Attach bodies without joint and mass, and fixed bodies, as frames to their carrier."""
         above = None if body.parent is None else self.places[body.parent]
         if above is None:
             self.places[body] = (GROUND, body.pose)
@@ -82,8 +81,10 @@ class ModelBuilder:
         }
 
     def tendon_sum(self, name: str, of: Callable[[MjJoint], float]) -> float:
-        """Sum Σ aᵢ of(joint) over a fixed tendon; for ``ref`` it is its length minus the length in
-        model coordinates."""
+        """Sum Σ aᵢ of(joint) over a fixed tendon.
+
+        For ``ref`` it is its length minus the length in model coordinates.
+        """
         joints = [(self.tree.joint(joint), factor) for joint, factor in self.tendons[name].items()]
         return float(sum(factor * of(found[1]) for found, factor in joints if found))
 
@@ -114,8 +115,10 @@ class ModelBuilder:
 
 
 def add_joints(draft: ModelBuilder, body: MjBody) -> None:
-    """Add the joint between a body and its parent, one chain of all its joints; nothing for a frame
-    on another body."""
+    """Add the joint between a body and its parent, one chain of all its joints.
+
+    Nothing for a frame on another body.
+    """
     if not draft.is_model_body(body):
         return
     single = len(body.joints) == 1
@@ -169,8 +172,10 @@ def _motions(joints: list[MjJoint]) -> tuple[Motion, ...]:
 def add_passive(
     draft: ModelBuilder, body: MjBody, joint: MjJoint, off: set[str], *, limits: bool
 ) -> None:
-    """Add springs, dampers, armature, friction and limits of a joint; those in ``off`` are disabled
-    in the file."""
+    """Add springs, dampers, armature, friction and limits of a joint.
+
+    Those in ``off`` are disabled in the file.
+    """
     given = joint.given
     k, c = (given.numbers(key, (0.0, 0.0, 0.0), 1) for key in ("stiffness", "damping"))
     for key, value in (("stiffness", k), ("damping", c)):
@@ -237,8 +242,7 @@ def _on_coordinate(
 
 
 def _on_pose(draft: ModelBuilder, body: MjBody, joint: MjJoint, values: dict[str, float]) -> None:
-    """Add elements of a ball or free joint: springs and dampers of equal stiffness about all
-    axes."""
+    """Add elements of a ball or free joint: springs and dampers of equal stiffness about all axes."""
     for key in ("armature", "frictionloss"):
         if values[key]:
             draft.report.note(f"joint '{joint.name}' ({joint.kind}): {key}")

@@ -27,8 +27,10 @@ UNREAD = ("replicate", "attach", "composite", "flexcomp")
 
 
 class MjJoint(NamedTuple):
-    """Joint with motion of type ``kind`` about or along ``axis`` through ``pos`` in body axes; its
-    model coordinate is q − ref."""
+    """Joint with motion of type ``kind`` about or along ``axis`` through ``pos`` in body axes.
+
+    Its model coordinate is q − ref.
+    """
 
     name: str
     kind: str
@@ -86,8 +88,10 @@ class MjBody:
 
 @dataclass(eq=False)
 class BodyTree:
-    """All bodies, each after its parent; the world is ``bodies[0]``. touching: number of geoms that
-    can collide."""
+    """All bodies, each after its parent.
+
+    The world is ``bodies[0]``. touching: number of geoms that can collide.
+    """
 
     bodies: list[MjBody]
     visuals: list[Visual] = field(default_factory=list)
@@ -173,8 +177,10 @@ class _TreeReader:
         frame: RigidPose,
         geoms: list[MassProperties],
     ) -> None:
-        """Read the content of a body or <frame>, whose pose in the body is ``frame``; geoms are
-        collected in the list."""
+        """Read the content of a body or <frame>, whose pose in the body is ``frame``.
+
+        Geoms are collected in the list.
+        """
         for child in element.children:
             if child.tag in UNREAD:
                 self.report.problem(

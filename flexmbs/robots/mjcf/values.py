@@ -51,8 +51,10 @@ class ElementValues:
         return self.attributes.get(key, default)
 
     def numbers(self, key: str, default: tuple[float, ...], least: int | None = None) -> np.ndarray:
-        """Numbers of an attribute, at least ``least`` of them (default: as many as ``default``);
-        missing ones are taken from ``default``."""
+        """Numbers of an attribute, at least ``least`` of them (default: as many as ``default``).
+
+        Missing ones are taken from ``default``.
+        """
         if key not in self.attributes:
             return np.array(default)
         least = len(default) if least is None else least

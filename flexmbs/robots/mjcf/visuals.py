@@ -1,5 +1,6 @@
-"""Visuals of the bodies of an MJCF file: geoms of the groups that MuJoCo shows, materials, mesh
-files.
+"""Visuals of the bodies of an MJCF file.
+
+Geoms of the groups that MuJoCo shows, materials, mesh files.
 
 Planes and height fields are left out. Source: MuJoCo documentation, XML reference (asset,
 body/geom).

@@ -439,8 +439,7 @@ class _Builder:
         return model
 
     def _release(self, model: Model) -> None:
-        """Add free joints for links without a chain of joints to the ground, one per connected
-        group."""
+        """Add a free joint for each group of links without a chain of joints to the ground."""
         reached, waiting = {GROUND}, dict(self.bodies)
         edges = [(joint.parent.body, joint.child.body) for joint in model.joints.values()]
         while True:

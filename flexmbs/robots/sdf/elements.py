@@ -1,5 +1,6 @@
-"""Elements of SDF files that are read or do not affect the motion; all others, including misspelt
-ones, are noted.
+"""Elements of SDF files that are read or do not affect the motion.
+
+All others, including misspelt ones, are noted.
 
 Collisions and plugins are noted by their number; limits of efforts and velocities only bound
 controllers. Source: SDFormat specification 1.12.

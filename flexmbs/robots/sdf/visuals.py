@@ -1,5 +1,6 @@
-"""Visuals of the links of an SDF file: shapes, mesh files, materials; planes and other geometries
-are left out.
+"""Visuals of the links of an SDF file: shapes, mesh files, materials.
+
+Planes and other geometries are left out.
 
 Source: SDFormat specification 1.12, <visual>, <geometry>, <material>.
 """

@@ -1,6 +1,4 @@
-"""Runs at their start, with other values of a parameter too:
-what derivatives of a run are made of.
-"""
+"""Runs at their start, with other values of a parameter too: what derivatives of a run are made of."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple

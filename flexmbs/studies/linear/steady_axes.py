@@ -55,8 +55,9 @@ class Turned:
 
 @dataclass(frozen=True)
 class SteadyAxes:
-    """Velocities and displacements ŝ = E s, δ̂ = E δ; δŝ = E
-    δs + E' δ with E' δ = (∂E/∂q · δ) s.
+    """Velocities and displacements ŝ = E s, δ̂ = E δ.
+
+    Δŝ = E δs + E' δ with E' δ = (∂E/∂q · δ) s.
     """
 
     state: State

@@ -1,6 +1,4 @@
-"""Jacobians of frames, bodies and joints over the velocity
-coordinates, and the kinematic matrix H.
-"""
+"""Jacobians of frames, bodies and joints over the velocity coordinates, and the kinematic matrix H."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,5 @@
-"""Outputs of a sweep by their names;
+"""Outputs of a sweep by their names.
+
 `flexmbs.studies.parameters.outputs` reads and evaluates each.
 """
 

@@ -22,9 +22,7 @@ Texts = tuple[tuple[str, str], ...]  # those among the values of a case, by para
 
 
 class Case(NamedTuple):
-    """Values by parameter, and the digest by which a case is
-    known: of them and of what they name.
-    """
+    """Values by parameter, and the digest by which a case is known: of them and of what they name."""
 
     inputs: dict[str, Any]
     digest: str

@@ -213,7 +213,7 @@ def column_counts(graph: Any, parent: Indices, mark: Indices, counts: Indices) -
 
 @seldom
 def stack_peaks(parent: Indices, counts: Indices, peak: Any, kept: Any) -> None:
-    """Storage order of the children that minimizes the peak of update matrices.
+    """Compute peak minus remaining storage of update matrices for eliminating each subtree.
 
     Children in optimal order (up to a factor). peak, kept: zero.
     """
