@@ -71,7 +71,7 @@ def demo(folder: Path) -> int:
 
 @contextlib.contextmanager
 def compiling_meanwhile() -> Iterator[None]:
-    """Compile the kernels of the run in a second process, last one first, unless they are cached."""
+    """Compile the kernels of the run in a second process, last one first, unless cached."""
     from flexmbs._jit import CACHE
 
     cold = CACHE is not None and not any(Path(CACHE).rglob("*.nbi"))

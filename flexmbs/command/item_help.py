@@ -1,4 +1,4 @@
-"""Help on one kind of item: keys with units, defaults and texts, and an example for a model file."""
+"""Help on one kind of item: keys with units, defaults and texts, and an example."""
 
 import dataclasses
 import textwrap

@@ -18,7 +18,7 @@ VARIABLE = "PYTHONSAFEPATH"
 
 
 def spawn_context() -> SpawnContext:
-    """Context for processes and executors, with a resource tracker that is started in the same way."""
+    """Multiprocessing context that starts processes and resource tracker safely."""
     if os.name == "posix":
         with _safe_path():
             resource_tracker.ensure_running()

@@ -1,4 +1,4 @@
-"""Rainflow cycles of a history, counted by the package `rainflow` (ASTM E1049-85, section 5.4.4)."""
+"""Rainflow cycles of a history, by the package `rainflow` (ASTM E1049-85, section 5.4.4)."""
 
 from __future__ import annotations
 

@@ -245,7 +245,7 @@ def _sums(of_states: list[list[float]], of_inputs: list[list[float]]) -> list[st
 
 
 def _write_unit(system: LinearSystem, name: str, path: Path, version: int) -> None:
-    """Write the FMU: description, sources, and a binary for this machine if there is a C compiler."""
+    """Write the FMU: description, sources, and a binary if there is a C compiler."""
     facts = _facts(system, name) | {"unit": True, "version": version, "absent": ABSENT[version]}
     text = rendered("linear.c", facts)
     facts["guid"] = hashlib.sha256(text.encode()).hexdigest()[:32]

@@ -57,7 +57,7 @@ def read_text(path: str | os.PathLike[str]) -> str:
 
 
 def check_regular(path: str | os.PathLike[str]) -> None:
-    """Raise InputError for a path that exists but is not a regular file, before a library opens it."""
+    """Raise InputError for a path that exists but is not a regular file."""
     with contextlib.suppress(OSError):
         open_regular(path).close()
 

@@ -1,4 +1,4 @@
-"""Checks of a flexible body: identities that its integrals must satisfy regardless of their origin."""
+"""Checks of a flexible body: identities that the integrals of any body satisfy."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ def _gram(data: FlexibleBodyData) -> FloatArray:
 
 
 def _pair_excess(SS: FloatArray) -> float:
-    """Largest violation of ``|2 ∫φ_ak φ_bk dm| ≤ ∫φ_ak² dm + ∫φ_bk² dm`` over shapes k, relative."""
+    """Largest relative violation of ``|2 ∫φ_ak φ_bk dm| ≤ ∫φ_ak² dm + ∫φ_bk² dm`` over k."""
     diagonal = np.einsum("abkk->abk", SS)
     own = np.einsum("aak->ak", diagonal)
     excess = np.abs(2 * diagonal) - own[:, None] - own[None, :]

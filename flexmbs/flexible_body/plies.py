@@ -113,8 +113,6 @@ class Plies:
     ) -> FloatArray:
         """Stress σ₁, σ₂, τ₁₂ (…, m, 3) [Pa] along the axes of the plies at places.
 
-        points: (k,); bottom, top (…, k, 6): stress at the two faces.
-
         bottom, top (…, k, 6): stress at the faces in body axes.
         """
         start, end = self.first[self.laminate[points]], self.first[self.laminate[points] + 1] - 1

@@ -41,7 +41,7 @@ def show(ax: Axes, canvas: Canvas) -> None:
 
 
 def mode_picture(data: FlexibleBodyData, mode: int) -> Figure:
-    """Shape of a mode (0 is the first), coloured by displacement, over the undeformed body in grey."""
+    """Shape of a mode (0 is the first), coloured by displacement, over the undeformed body."""
     surface = data.surface
     assert surface is not None
     u = surface.phi[:, :, mode]

@@ -1,4 +1,4 @@
-"""Rasterization of triangles: parallel projection, depth buffer, edges smoothed by supersampling."""
+"""Rasterization of triangles: parallel projection, depth buffer, supersampled edges."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def stored_fields(
 
 
 def ends(field: Field) -> tuple[float, float]:
-    """Smallest and largest value of the legend: from zero, or at most `MOST_DECADES` whole decades."""
+    """Smallest and largest value of the legend: from zero, or whole decades."""
     known = field.values[np.isfinite(field.values)]
     largest = float(known.max(initial=0.0))
     if not field.logarithmic or largest <= 0.0:

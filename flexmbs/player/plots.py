@@ -12,7 +12,7 @@ from flexmbs.player.arrays import Buffer
 
 
 def plots(figures: Mapping[str, Sequence[PlotPanel]]) -> dict[str, Any]:
-    """Panels by figure with curves and bars, their common time range, and the arrays as one text."""
+    """Record of plot panels by figure, their common time range, and their arrays as text."""
     stored = _StoredArrays()
     found = {name: [_panel(stored, panel) for panel in panels] for name, panels in figures.items()}
     span = span_of(panel for panels in figures.values() for panel in panels)

@@ -1,4 +1,4 @@
-"""Figures of a solution, one method each: ``solution.plot.joints()`` returns a matplotlib figure."""
+"""Figures of a solution: ``solution.plot.joints()`` returns a matplotlib figure."""
 
 from __future__ import annotations
 

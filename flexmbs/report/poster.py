@@ -58,7 +58,7 @@ def _path(points: FloatArray) -> str:
 
 
 def pattern_drawing(system: BlockSystem) -> str:
-    """Nonzero entries of the matrix, with lines between the blocks and their names, as a data URL."""
+    """Picture of the nonzero entries of a block matrix, with block names, as a data URL."""
     full = np.abs(system.matrix) > ZERO * float(np.abs(system.matrix).max(initial=0.0))
     cell = PATTERN / max(full.shape)
     side = 0.86 * cell if cell > 2.0 else cell

@@ -1,4 +1,4 @@
-"""Page of a sweep: parallel coordinates, scatter plots, response surfaces, messages and the table."""
+"""Page of a sweep: parallel coordinates, scatter plots, response surfaces and the table."""
 
 import json
 from collections.abc import Mapping, Sequence

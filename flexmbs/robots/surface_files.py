@@ -138,7 +138,7 @@ def _corners(fields: Sequence[bytes]) -> list[int]:
 
 
 def _ply(data: bytes) -> Surface:
-    """Read the elements "vertex" and "face" of PLY, among others in the header, as text or binary."""
+    """Triangles of a PLY file, as text or binary."""
     head, found, body = data.partition(b"end_header")
     lines = [line.split() for line in head.decode("ascii", "replace").splitlines()]
     if not found or lines[:1] != [["ply"]]:

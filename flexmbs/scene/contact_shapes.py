@@ -1,4 +1,4 @@
-"""Contact shapes: spheres and wheels of contacts and rolling, by kind, in the axes of their frames."""
+"""Contact shapes: spheres and wheels of contacts and rolling, in the axes of their frames."""
 
 from __future__ import annotations
 

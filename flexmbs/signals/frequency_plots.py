@@ -165,7 +165,10 @@ def _nichols_plane(ax: Axes, unit: str, curves: list[tuple[str, ComplexArray, st
 
 
 def _closed_loop_gains(ax: Axes, centre: float) -> None:
-    """Curves |H/(1 + H)| = M around the point −1 at phase ``centre``: H = T/(1 − T), T = M e^{iθ}."""
+    """Contours |H/(1 + H)| = M in a Nichols diagram around the phase ``centre``.
+
+    H = T/(1 − T), T = M e^{iθ}
+    """
     theta = np.linspace(0.002, 2.0 * np.pi - 0.002, 400)
     for gain in GAINS:
         T = 10.0 ** (gain / 20.0) * np.exp(1j * theta)

@@ -1,4 +1,4 @@
-"""Line numbers of keys in a TOML text, for messages: the parser returns values without positions."""
+"""Line numbers of keys in a TOML text, for messages."""
 
 import re
 import tomllib

@@ -96,7 +96,7 @@ def compare(first: Structure, second: Structure, *, modes: int = 20) -> Comparis
 
 
 def _aligned(first: Structure, second: Structure) -> tuple[tuple[IntArray, IntArray], FloatArray]:
-    """Rows of the common nodes, and the rotation from the second structure's axes to the first's."""
+    """Rows of the common nodes, and the rotation from the second structure to the first."""
     _, a, b = np.intersect1d(first.node_ids, second.node_ids, return_indices=True)
     if len(a) < 3:
         raise InputError(

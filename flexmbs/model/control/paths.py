@@ -163,7 +163,7 @@ class DeclaredPath(Declaration, Path, section="paths"):
 
 
 class ComputedPath(Path):
-    """Path computed by its constructor from another one, ``made``, which model files hold instead."""
+    """Path computed from another one, ``made``, which model files hold instead."""
 
     made: DeclaredPath
 

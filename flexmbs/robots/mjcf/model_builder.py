@@ -242,7 +242,7 @@ def _on_coordinate(
 
 
 def _on_pose(draft: ModelBuilder, body: MjBody, joint: MjJoint, values: dict[str, float]) -> None:
-    """Add elements of a ball or free joint: springs and dampers of equal stiffness about all axes."""
+    """Add springs and dampers of a ball or free joint, of equal stiffness about all axes."""
     for key in ("armature", "frictionloss"):
         if values[key]:
             draft.report.note(f"joint '{joint.name}' ({joint.kind}): {key}")

@@ -216,7 +216,7 @@ class SdfPoses:
         self.open: list[tuple[Scope, str]] = []  # poses being evaluated, to detect cycles
 
     def of(self, scope: Scope, name: str, element: XmlElement) -> RigidPose:
-        """Pose of a link, joint, frame, nested model (by its name), the model itself, or the world."""
+        """World pose of a link, joint, frame, nested model, the model itself, or the world."""
         if name == WORLD:
             return HERE
         inside, own = scope.inner(name)
@@ -254,7 +254,7 @@ class SdfPoses:
         return self.of(scope, base, item).then(self.reader.pose(pose))
 
     def _model(self, scope: Scope) -> RigidPose:
-        """Model frame: its pose in the enclosing scope, through the placement frame if it has one."""
+        """Pose of the model frame, through the placement frame if it has one."""
         item = (
             scope.element
             if scope.placed is None or scope.placed.first("pose") is None

@@ -45,7 +45,7 @@ SI = {  # powers of base units
 
 
 class LinearTerms:
-    """States, their rates and slopes at one state of the run, each found when it is needed first."""
+    """States, their rates and derivatives at one state of the run, computed on demand."""
 
     def __init__(self, here: State, chosen: Coordinates, outputs: list[Port]) -> None:
         self._here, self._chosen, self._outputs = here, chosen, outputs

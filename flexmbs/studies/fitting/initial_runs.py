@@ -1,4 +1,4 @@
-"""Runs at their start, with other values of a parameter too: what derivatives of a run are made of."""
+"""Initial states of the nominal and perturbed runs, for derivatives by parameters."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple

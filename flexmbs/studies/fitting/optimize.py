@@ -209,7 +209,7 @@ class ConstraintSide(NamedTuple):
 
 
 class PointSearch:
-    """Runs at points x, parameters relative to their sizes, each computed once, with their history."""
+    """Runs at points x of scaled parameters, each computed once, with their history."""
 
     def __init__(
         self, runs: Runs, scale: dict[str, float], bounds: dict[str, Limits], workers: int

@@ -1,4 +1,4 @@
-"""Jacobians of frames, bodies and joints over the velocity coordinates, and the kinematic matrix H."""
+"""Jacobians of frames, bodies and joints, and the matrix H of the kinematic equations."""
 
 from collections.abc import Sequence
 

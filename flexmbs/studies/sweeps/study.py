@@ -22,7 +22,7 @@ Texts = tuple[tuple[str, str], ...]  # those among the values of a case, by para
 
 
 class Case(NamedTuple):
-    """Values by parameter, and the digest by which a case is known: of them and of what they name."""
+    """Case of a study: values by parameter, and the digest by which it is known."""
 
     inputs: dict[str, Any]
     digest: str
