@@ -46,7 +46,7 @@ class NestedError(ValueError):
 
     @classmethod
     def at(cls, path: tuple[str, ...], message: str) -> Self:
-        """One problem at a path."""
+        """Error with one problem at a path."""
         return cls([Problem(path, message)])
 
 
@@ -72,7 +72,7 @@ def require_known(name: object, names: Collection[Any], problem: str) -> None:
 
 
 def _message(error: Any, names: Iterable[str]) -> str:
-    """One-line message for a pydantic error."""
+    """One-line message of a pydantic error."""
     match error["type"]:
         case "unexpected_keyword_argument" | "extra_forbidden":
             return f"unknown key; {close_names(str(error['loc'][-1]), names)}"
@@ -91,7 +91,7 @@ def _message(error: Any, names: Iterable[str]) -> str:
 
 
 def _named(loc: tuple[int | str, ...], names: tuple[str, ...]) -> tuple[str, ...]:
-    """Path of an error; a leading number is a positional argument, in the order of the fields."""
+    """Key path of a pydantic error; a leading number is a positional argument."""
     if loc and isinstance(loc[0], int):
         loc = (names[loc[0]], *loc[1:]) if loc[0] < len(names) else loc[1:]
     return tuple(map(str, loc))

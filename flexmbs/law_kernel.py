@@ -48,7 +48,7 @@ class LawKernel:
 
 
 def law_kernel(value: Callable[..., None]) -> LawKernel:
-    """Decorator of a law."""
+    """Decorator of the kernel (p, u, x, out) of a force law."""
     return LawKernel(value)
 
 

@@ -34,7 +34,7 @@ class Model(ModelData):
 
 
 def load(path: str | Path, *, allow_outside: bool = False, allow_code: bool = False) -> Model:
-    """Model in a TOML file.
+    """Read a model from a TOML file.
 
     allow_code: True to import the functions that it names. Files that it names must be in its
     folder unless ``allow_outside``. A function ``module:name`` is code of the file's author: it is

@@ -96,7 +96,7 @@ def _write(
     pose: tuple[FloatArray, FloatArray, FloatArray],
     fields: Mapping[str, FloatArray],
 ) -> None:
-    """Write the surface at pose (r, A) with its elastic displacement u and further nodal fields."""
+    """Write the surface at pose (r, A) with displacement u and nodal fields as VTU."""
     r, A, u = pose
     used, triangles = np.unique(surface.triangles, return_inverse=True)
     points = (surface.nodes + u)[used] @ A.T + r

@@ -51,5 +51,5 @@ def compare(
 
 
 def _plain(value: Any) -> Any:
-    """None for a run without this value."""
+    """Number for JSON; None if the run has no such value."""
     return None if isinstance(value, float) and math.isnan(value) else value

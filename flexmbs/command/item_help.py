@@ -91,7 +91,7 @@ def example(cls: type[Declaration]) -> str:
 
 
 def _values(cls: type[Declaration]) -> dict[str, str]:
-    """Values of the required keys, as TOML."""
+    """TOML text of the required keys of a kind with example values."""
     wanted = [f for f in _fields(cls) if _required(f) or f.name in MORE.get(cls.kind, ())]
     return {
         field.name: OTHER.get(field.name) or EXAMPLES[_type(cls, field).partition(" [")[0]]
@@ -110,7 +110,7 @@ def _key(cls: type[Declaration], field: "dataclasses.Field[Any]") -> str:
 
 
 def _fields(cls: type[Declaration]) -> "list[dataclasses.Field[Any]]":
-    """Fields that are keys; without the name, which is the name of the table."""
+    """Fields of a kind that are keys in files, without the name."""
     return [field for field in cls.ordered_fields() if field.name != "name"]
 
 

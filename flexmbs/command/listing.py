@@ -55,7 +55,7 @@ def _put_kinds(families: Families, *, as_json: bool) -> None:
 
 
 def all_kinds() -> Families:
-    """Classes by family and kind."""
+    """Classes by family and kind, of items, formalisms and integrators."""
     import flexmbs.model.model  # noqa: F401  (its import registers the kinds)
     from flexmbs.formalisms import FORMALISMS
     from flexmbs.integrators import INTEGRATORS
@@ -106,6 +106,6 @@ def _text(cls: type[Any]) -> str:
 
 
 def _line(cls: type[Any]) -> str:
-    """First sentence of the docstring."""
+    """First sentence of the docstring of a kind."""
     summary = (cls.__doc__ or "").partition("\n\n")[0]
     return " ".join(summary.split()).split(". ")[0].rstrip(".:")

@@ -118,7 +118,7 @@ def run_options(model: "Model", given: dict[str, Any]) -> "Run":
 
 
 def _unfit(given: dict[str, Any]) -> dict[str, None]:
-    """Options of the [run] table that the selected integrator does not have."""
+    """Names of the options of the [run] table that the selected integrator does not have."""
     from flexmbs.integrators import INTEGRATORS
     from flexmbs.studies.run.options import OF_INTEGRATOR, has_option
 
@@ -206,7 +206,7 @@ def _keep(
 
 
 def _saved_elsewhere(solution: "Solution", name: str) -> Path | None:
-    """Save the solution in a new temporary folder, if possible."""
+    """Save the solution in a new temporary folder; its path, or None."""
     try:
         folder = Path(tempfile.mkdtemp(prefix="flexmbs-"))
     except OSError:

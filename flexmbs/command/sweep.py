@@ -80,7 +80,7 @@ def sweep(
 
 
 def _model(study: "StudyFile", allow_outside: bool) -> "Build":
-    """Model, with its parts if there are any. Raises `InputError`."""
+    """Model of a study, with its parts if there are any. Raises `InputError`."""
     from flexmbs.studies.parameters.model_with_parts import ModelWithParts
 
     if not study.parts:
@@ -95,7 +95,7 @@ def _model(study: "StudyFile", allow_outside: bool) -> "Build":
 
 
 def _client(address: str) -> Any:
-    """Client of the scheduler. Raises `MachineError` without dask."""
+    """Dask client of the scheduler at an address. Raises `MachineError` without dask."""
     try:
         from distributed import Client
     except ImportError:
@@ -145,7 +145,7 @@ def _print(result: "SweepResult", folder: Path, *, as_json: bool) -> None:
 
 
 def _span(name: str, values: Any, unit: str) -> str:
-    """Smallest and largest value of an output, with their cases."""
+    """Text with the smallest and largest value of an output and their cases."""
     import numpy as np
 
     if not np.isfinite(values).any():

@@ -42,7 +42,10 @@ class PageServer(http.server.ThreadingHTTPServer):
 
 
 def server(folder: Path, port: int = 0) -> PageServer:
-    """Server of the page on a port of this machine (0: any free port). Raises InputError."""
+    """HTTP server of the progress page on a port of this machine (0: any free port).
+
+    Raises InputError.
+    """
     page = ProgressPage(folder)
     page.text()
 

@@ -183,7 +183,7 @@ def _flush(name: str) -> None:
 
 
 def _silent(lost: "sys.UnraisableHookArgs") -> None:
-    """Ignore exceptions raised in destructors after an interrupt."""
+    """Handler that ignores exceptions raised in destructors after an interrupt."""
 
 
 def run(app: typer.Typer, name: str, arguments: list[str] | None) -> None:

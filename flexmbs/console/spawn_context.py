@@ -27,7 +27,7 @@ def spawn_context() -> SpawnContext:
 
 @contextlib.contextmanager
 def _safe_path() -> Iterator[None]:
-    """Set the variable for interpreters started in the block."""
+    """Context that sets PYTHONSAFEPATH for interpreters started in it."""
     before = os.environ.get(VARIABLE)
     os.environ[VARIABLE] = "1"
     try:
@@ -37,7 +37,7 @@ def _safe_path() -> Iterator[None]:
 
 
 def _restore(value: str | None) -> None:
-    """Set the variable to a value, or remove it."""
+    """Set PYTHONSAFEPATH to a value, or remove it."""
     if value is None:
         os.environ.pop(VARIABLE, None)
     else:
@@ -46,7 +46,7 @@ def _restore(value: str | None) -> None:
 
 @contextlib.contextmanager
 def _blocked_interrupts() -> Iterator[None]:
-    """Block interrupts in this thread and in processes started in the block."""
+    """Context that blocks interrupts in this thread and in processes started in it."""
     if os.name != "posix":
         yield
         return

@@ -27,7 +27,7 @@ def start(module: str, arguments: list[str] | None) -> None:
 
 
 def _end(number: int, frame: FrameType | None) -> None:
-    """End the process immediately; no work has begun."""
+    """Signal handler that ends the process immediately; no work has begun."""
     os.write(2, b"interrupted\n")
     os._exit(128 + number)
 

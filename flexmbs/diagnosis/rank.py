@@ -44,7 +44,7 @@ class Pivots(NamedTuple):
         return int((self.size > tolerance).sum())
 
     def dependent(self, tolerance: float) -> list[tuple[str, int]]:
-        """Joints or drives with dependent rows, and the number of these."""
+        """(joint or drive, number of dependent rows) of all with dependent rows."""
         found: dict[str, int] = {}
         for name in self.owner[self.rank(tolerance) :]:
             found[name] = found.get(name, 0) + 1
@@ -61,7 +61,7 @@ def pivots(compiled: Compiled, q: np.ndarray, s: np.ndarray, beta: np.ndarray) -
 
 
 def _of_tree_alone(compiled: Compiled) -> bool:
-    """True if all rows belong to joints of the spanning tree.
+    """True if all constraint rows belong to joints of the spanning tree.
 
     Each of these constrains another body relative to those before it, so that the rows are
     independent.
@@ -74,7 +74,7 @@ def _of_tree_alone(compiled: Compiled) -> bool:
 def redundant_rows(
     compiled: Compiled, q: np.ndarray, s: np.ndarray, beta: np.ndarray
 ) -> list[tuple[str, int]]:
-    """Joints or drives with dependent rows, and the number of these, by rank-revealing QR of Gᵀ."""
+    """(joint or drive, number of dependent rows) by rank-revealing QR of Gᵀ."""
     return pivots(compiled, q, s, beta).dependent(DEPENDENT)
 
 
@@ -101,7 +101,7 @@ class Singular(NamedTuple):
 
 
 def singular_position(compiled: Compiled, start: InitialState) -> Singular | None:
-    """Loss of rank at an initial position relative to a nearby position; None if there is none.
+    """Description of a loss of rank at the initial position; None if there is none.
 
     The nearby position is reached by a free motion.
     """
@@ -138,7 +138,7 @@ def has_usual_rank(compiled: Compiled, start: InitialState, singular: Singular |
 
 
 def lost_on_the_way(first: Pivots, last: Pivots) -> str:
-    """Joint or drive whose rows have become nearly dependent between two states, or ""."""
+    """Joint or drive whose rows became nearly dependent between two states, or ""."""
     rank = first.rank(NEARLY)
     if rank == 0 or last.size[rank - 1] > NEAR_END * first.size[rank - 1]:
         return ""
@@ -189,7 +189,7 @@ def _factored(compiled: Compiled, G: np.ndarray) -> Pivots:
 
 
 def _moved(compiled: Compiled, start: InitialState, G: np.ndarray) -> InitialState | None:
-    """A position near the start that satisfies the same constraints; None if they do not close."""
+    """Position near the start that satisfies the same constraints; None if it does not close."""
     free = scipy.linalg.null_space(G, rcond=NEARLY)
     step = displacement_sizes(compiled) * (
         free @ np.random.default_rng(0).standard_normal(free.shape[1])

@@ -77,7 +77,7 @@ class ConstraintRows:
         return found
 
     def least(self, G: np.ndarray) -> float:
-        """σ, from the smaller of the products G Gᵀ and Gᵀ G; huge if G has diverged."""
+        """Smallest singular value σ of the constraint rows G; huge if G has diverged."""
         rows = G / self.scale[:, None]
         if not (np.abs(rows) < HUGE).all():
             return HUGE
@@ -87,13 +87,13 @@ class ConstraintRows:
     def ahead(
         self, t: float, q: np.ndarray, s: np.ndarray, sd: np.ndarray, step: float
     ) -> np.ndarray:
-        """G at t + step along the motion."""
+        """Constraint rows G at time t + step, extrapolated along the motion."""
         moved = q.copy()
         displaced(self.compiled.system, q, step * s + 0.5 * step**2 * sd, moved)
         return self.at(t + step, moved, s + step * sd)
 
     def items(self, G: np.ndarray) -> list[str]:
-        """Joints and drives that take part in the vanishing combination of rows."""
+        """Joints and drives in the dependent combination of constraint rows."""
         u = np.linalg.svd(G / self.scale[:, None])[0][:, self.rank - 1]
         part = np.abs(u) / np.abs(u).max()
         return list(
@@ -128,7 +128,7 @@ def passages(compiled: Compiled, found: Trajectory, beta: np.ndarray, rank: int)
 def _followed(
     rows: ConstraintRows, found: Trajectory, pick: np.ndarray, k: int, top: float
 ) -> Passage:
-    """The minimum of σ near sample k, along the motion from the adjacent output."""
+    """Minimum of σ near output k, along the motion from the adjacent output."""
     first, last = pick[k - 1], pick[min(k + 1, len(pick) - 1)]
     near = range(first, last + 1)
     if len(near) > 2 and len(near) < SAMPLES:
@@ -152,14 +152,14 @@ def _followed(
 def _least(
     value: Callable[[float], float], bounds: tuple[float, float], options: dict[str, float]
 ) -> Any:
-    """Minimum of a function between bounds, by Brent's method."""
+    """(argument, value) of the minimum of a function between bounds, by Brent's method."""
     from scipy.optimize import minimize_scalar  # imported on demand, since it takes 0.2 s
 
     return minimize_scalar(value, bounds=bounds, method="bounded", options=options)
 
 
 def passage_notes(found: list[Passage]) -> list[str]:
-    """One line per singular position, only the first ones if there are many."""
+    """Notes on singular positions, only the first ones if there are many."""
     more = (
         [f"{len(found) - MOST} more singular positions up to t = {found[-1].t:.5g} s"]
         if len(found) > MOST

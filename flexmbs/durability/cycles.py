@@ -69,7 +69,7 @@ def counted(x: FloatArray) -> Cycles:
 
 
 def turning_points(x: FloatArray) -> FloatArray:
-    """First and last value and the extremes between them."""
+    """Turning points of a history: first and last value and the extremes between them."""
     moves = x[np.concatenate([[True], np.diff(x) != 0.0])]
     if len(moves) < 3:
         return moves

@@ -149,7 +149,7 @@ def _damaged(
 
 
 def fatigue_part(solution: SolutionData, body: str) -> FatiguePart:
-    """Data of a flexible body with a surface."""
+    """Data of a flexible body with a surface. Raises InputError."""
     shape, pieces = solution.shape(body), solution.compiled.pieces
     assert shape is not None
     return FatiguePart(
@@ -237,7 +237,7 @@ def _dominance(stress: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _held(signs: FloatArray) -> FloatArray:
-    """Signs (nt, m) with zeros replaced by the previous sign, at the start by the next one."""
+    """Signs (nt, m) with zeros replaced by the previous or, at the start, the next sign."""
     last = np.maximum.accumulate(np.where(signs != 0.0, np.arange(len(signs))[:, None], -1), axis=0)
     first = (signs != 0.0).argmax(axis=0)
     found = np.take_along_axis(signs, np.where(last < 0, first, last), axis=0)

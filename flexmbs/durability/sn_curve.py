@@ -124,7 +124,7 @@ class SNCurve:
 
 
 def _alike(**values: ArrayLike) -> list[FloatArray]:
-    """Numbers with a common shape; only ``mean`` may be negative. Raises InputError."""
+    """Arguments broadcast to a common shape; only ``mean`` may be negative. Raises InputError."""
     found = [
         numbers_of_any_shape(value, key, least=-np.inf if key == "mean" else 0.0)
         for key, value in values.items()

@@ -159,7 +159,7 @@ class _GltfWriter:
         return len(self.tables["materials"]) - 1
 
     def table(self, up: list[float], name: str) -> dict[str, Any]:
-        """Content of the JSON part."""
+        """JSON part of the glTF file."""
         animation = {
             "name": name,
             "samplers": self.tables.pop("samplers"),
@@ -225,7 +225,7 @@ def _text(table: dict[str, Any], arrays: bytearray) -> bytes:
 
 
 def _binary(table: dict[str, Any], arrays: bytearray) -> bytes:
-    """Header, JSON, arrays."""
+    """Binary glTF file: header, JSON, arrays."""
     text = json.dumps(table, separators=(",", ":"), allow_nan=False).encode()
     text += b" " * (-len(text) % 4)
     chunks = (
@@ -275,7 +275,7 @@ def _quaternions(rotations: FloatArray) -> FloatArray:
 
 
 def _upwards(gravity: FloatArray) -> list[float]:
-    """Quaternion, scalar last, that rotates the direction against gravity (or z) to y."""
+    """Quaternion, scalar last, that rotates the up direction to y."""
     size = float(np.linalg.norm(gravity))
     up = -gravity / size if size > 0.0 else np.array([0.0, 0.0, 1.0])
     if up[1] < -1.0 + 1e-9:

@@ -146,7 +146,7 @@ def write_linear(system: LinearSystem, path: str | Path, *, version: int = 3) ->
 
 
 def _facts(system: LinearSystem, name: str) -> dict[str, Any]:
-    """Values inserted into the templates."""
+    """Values that are inserted into the code templates."""
     rows = {key: np.asarray(getattr(system, key)).tolist() for key in "ABCD"}
     n, m, p = len(system.states), len(system.inputs), len(system.outputs)
     return {
@@ -185,7 +185,7 @@ def balance(A: np.ndarray, B: np.ndarray) -> list[float]:
 
 
 def _plain(text: str) -> str:
-    """Text without characters that end a comment, a string or a line in one of the languages."""
+    """Text without characters that end a comment, string or line in any of the languages."""
     return re.sub(r'[\\"*\n\r%{}]', " ", text.replace("²", "2").replace("'", " "))
 
 
@@ -231,7 +231,7 @@ def _cells(labels: Sequence[str]) -> str:
 
 
 def _sums(of_states: list[list[float]], of_inputs: list[list[float]]) -> list[str]:
-    """Each row of (A B)(x; u) as a sum of its terms."""
+    """Code of each row of (A B)(x; u) as a sum of its terms."""
     found = []
     for first, second in zip(of_states, of_inputs):
         terms = [
@@ -302,7 +302,7 @@ def unused_name(wanted: str, taken: Container[str], between: str) -> str:
 
 
 def _attribute(text: str) -> str:
-    """Text quoted as an attribute value."""
+    """Text quoted as an XML attribute value."""
     return escape(text, {'"': "&quot;", "\n": " ", "\r": " ", "\t": " "})
 
 

@@ -163,7 +163,7 @@ def at_nodes(
 
 
 def _given(name: str, solids: Sequence[Solid], view: BodyView | None) -> MovingSurface:
-    """Several solids of a body as one, without invisible ones (opacity 0)."""
+    """Several solids of a body merged to one surface, without invisible ones."""
     solids = [solid for solid in solids if solid.colour is None or [*solid.colour, 1.0][3] > 0.0]
     paints = tuple(TriangleColour(len(solid.triangles), solid.colour) for solid in solids)
     starts = np.cumsum([0, *(len(solid.vertices) for solid in solids)])

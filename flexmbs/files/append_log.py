@@ -32,7 +32,7 @@ class LogFrame(NamedTuple):
 
 
 def frame_bytes(content: bytes) -> bytes:
-    """A frame."""
+    """Bytes of a frame of the log: mark, checksum, length, content."""
     return HEADER.pack(MARK, zlib.crc32(content), len(content)) + content
 
 

@@ -70,7 +70,9 @@ def read_whole(
     *,
     verified: bool = True,
 ) -> T:
-    """Result of ``read``; every problem becomes an InputError naming the file.
+    """Result of ``read`` on an open HDF5 file; problems become an InputError.
+
+    ``origin``: how such a file is created.
 
     ``origin``: how such a file is created.
 
@@ -220,7 +222,7 @@ def check_items(found: dict[str, h5py.Dataset], expected: set[str], what: str) -
 
 
 def _verify(file: h5py.File) -> None:
-    """Raise InputError that names the damaged items and counts the intact ones."""
+    """Raise InputError naming the damaged items of a file."""
     found = [("the header", file), *items(file)]
     if not any(CHECKSUM in item.attrs for _, item in found):
         return
@@ -235,7 +237,7 @@ def _verify(file: h5py.File) -> None:
 
 
 def _intact(path: str, item: h5py.Group | h5py.Dataset) -> bool:
-    """True if an item has the checksum of its content."""
+    """True if an item matches the checksum of its content."""
     if isinstance(item, h5py.Dataset):
         _check_plain(path, item)
     if CHECKSUM not in item.attrs:

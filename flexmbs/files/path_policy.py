@@ -66,7 +66,7 @@ class PathPolicy(NamedTuple):
         )
 
     def _in_packages(self, place: str) -> list[Path]:
-        """Candidate locations of a file of a package; the last one is next to the file."""
+        """Candidate locations of a ``package://`` file; the last one is next to the file."""
         package, _, inside = place.partition("/")
         above = self.folder.parents if self.allow_outside else ()
         bases = (*self.search, self.folder, *above)

@@ -25,7 +25,10 @@ except ImportError:  # Windows
 
 @contextlib.contextmanager
 def reserved(*outputs: tuple[Path | None, str]) -> Iterator[None]:
-    """Outputs (path, kind of `file_types`) locked against other runs while the block runs.
+    """Context in which outputs (path, kind of `file_types`) are locked against other runs.
+
+    Raises InputError for invalid paths, files of another type and files that another run is
+    writing, MachineError.
 
     Raises InputError for invalid paths, files of another type and files that another run is
     writing, MachineError if the folder is not writable.
@@ -50,7 +53,7 @@ def reserved(*outputs: tuple[Path | None, str]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _locked(path: Path, kind: str) -> Iterator[None]:
-    """Lock one output."""
+    """Context in which one output is locked."""
     check_target(path)
     check_kind(path, kind)
     with locked_by(path.with_name(f".{path.name}.lock"), path):
@@ -76,7 +79,7 @@ def locked_by(lock: Path, path: Path, *, wait: bool = False) -> Iterator[None]:
 
 
 def _taken(lock: Path, path: Path, wait: bool) -> int:
-    """Lock file, opened and locked. Raises InputError if another run holds it, unless ``wait``."""
+    """Opened and locked lock file. Raises InputError if another run holds it, unless ``wait``."""
     while True:
         file = os.open(lock, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o644)
         try:

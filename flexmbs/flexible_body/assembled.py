@@ -66,7 +66,7 @@ class WeldedPieces:
 
     @classmethod
     def of(cls, pieces: Sequence[FlexibleBodyData], poses: Sequence[PiecePose]) -> WeldedPieces:
-        """Pieces at their poses, with the frame of the first one fixed. Raises InputError."""
+        """Welded pieces at their poses, with the frame of the first one fixed. Raises InputError."""
         ends = np.cumsum([0, *(RIGID + piece.nf for piece in pieces)])
         rows = [np.eye(RIGID, ends[-1])]
         for i, j, cut in welds([tuple(piece.frames) for piece in pieces]):
@@ -191,7 +191,7 @@ def assembled(
 
 
 def _at_cut(frame: FlexibleFrame, pose: PiecePose) -> FloatArray:
-    """Motion of a frame in body axes and its local displacements, (6 + m, 6 + nf)."""
+    """Matrix (6 + m, 6 + nf) of the motion of a frame and its local displacements."""
     local = np.pad(frame.local, ((0, 0), (RIGID, 0)))
     return np.vstack([_motion(frame, pose), local])
 
@@ -206,14 +206,14 @@ def _motion(frame: FlexibleFrame, pose: PiecePose) -> FloatArray:
 
 
 def _spread(B: FloatArray, ends: FloatArray, k: int) -> FloatArray:
-    """Columns of piece k among the columns of all pieces."""
+    """Columns of piece k of a matrix, placed among the columns of all pieces."""
     found = np.zeros((len(B), ends[-1]))
     found[:, ends[k] : ends[k + 1]] = B
     return found
 
 
 def _origin(pieces: Sequence[FlexibleBodyData]) -> dict[str, str | float]:
-    """Provenance common to all pieces, the sums of their times, and their combined errors."""
+    """Provenance of the assembled body from those of its pieces."""
     facts = [piece.provenance for piece in pieces]
     found = {
         key: value

@@ -48,7 +48,7 @@ class _HashedFile(NamedTuple):
 
 @contextlib.contextmanager
 def reading_once() -> Iterator[None]:
-    """Assume that files do not change while the block runs."""
+    """Context in which files are assumed not to change."""
     token = FIRST.set({}) if FIRST.get() is None else None
     try:
         yield
@@ -94,7 +94,7 @@ class BodyCache:
                     self._reading.pop(before, None)
 
     def _kept(self, digest: str) -> Body | None:
-        """Cached body with a digest."""
+        """Cached body with a digest; None if there is none."""
         with self._lock:
             kept = self._data.get(digest)
             if kept is not None:

@@ -59,7 +59,7 @@ def without_motion(data: FlexibleBodyData) -> tuple[str, ...]:
 
 
 def _inertial(data: FlexibleBodyData) -> list[BodyCheck]:
-    """Mass, second moment, symmetry of SS and positivity of the Gram matrix of 1, x, φ."""
+    """Checks of mass, second moment, SS and the Gram matrix of 1, x, φ."""
     J, scale = data.second_moment, max(np.trace(data.second_moment), np.finfo(float).tiny)
     central = J - np.outer(data.first_moment, data.first_moment) / data.mass if data.mass > 0 else J
     gram = _gram(data)
@@ -144,7 +144,7 @@ def _geometric(geometric: GeometricStiffness) -> list[BodyCheck]:
 
 
 def _stated(data: FlexibleBodyData) -> list[BodyCheck]:
-    """Checks that frames are orthonormal and that the reduction found six rigid-body modes."""
+    """Checks of the frames and of the number of rigid-body modes in the provenance."""
     worst = max(
         (float(np.abs(f.R.T @ f.R - np.eye(3)).max()) for f in data.frames.values()), default=0.0
     )

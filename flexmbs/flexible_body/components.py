@@ -88,7 +88,9 @@ class FlexibleFrame:
         psi: ArrayLike | None = None,
         axes: ArrayLike | None = None,
     ) -> FlexibleFrame:
-        """Frame with the shapes ``phi`` (3, nf) of a point ``x`` (3,).
+        """Frame at a point ``x`` (3,) with shapes ``phi`` (3, nf).
+
+        Without rotation shapes and with body axes unless given.
 
         Without rotation shapes and with body axes unless given.
         """

@@ -234,7 +234,7 @@ def _digest(arrays: Mapping[str, NDArray[np.generic]]) -> str:
 
 
 def fill(file: h5py.Group, data: FlexibleBodyData) -> None:
-    """Write a body into an empty group."""
+    """Write a flexible body into an empty HDF5 group."""
     reduced, surface, stress = _reduced(data), _surface(data.surface), _stress(data.stress)
     header = {
         "format": FORMAT, "name": data.name, "units": UNITS, "generator": GENERATOR,
@@ -303,7 +303,7 @@ def body(file: h5py.Group, make: type[D], with_surface: bool = True) -> D:
 
 
 def _stress_schema(found: Mapping[str, h5py.Dataset]) -> dict[str, str]:
-    """Required items of the stresses; empty if the file has no stresses."""
+    """Schema of the items of the stresses; empty if the file has none."""
     if not any(item.startswith("stress/") for item in found):
         return {}
     plies = _PLIES if any(item in found for item in _PLIES) else {}
@@ -320,7 +320,7 @@ def _values(
     provenance: dict[str, str | float],
     stress: Arrays,
 ) -> dict[str, Any]:
-    """The fields of the record."""
+    """Field values of a flexible body from the items of its file."""
     modes = {
         item.removeprefix("modes/"): arrays[item] for item in _BODY if item.startswith("modes/")
     }
@@ -354,7 +354,7 @@ def _values(
 
 
 def _decoded(items: Arrays) -> dict[str, Any]:
-    """Items of a frame, with texts as strings."""
+    """Items of a frame, with bytes decoded to strings."""
     return {
         part: bytes(value).decode() if _TYPES.get(part) == "S" else value
         for part, value in items.items()

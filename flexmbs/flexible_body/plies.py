@@ -155,7 +155,7 @@ def joined_plies(parts: Sequence[tuple[Plies, IntArray]]) -> Plies:
 
 
 def check_rows(plies: Plies, n: int) -> list[str]:
-    """Problem of faces that are not among the n rows of stress."""
+    """Problem of ply faces that are not among the n rows of stress; empty if none."""
     rows = np.concatenate([plies.bottom, plies.top])
     return (
         []
@@ -165,7 +165,7 @@ def check_rows(plies: Plies, n: int) -> list[str]:
 
 
 def in_plane(stress: FloatArray, axes: FloatArray) -> FloatArray:
-    """Stress σ₁₁, σ₂₂, σ₁₂ (…, k, 3) along axes (k, 3, 3), rows, from stress (…, k, 6)."""
+    """In-plane stress σ₁₁, σ₂₂, σ₁₂ (…, k, 3) along axes (k, 3, 3) from stress (…, k, 6)."""
     plane = axes[:, :2]
     local = np.einsum("kai,...kij,kbj->...kab", plane, stress[..., _TENSOR], plane, optimize=True)
     return np.stack([local[..., 0, 0], local[..., 1, 1], local[..., 0, 1]], axis=-1)
@@ -195,5 +195,5 @@ def tsai_wu_parts(stress: FloatArray, strengths: FloatArray) -> tuple[FloatArray
 
 
 def file_items(plies: Plies) -> dict[str, FloatArray | IntArray]:
-    """Arrays by name."""
+    """Arrays of the plies by item of the file."""
     return {field.name: getattr(plies, field.name) for field in fields(plies)}

@@ -28,7 +28,7 @@ class PiecePose(NamedTuple):
     x: FloatArray
 
     def of(self, R: FloatArray, x: FloatArray) -> PiecePose:
-        """Pose in the piece converted to a pose in the body."""
+        """Pose (R, x) in a piece converted to a pose in the whole body."""
         return PiecePose(self.R @ R, self.x + self.R @ x)
 
 

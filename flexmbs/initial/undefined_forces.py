@@ -20,7 +20,7 @@ def undefined_forces(
     beta: np.ndarray,
     z: np.ndarray | None = None,
 ) -> list[str]:
-    """A line for each force whose generalized forces are not finite at (t, q, s, z).
+    """Messages on forces that are not finite at (t, q, s, z).
 
     Those of the model without the force must be finite.
     """
@@ -46,7 +46,7 @@ def undefined_forces(
 
 
 def undefined_contacts(compiled: Compiled, work: Work) -> list[str]:
-    """A line for each contact whose gap is not a number although the bodies have positions.
+    """Messages on contacts whose gap is not finite although the bodies have positions.
 
     At the last evaluation.
     """

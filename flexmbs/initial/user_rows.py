@@ -87,7 +87,7 @@ def relative_frames(compiled: Compiled, work: Work, k: int) -> tuple[np.ndarray,
 
 
 def _slip_problems(contact: UserContact, pose: np.ndarray, sizes: np.ndarray) -> list[Problem]:
-    """Problems of the rows of slip.
+    """Problems of the user-defined slip rows of a contact.
 
     They must be perpendicular to the normal and to each other, and may depend on time only if
     declared.
@@ -126,7 +126,7 @@ def _of_unsuitable_size(
     displacements: np.ndarray,
     *poses: np.ndarray,
 ) -> Iterator[Problem]:
-    """Problems of rows that are too large or too small.
+    """Problems of user rows whose sizes are too large or too small.
 
     Round-off must be small relative to a row, and a row large relative to round-off; otherwise it
     would never close, or would be dropped.
@@ -150,7 +150,7 @@ def _of_unsuitable_size(
 def _matrix(
     joint: "Joint | UserContact", made: FunctionRows, pose: np.ndarray, sizes: np.ndarray
 ) -> np.ndarray:
-    """(A | a₀) of the rows (n, 7) at a pose."""
+    """Velocity rows (n, 7) = (A | a₀) of a user constraint at a pose."""
     if made.values is not None:
         return by_differences(_plain(made.values), pose, joint.rows, sizes[0])
     given = made.constants if made.rows is None else rows(_plain(made.rows), pose)

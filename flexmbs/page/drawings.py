@@ -70,7 +70,7 @@ class ColourBar(NamedTuple):
 
 
 def linear_bar(largest: float, label: str) -> ColourBar:
-    """Colour bar from zero to the largest value."""
+    """Record of a colour bar from zero to the largest value."""
     return ColourBar(
         label, [(value / largest, number(round(value, 12))) for value in ticks(0.0, largest, 6)]
     )
@@ -102,7 +102,7 @@ def places_drawing(surface: Surface, places: FloatArray, bar: ColourBar, marks: 
 
 
 def _number(k: int, place: FloatArray) -> str:
-    """Mark with its number."""
+    """SVG text of the number of a mark."""
     x, y = place
     return (
         f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{INK}" stroke="#fff"/>'
@@ -156,7 +156,7 @@ def _triad(points: FloatArray, name: str, colour: str) -> str:
 
 
 def _bar(x: float, height: float, bar: ColourBar) -> str:
-    """Colour bar with its texts."""
+    """SVG elements of a colour bar with its texts."""
     top, tall = 46, height - 76
     steps = [
         f'<stop offset="{k / (len(bar.scale) - 1):.3f}" stop-color="{colour}"/>'
@@ -176,12 +176,12 @@ def _bar(x: float, height: float, bar: ColourBar) -> str:
 
 
 def image(canvas: Canvas) -> str:
-    """Pixels as an SVG element."""
+    """SVG image element with the pixels of a canvas."""
     return f'<image width="{canvas.width}" height="{canvas.height}" href="{png_url(canvas)}"/>'
 
 
 def png_url(canvas: Canvas) -> str:
-    """Pixels as a data URL."""
+    """Data URL of the pixels of a canvas as PNG."""
     return "data:image/png;base64," + base64.b64encode(canvas.png()).decode()
 
 

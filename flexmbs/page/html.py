@@ -64,7 +64,7 @@ def rendered(package: str, template: str, code: PageCode | None = None, **values
 
 @functools.cache
 def _templates(*packages: str) -> "jinja2.Environment":
-    """Templates of packages, compiled once, which takes a tenth of a second."""
+    """Jinja templates of packages, compiled once."""
     import jinja2
 
     loaders = [jinja2.PackageLoader(home, "templates") for home in (*packages, "flexmbs.page")]
@@ -134,7 +134,7 @@ def powers(text: str) -> str:
 
 
 def _mantissa(digits: str, exponent: int) -> str:
-    """Number with all its digits, without a power of ten for common magnitudes."""
+    """Number with all digits and no exponent; None outside of common magnitudes."""
     return (
         f"{Decimal(digits).scaleb(exponent):f}"
         if PLAIN <= exponent < 6
@@ -143,7 +143,7 @@ def _mantissa(digits: str, exponent: int) -> str:
 
 
 def power(exponent: int) -> str:
-    """10⁻⁶ of −6."""
+    """Power of ten as text: 10⁻⁶ for −6."""
     return f"10{str(exponent).translate(_SUPERSCRIPTS)}"
 
 

@@ -119,7 +119,7 @@ class Canvas:
         box: tuple[IntArray, IntArray],
         planes: Planes,
     ) -> None:
-        """Nearest triangle and its depth at the pixels of a subset of the triangles."""
+        """Nearest triangle and its depth at the pixels covered by some triangles."""
         low, high = (end[part] for end in box)
         down = np.where(high[:, 0] >= low[:, 0], np.maximum(high[:, 1] - low[:, 1] + 1, 0), 0)
         lines = np.repeat(np.arange(len(part)), down)  # rows of pixels, by triangle
@@ -140,7 +140,7 @@ class Canvas:
         triangle[x[chosen]] = np.repeat((part[lines] + first).astype(np.int32), across)[chosen]
 
     def _shades(self) -> NDArray[np.uint32]:
-        """Packed colours of the pixels, 0 for the background."""
+        """Pixel colours packed in integers, 0 for the background."""
         own = [
             _packed(
                 each.paint.colours[each.rows]
@@ -245,12 +245,14 @@ class Canvas:
 
 
 def flat(colours: FloatArray) -> TrianglePaint:
-    """Paint with one colour per triangle (T, 3)."""
+    """Paint function with one colour per triangle (T, 3)."""
     return TrianglePaint(colours)
 
 
 def smooth(values: FloatArray, table: FloatArray) -> TrianglePaint:
-    """Paint by values (T, 3) at the corners, 0 to 1, with a colour table (n, 3).
+    """Paint function by values (T, 3) at the corners, 0 to 1, and a colour table (n, 3).
+
+    Triangles with a NaN corner are grey.
 
     Triangles with a NaN corner are grey.
     """
@@ -315,7 +317,7 @@ def _unpacked(shades: NDArray[np.uint32]) -> FloatArray:
 
 
 def _counted(counts: IntArray) -> IntArray:
-    """Ranges 0 … n − 1 for each of the counts n, concatenated."""
+    """Concatenated ranges 0 … n − 1 for each of the counts n."""
     starts = (np.cumsum(counts) - counts).astype(np.int32)
     return np.asarray(np.arange(int(counts.sum()), dtype=np.int32) - np.repeat(starts, counts))
 

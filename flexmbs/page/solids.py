@@ -73,7 +73,10 @@ def both_sides(
     marks: FloatArray,
     size: tuple[int, int],
 ) -> list[SolidSide]:
-    """Surface from two opposite sides, in the pure colours of a scale with edges.
+    """Picture of a surface from two opposite sides in the colours of a scale.
+
+    places (N,) in the scale at its nodes are 0 to 1, NaN is grey; ``marks`` (m, 3) are numbered
+    from 1.
 
     Places (N,) in the scale at its nodes are 0 to 1, NaN is grey; ``marks`` (m, 3) are numbered
     from 1.
@@ -96,7 +99,7 @@ def both_sides(
 
 
 def is_long(surface: Surface) -> bool:
-    """True if the sides of a solid fit better one above the other than next to each other."""
+    """True if two views of a solid fit better above than next to each other."""
     width, height = (np.ptp(surface.nodes @ axis) for axis in view_of(surface)[:2])
     return bool(width > LONG * height)
 
@@ -107,7 +110,7 @@ def body_size(surface: Surface) -> float:
 
 
 def view_of(surface: Surface) -> FloatArray:
-    """View axes of a solid: obliquely onto its longest side, the middle side up."""
+    """View axes of a body: obliquely onto its longest side, the middle side up."""
     return view_axes(_long_side_across(surface), up_of(surface))
 
 
@@ -120,5 +123,5 @@ def _long_side_across(surface: Surface) -> FloatArray:
 
 
 def up_of(surface: Surface) -> FloatArray:
-    """The middle side of the body points up."""
+    """Unit vector of the middle side of the body, which points up."""
     return np.eye(3)[np.argsort(np.ptp(surface.nodes, axis=0))[1]]

@@ -63,7 +63,7 @@ SETTINGS: Any = {
 
 @contextmanager
 def house_style() -> Iterator[None]:
-    """Use the settings of all figures, independent of the user's settings."""
+    """Context with the matplotlib settings of all figures."""
     import matplotlib
     from cycler import cycler
 

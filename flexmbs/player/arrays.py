@@ -71,7 +71,7 @@ class Buffer:
 
 
 def read(text: str, given: dict[str, Any]) -> NDArray[np.float64]:
-    """Values of an array, as the script decodes them."""
+    """Decode a stored array, as the script of the page does."""
     kind, shape, raw = given["kind"], tuple(given["shape"]), zlib.decompress(base64.b64decode(text))
     width, n = np.dtype(kind).itemsize, int(np.prod(shape))
     planes = np.frombuffer(raw, np.uint8, width * n, given["at"]).reshape(width, n)

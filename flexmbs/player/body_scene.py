@@ -132,7 +132,7 @@ def body_scene(
 
 
 def frame_table(name: str, data: FlexibleBodyData) -> dict[str, Any]:
-    """Frame with its undeformed pose."""
+    """Record of a frame with its undeformed pose."""
     # import on demand: takes a third of a second, which pages of runs do not need
     from scipy.spatial.transform import Rotation
 
@@ -183,7 +183,7 @@ def _spiders(
 def _with_regions(
     buffer: Buffer, skin: PageSurface, regions: Sequence[ColouredRegion]
 ) -> dict[str, Any]:
-    """Table of the surface without the triangles of the regions, which are separate."""
+    """Record of the surface with the triangles of the regions separated."""
     left, found = np.ones(len(skin.triangles), bool), []
     for region in regions:
         own = left & np.isin(skin.rows[skin.triangles], region.nodes).all(axis=1)

@@ -28,7 +28,7 @@ def scene_text(table: dict[str, Any]) -> str:
 
 @functools.cache
 def player_code() -> PageCode:
-    """Style and script of the player with the plots."""
+    """(style, script) of the player with the plots."""
     style = HERE.joinpath("templates", "player.css").read_text(encoding="utf-8")
     return PageCode(style, joined_modules(HERE / "js", "main"), "flexmbs.player")
 

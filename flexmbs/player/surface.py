@@ -62,5 +62,5 @@ def thinned_surface(surface: Surface) -> tuple[IntArray, IntArray, list[str]]:
 
 
 def has_triangles(surface: Surface | None) -> bool:
-    """True if there is anything to show."""
+    """True if the surface has triangles to show."""
     return surface is not None and len(surface.triangles) > 0

@@ -178,7 +178,7 @@ def _difference(place: QuantityPlace, a: PlotCurve, b: PlotCurve) -> list[Quanti
 def at_common_times(
     a: SolutionData, b: SolutionData
 ) -> tuple[SolutionData, SolutionData, list[str]]:
-    """Both runs at the same times, the outputs of the first run that the second one covers.
+    """Both solutions at the common output times. Raises InputError if there are none.
 
     Raises InputError if there are none.
     """
@@ -228,7 +228,7 @@ def near_impacts(solution: SolutionData, times: FloatArray) -> NDArray[np.bool_]
 def _pairs(
     a: SolutionData, b: SolutionData
 ) -> Iterator[tuple[str, str, tuple[list[PlotPanel], list[PlotPanel]]]]:
-    """Sections (anchor, title, panels of both runs) that a run has."""
+    """Sections (anchor, title, panels of both runs) that at least one run has."""
     for section in SECTIONS:
         pair = section.panels(a), section.panels(b)
         if any(pair):
@@ -271,7 +271,7 @@ def superimposed(a: Sequence[PlotPanel], b: Sequence[PlotPanel]) -> list[PlotPan
 
 
 def _unlike(a: SolutionData, b: SolutionData) -> list[str]:
-    """Items that only one of the models has, as sentences."""
+    """Sentences on items that only one of the models has."""
     found = []
     if a.model.name != b.model.name:
         found.append(f"The models have different names: {a.model.name} and {b.model.name}.")
@@ -285,7 +285,7 @@ def _unlike(a: SolutionData, b: SolutionData) -> list[str]:
 
 
 def _tiles(found: list[QuantityDifference]) -> list[tuple[str, str, str]]:
-    """Largest relative difference of each section."""
+    """(value, text) of the largest relative difference of each section."""
     worst: dict[str, float] = {}
     for each in found:
         worst.setdefault(each.section, each.relative)
@@ -323,7 +323,7 @@ def _checks(a: dict[str, Any], b: dict[str, Any]) -> list[tuple[str, Any, Any]]:
 
 
 def _change(a: SolutionData, b: SolutionData, names: tuple[str, str]) -> str:
-    """Differing lines of the model files."""
+    """Text of the differing lines of the model files."""
     lines = difflib.unified_diff(
         a.model_text.splitlines(), b.model_text.splitlines(), *names, lineterm="", n=1
     )

@@ -141,7 +141,7 @@ def _friction_panels(solution: SolutionData, frictions: list[FrictionHistory]) -
 
 
 def friction_of(solution: SolutionData, name: str) -> float:
-    """Coulomb coefficient of a contact, zero without friction.
+    """Coulomb coefficient of a contact; zero without friction, 1 for dry friction.
 
     1 for dry friction, whose normal force is its limit.
     """
@@ -171,7 +171,7 @@ def states_of(view: ContactView, friction: float) -> NDArray[np.int64]:
 
 
 def _bar(view: ContactView, friction: float, t: FloatArray) -> StateBar:
-    """Intervals of equal states, each extending halfway to the next output."""
+    """Bar of the states of a contact over time."""
     kinds = states_of(view, friction)
     starts = np.flatnonzero(np.diff(kinds, prepend=-1))
     borders = np.concatenate([t[:1], 0.5 * (t[starts[1:] - 1] + t[starts[1:]]), t[-1:]])

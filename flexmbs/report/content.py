@@ -130,7 +130,7 @@ def _motion(solution: SolutionData) -> Picture:
 
 
 def _curves(solution: SolutionData) -> list[DrawnSection]:
-    """Available sections with curves."""
+    """Sections of curves that the solution has."""
     found = ((section, section.panels(solution)) for section in SECTIONS)
     return [DrawnSection(section, readable(panels)) for section, panels in found if panels]
 
@@ -164,7 +164,7 @@ def _stress_picture(report: StressReport, drawing: str | None) -> Picture | None
 
 
 def _model(solution: SolutionData) -> dict[str, Any]:
-    """Tables of the model summary."""
+    """Tables of the model: bodies, joints, drives, forces, contacts."""
     compiled, (force, moment) = solution.compiled, largest_reactions(solution)
     modes = sum(data.nf for data in compiled.data.values())
     table = tomllib.loads(solution.model_text)
@@ -199,7 +199,7 @@ def _model(solution: SolutionData) -> dict[str, Any]:
 
 
 def _planar(solution: SolutionData) -> str:
-    """Count of a planar mechanism at the first output; "" if it is not planar."""
+    """Text that counts the degrees of freedom of a planar mechanism; "" otherwise."""
     compiled, q, s = solution.compiled, solution.q[0], solution.s[0]
     beta = path_coordinates(compiled, solution.trajectory)[0]
     work = make_work(compiled.system, beta)
@@ -208,7 +208,7 @@ def _planar(solution: SolutionData) -> str:
 
 
 def _dependent(solution: SolutionData, modes: int) -> list[str]:
-    """Degrees of freedom after removal of redundant constraint rows."""
+    """Text of the degrees of freedom without redundant rows; "" if there are none."""
     rows = sum(count for _, count in solution.run.redundant)
     left = int(solution.s.shape[1]) - modes - solution.compiled.n_constraints + rows
     return (
@@ -247,7 +247,7 @@ def _joint_row(solution: SolutionData, name: str, quiet: tuple[float, float]) ->
 
 
 def _target(item: dict[str, Any]) -> str:
-    """Items on which a force or a contact acts."""
+    """Text of the items on which a force or contact acts."""
     places = [
         str(item[key])
         for key in ("joint", "frame", "frame_a", "frame_b", "parent", "child")

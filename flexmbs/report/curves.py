@@ -45,7 +45,7 @@ class CurveSection(NamedTuple):
 
 
 def joints(solution: SolutionData) -> list[PlotPanel]:
-    """Joint coordinates and velocities; angles and lengths in separate panels."""
+    """Plot panels of joint coordinates and velocities, angles and lengths apart."""
     titles = {
         RAD: ("Joint angles", "Joint angular velocities"),
         METRE: ("Joint displacements", "Joint velocities"),
@@ -58,7 +58,7 @@ def joints(solution: SolutionData) -> list[PlotPanel]:
 
 
 def frames(solution: SolutionData) -> list[PlotPanel]:
-    """Position of the free frames (the tips), their speed and acceleration."""
+    """Plot panels of position, speed and acceleration of the free frames (the tips)."""
     views = {name: solution.frame(name) for name in free_frames(solution)}
     size = max(float(np.ptp(view.position, axis=0).max()) for view in views.values())
     found: list[tuple[str, str, Values]] = []
@@ -84,7 +84,7 @@ def frames(solution: SolutionData) -> list[PlotPanel]:
 
 
 def deflections(solution: SolutionData) -> list[PlotPanel]:
-    """Elastic displacement of the frames of flexible bodies, in body axes."""
+    """Plot panels of the elastic displacement of frames of flexible bodies."""
     curves = {
         f"{body}/{frame} {axis}": 1e3 * values[:, a]
         for body in flexible_bodies(solution)
@@ -96,7 +96,7 @@ def deflections(solution: SolutionData) -> list[PlotPanel]:
 
 
 def reactions(solution: SolutionData) -> list[PlotPanel]:
-    """Magnitude of the force and moment in every joint."""
+    """Plot panels of force and moment magnitudes in the joints."""
     views = {name: solution.joint(name) for name in solution.joints}
     named = {name if view.unique else f"{name} (not unique)": view for name, view in views.items()}
     forces = {name: np.linalg.norm(view.force, axis=1) for name, view in named.items()}
@@ -127,7 +127,7 @@ def largest_reactions(solution: SolutionData) -> tuple[float, float]:
 
 
 def efforts(solution: SolutionData) -> list[PlotPanel]:
-    """Torques and forces along the degrees of freedom of joints.
+    """Plot panels of torques and forces along the degrees of freedom of joints.
 
     From drives, couplings, controllers and springs.
     """
@@ -139,7 +139,7 @@ def efforts(solution: SolutionData) -> list[PlotPanel]:
 
 
 def energy(solution: SolutionData) -> list[PlotPanel]:
-    """Energies, works, and the error of the energy balance."""
+    """Plot panels of energies, works, and the error of the energy balance."""
     e = solution.energy
     parts = {
         "kinetic": e.kinetic,
@@ -164,7 +164,7 @@ def energy(solution: SolutionData) -> list[PlotPanel]:
 
 
 def drift(solution: SolutionData) -> list[PlotPanel]:
-    """Constraint errors, for a logarithmic axis."""
+    """Plot panel of constraint errors, logarithmic."""
     error = solution.drift
     if error.size == 0 or not error.max() > 0.0:
         return []
@@ -173,7 +173,7 @@ def drift(solution: SolutionData) -> list[PlotPanel]:
 
 
 def steps(solution: SolutionData) -> list[PlotPanel]:
-    """Step size, if it varies."""
+    """Plot panel of the step size, if it varies."""
     step = solution.trajectory.step[1:]
     if step.size == 0 or np.ptp(step) <= 1e-6 * step.max():
         return []
@@ -226,7 +226,7 @@ SECTIONS = (
 
 
 def _panels(solution: SolutionData, found: list[tuple[str, str, Values]]) -> list[PlotPanel]:
-    """Nonempty panels."""
+    """Panels with curves only."""
     return [panel(title, unit, solution.t, curves) for title, unit, curves in found if curves]
 
 
@@ -272,7 +272,7 @@ def _efforts(solution: SolutionData, unit: str) -> Values:
 
 
 def _acted_on(model: ModelData) -> set[CoordinateUse]:
-    """Coordinates to which items of the model refer."""
+    """(joint, coordinate) pairs to which items of the model refer."""
     items = [
         item
         for section in SECTIONS_OF_MODELS

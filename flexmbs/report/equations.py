@@ -66,7 +66,7 @@ def equations(solution: SolutionData) -> EquationSummary:
 
 
 def _lines(solution: SolutionData) -> list[str]:
-    """Sizes, class, treatment."""
+    """Lines on sizes, class and treatment of the equations."""
     compiled, name = solution.compiled, str(solution.run.options.get("formalism", ""))
     ns, nc, elastic = (
         int(compiled.system.layout[2]),

@@ -84,7 +84,7 @@ def results_of(
 
 
 def coloured(result: FatigueData) -> ColouredBody:
-    """Damage, life and stress amplitude at the nodes of the surface, and the worst nodes."""
+    """Coloured fields of damage, life and amplitude on a surface, with the worst nodes."""
     surface = result.part.surface
     values = [
         at_nodes(surface.node_ids, result.node_ids, each)
@@ -117,7 +117,7 @@ def damage_of(
 
 
 def sections(results: Sequence[FatigueData]) -> list[FatigueSection]:
-    """Report sections of all results."""
+    """Report sections of fatigue results."""
     return [_section(result, k) for k, result in enumerate(results)]
 
 

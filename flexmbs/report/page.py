@@ -58,7 +58,7 @@ def page(
     solids: Sequence[Solid] = (),
     fatigue: Sequence[FatigueData] = (),
 ) -> str:
-    """HTML text; all text from the model is escaped."""
+    """HTML text of the report of a solution."""
     shown = content(solution, numbers, fatigue)
     coloured = envelopes(solution, [each for each, _ in shown.stresses])
     modes, stressed = (

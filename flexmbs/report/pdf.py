@@ -66,7 +66,7 @@ def write_pdf(
 
 
 def typesetter() -> Any:
-    """Package typst. Raises MachineError if it is not installed."""
+    """Module typst. Raises MachineError if it is not installed."""
     try:
         import typst
     except ImportError:
@@ -75,7 +75,7 @@ def typesetter() -> Any:
 
 
 def document(shown: Content) -> bytes:
-    """PDF of a report. Names are data of the template, never part of its code."""
+    """PDF bytes of a report."""
     written = _Document(shown)
     table = json.dumps(written.table()).encode()
     files = {"main.typ": TEMPLATE.read_bytes(), "report.json": table} | written.files
@@ -117,7 +117,7 @@ class _Document:
             section()
 
     def table(self) -> dict[str, Any]:
-        """Data of the template."""
+        """Data of the document for the template."""
         shown, origin = self.shown, self.shown.numbers["provenance"]
         return {
             "title": str(shown.numbers["model"]),
@@ -441,14 +441,14 @@ def _friction_row(row: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def _framed(source: str) -> bytes:
-    """SVG around the data URL of a PNG: the files of a template are texts."""
+    """SVG file that contains the data URL of a PNG."""
     width, height = struct.unpack(">II", base64.b64decode(source.partition(",")[2][:32])[16:24])
     size = f'width="{width}" height="{height}"'
     return f'<svg xmlns="http://www.w3.org/2000/svg" {size}><image {size} href="{source}"/></svg>'.encode()
 
 
 def _cell(value: Any) -> Any:
-    """Table value as text; badges unchanged."""
+    """Table value as text, but badges unchanged."""
     if isinstance(value, dict):
         return value
     return (

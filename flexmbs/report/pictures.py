@@ -61,7 +61,7 @@ def motion_view(solution: SolutionData, size: tuple[int, int]) -> MotionView:
 
 
 def motion_picture(solution: SolutionData) -> Figure:
-    """Figure of `motion_view`."""
+    """Matplotlib figure of `motion_view`."""
     view = motion_view(solution, (round(8.6 * FINE), round(4.4 * FINE)))
     with house_style():
         figure = empty_figure(8.6, 4.4)
@@ -77,7 +77,7 @@ def motion_picture(solution: SolutionData) -> Figure:
 
 
 def plane_of(points: FloatArray, gravity: FloatArray) -> FloatArray:
-    """View normal to the plane of largest spread of the points, with gravity downwards."""
+    """View axes normal to the plane of largest spread of points, gravity downwards."""
     spread, directions = np.linalg.eigh(np.cov(points.T) + 1e-30 * np.eye(3))
     up = -gravity if np.linalg.norm(gravity) > 0.0 else directions[:, 1]
     across = directions[:, 0]

@@ -84,7 +84,7 @@ class Plots:
 
 
 def drawn(shown: list[PlotPanel], *, height: float = 2.1) -> Figure | None:
-    """Panels with curves over time; None if there are none."""
+    """Matplotlib figure of panels over time; None if there are no curves."""
     if not shown:
         return None
     with house_style():
@@ -139,7 +139,7 @@ def _draw(ax: Axes, panel: PlotPanel) -> None:
 
 
 def _mark_peaks(ax: Axes, panel: PlotPanel, ends: tuple[float, float]) -> None:
-    """Draw triangles where short peaks leave the axis, and print the largest one."""
+    """Draw triangles where cut-off peaks leave the axis, and print the largest one."""
     for k, curve in enumerate(panel.curves):
         for beyond, end, marker in (
             (curve.y > ends[1], ends[1], "^"),

@@ -22,7 +22,7 @@ PATTERN, LEFT = 360, 110  # pixels: size of the pattern, margin for names
 
 
 def motion_drawing(solution: SolutionData) -> str:
-    """Data URL of `motion_view`."""
+    """Picture of the motion at several times as a data URL."""
     view = motion_view(solution, SIZE)
     x, y = view.origin
     return svg_url(
@@ -39,7 +39,7 @@ def motion_drawing(solution: SolutionData) -> str:
 
 
 def _frames(points: FloatArray, colour: str) -> str:
-    """Frames of a rigid body as a polyline with points."""
+    """SVG polyline through the frames of a rigid body."""
     line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
     dots = "".join(
         f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{colour}"/>' for x, y in points

@@ -31,7 +31,7 @@ class RunProgress(NamedTuple):
 
 
 def is_of_run(columns: Mapping[str, FloatArray]) -> bool:
-    """True if outputs have the fields of a run."""
+    """True if logged outputs have the fields of a simulation run."""
     widths = {"t": (), "step": (), "work": (len(WORKS),), "drift": (len(DRIFTS),)}
     return (
         {"s", *widths} <= columns.keys()
@@ -41,7 +41,7 @@ def is_of_run(columns: Mapping[str, FloatArray]) -> bool:
 
 
 def live_page(run: RunProgress) -> str:
-    """HTML text; all text from the model is escaped."""
+    """HTML text of the page of a running simulation."""
     t = run.columns.get("t", np.zeros(0))
     reached = float(t[-1]) if len(t) else 0.0
     panels = (

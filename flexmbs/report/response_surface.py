@@ -48,7 +48,7 @@ class ResponseSurface(NamedTuple):
 
 
 def columns(x: FloatArray, terms: tuple[tuple[int, ...], ...]) -> FloatArray:
-    """Products of each term at points (m, n): (m, terms)."""
+    """Matrix (m, terms) of the products of each term at points (m, n)."""
     return np.stack([np.prod(x[:, list(term)], axis=1) for term in terms], axis=1)
 
 

@@ -93,7 +93,7 @@ def stress_scenes(coloured: Mapping[str, ColouredBody]) -> dict[str, SingleBodyS
 def extras_of(
     coloured: Mapping[str, ColouredBody], alone: Sequence[SingleBodyScene] = ()
 ) -> Extras:
-    """Fields and marks in the scene of the motion, with scenes of single bodies."""
+    """Scene extras of coloured bodies: fields, marks and scenes of single bodies."""
     fields = {body: own.fields for body, own in coloured.items()}
     return Extras(
         fields=fields, marks={body: own.marks for body, own in coloured.items()}, alone=alone
@@ -103,7 +103,7 @@ def extras_of(
 def merged(
     first: Mapping[str, ColouredBody], second: Mapping[str, ColouredBody]
 ) -> dict[str, ColouredBody]:
-    """Fields and marks of both."""
+    """Fields and marks of two sets combined."""
     nothing = ColouredBody([], [])
     pairs = {
         body: (first.get(body, nothing), second.get(body, nothing)) for body in [*first, *second]

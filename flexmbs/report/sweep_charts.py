@@ -41,7 +41,7 @@ class ChartColumn(NamedTuple):
         return f"{self.name} [{self.unit}]" if self.unit else self.name
 
     def place(self, values: FloatArray) -> FloatArray:
-        """Values on the axis, 0 … 1."""
+        """Relative positions 0 … 1 of values on the axis."""
         a, b = self.ends
         given, low, high = (np.log(each) if self.log else each for each in (values, a, b))
         return np.asarray((given - low) / ((high - low) or 1.0))
@@ -54,7 +54,7 @@ class ChartColumn(NamedTuple):
         return (a, b) if b > a else (a - 0.5, b + 0.5)
 
     def marks(self) -> list[tuple[float, str]]:
-        """Positions on the axis, 0 … 1, with texts."""
+        """(relative position, text) of the ticks of the axis."""
         if self.texts:
             return [
                 (float(self.place(np.array(float(k)))), text) for k, text in enumerate(self.texts)
@@ -96,7 +96,7 @@ def column(name: str, unit: str, values: np.ndarray) -> ChartColumn:
 
 
 def shades(values: FloatArray) -> list[str]:
-    """Colour of each case by its value."""
+    """Colour of each case by its relative value."""
     low, high = np.nanmin(values), np.nanmax(values)
     parts = (values - low) / ((high - low) or 1.0)
     return [
@@ -105,7 +105,10 @@ def shades(values: FloatArray) -> list[str]:
 
 
 def parallel(columns: Sequence[ChartColumn], cases: Sequence[int], colours: Sequence[str]) -> str:
-    """Parallel coordinates of the cases; cases without a value on an axis are left out."""
+    """SVG parallel-coordinates plot of the cases.
+
+    Cases without a value on an axis are left out.
+    """
     gap = (WIDTH - 2 * SIDE) / max(len(columns) - 1, 1)
     x = [SIDE + gap * k for k in range(len(columns))]
     y = [TOP + (HEIGHT - TOP - BOTTOM) * (1.0 - each.place(each.values)) for each in columns]
@@ -136,7 +139,7 @@ def parallel(columns: Sequence[ChartColumn], cases: Sequence[int], colours: Sequ
 def scatter(
     across: ChartColumn, up: ChartColumn, cases: Sequence[int], colours: Sequence[str]
 ) -> str:
-    """One output over one parameter."""
+    """SVG scatter plot of one output over one parameter."""
     parts = _frame(across, up)
     x, y = _x(across.place(across.values)), _y(up.place(up.values))
     for k in cases:
@@ -184,7 +187,7 @@ def surface_map(
 
 
 def scale(output: ChartColumn) -> str:
-    """Colour scale of an output from its smallest to its largest value."""
+    """SVG colour scale of an output from its smallest to its largest value."""
     a, b = output.ends
     cells = "".join(
         f'<rect class="cell h{k}" x="{k * 20}" y="0" width="20.3" height="10"/>'
@@ -198,7 +201,9 @@ def scale(output: ChartColumn) -> str:
 
 
 def _frame(across: ChartColumn, up: ChartColumn) -> list[str]:
-    """Grid, ticks and names of a small plot.
+    """SVG grid, ticks and names of a small plot.
+
+    Texts that would touch the previous one are omitted.
 
     Texts that would touch the previous one are omitted.
     """

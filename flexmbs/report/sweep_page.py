@@ -40,7 +40,7 @@ class SweepCases(NamedTuple):
 
 
 def sweep_page(cases: SweepCases, *, version: str, date: str) -> str:
-    """HTML text; all names are escaped."""
+    """HTML text of the page of a sweep."""
     given = [column(name, "", values) for name, values in cases.parameters.items()]
     found = [
         column(name, cases.units.get(name, ""), values)._replace(log=False)
@@ -98,7 +98,7 @@ def thinned(n: int, most: int) -> list[int]:
 
 
 def _code() -> PageCode:
-    """Style and script of the page."""
+    """(style, script) of the sweep page."""
     style, script = (
         TEMPLATES.joinpath(f"sweep.{kind}").read_text(encoding="utf-8") for kind in ("css", "js")
     )
@@ -140,7 +140,9 @@ def _scatter(
 
 
 def _surface(parameters: Sequence[ChartColumn], output: ChartColumn) -> dict[str, Any] | None:
-    """Map of the response surface of an output.
+    """SVG map of the response surface of an output.
+
+    None if its cases do not determine one of at least two parameters.
 
     None if its cases do not determine one of at least two parameters.
     """
@@ -165,7 +167,7 @@ def _surface(parameters: Sequence[ChartColumn], output: ChartColumn) -> dict[str
 
 
 def _rows(cases: SweepCases) -> list[dict[str, Any]]:
-    """Cells of each case as texts."""
+    """Table cells of each case as texts."""
     values = [*cases.parameters.values(), *cases.outputs.values()]
     return [
         {"k": k, "texts": [_text(column[k]) for column in values], "verdict": verdict}

@@ -42,7 +42,7 @@ class View:
         )
 
     def _repr_html_(self) -> str:
-        """Page as a frame in a notebook."""
+        """HTML of a frame that shows the page in a notebook."""
         frame = (
             f'<iframe srcdoc="{html.escape(self.text)}" width="100%" height="{HEIGHT}" '
             'style="border:0" '
@@ -68,7 +68,7 @@ class View:
 
 
 def view(solution: SolutionData, extras: Extras = NOTHING) -> View:
-    """Page of a solution."""
+    """Three-dimensional page of a solution."""
     still = Picture(motion_drawing(solution), "The mechanism", CAPTION)
     provenance = solution.run.provenance
     text = rendered(

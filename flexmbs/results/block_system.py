@@ -34,7 +34,7 @@ class BlockSystem:
     right: np.ndarray
 
     def solve(self) -> dict[str, np.ndarray]:
-        """Unknowns by name.
+        """Solve the equations: unknowns by name.
 
         The least-norm solution if they are not unique (redundant constraints).
         """
@@ -47,7 +47,7 @@ class BlockSystem:
         return self.matrix[_place(self.equations, equation), _place(self.unknowns, unknown)]
 
     def pattern(self) -> str:
-        """Sizes of the nonzero blocks, one line per block row.
+        """Text of the sizes of the nonzero blocks, one line per block row.
 
         With the unknowns and the right-hand side.
         """

@@ -34,7 +34,7 @@ class LoadFactors(NamedTuple):
 
 
 def body_loads(solution: SolutionData, body: str, interfaces: Sequence[str]) -> LoadFactors:
-    """Loads of a body with unit loads at ``interfaces``."""
+    """Load factors over time of a body with unit loads at ``interfaces``."""
     wrenches = frame_wrenches(solution, body)
     nothing = np.zeros((len(solution.t), 6))
     columns = [

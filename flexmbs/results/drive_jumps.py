@@ -57,7 +57,7 @@ def drive_jumps(
 
 
 def restarts(compiled: Compiled, ended: float) -> list[float]:
-    """Times at which a run restarts.
+    """Times of velocity jumps at which a run restarts.
 
     Jumps of prescribed velocities, and of accelerations unless there are many.
     """
@@ -69,7 +69,7 @@ def restarts(compiled: Compiled, ended: float) -> list[float]:
 
 
 def near_jumps(solution: "SolutionData", times: np.ndarray) -> np.ndarray:
-    """Mask of the times whose accelerations cannot be judged.
+    """Mask of the times near drive jumps, whose accelerations cannot be judged.
 
     At corners of laws and, with rigid contacts, in the steps after a jump, because the run does not
     restart there.
@@ -92,7 +92,7 @@ def _jumps(solution: "SolutionData") -> list[tuple[float, str]]:
 
 
 def jump_check(solution: "SolutionData") -> list[Check]:
-    """Check of all jumps."""
+    """Check that drives have no jumps of velocity or acceleration."""
     jumps = _jumps(solution)
     if not jumps:
         return []

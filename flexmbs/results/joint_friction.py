@@ -31,12 +31,12 @@ class FrictionHistory(NamedTuple):
     power: FloatArray
 
     def lost(self, t: FloatArray) -> float:
-        """Energy lost (J), ∫ −Q η dt by the trapezoidal rule between the outputs."""
+        """Energy lost by friction (J), by the trapezoidal rule."""
         return float(np.trapezoid(self.power, t))
 
 
 def joint_frictions(solution: SolutionData) -> tuple[list[FrictionHistory], list[str]]:
-    """All frictions in joints, and notes on those whose function fails.
+    """(friction histories of all joints, notes on failed functions).
 
     From coordinates, rates and reactions at the outputs.
     """
@@ -95,7 +95,7 @@ def _friction(solution: SolutionData, force: JointForce) -> FrictionHistory:
 
 
 def coordinate_position(joint: Joint, number: int) -> tuple[bool, int]:
-    """Rotation flag of a degree of freedom, and its position coordinate."""
+    """(True for a rotation, position index) of a degree of freedom of a joint."""
     q = v = 0
     for motion in joint.motions:
         if v <= number < v + motion.nv:
@@ -105,7 +105,7 @@ def coordinate_position(joint: Joint, number: int) -> tuple[bool, int]:
 
 
 def _loads(joint: Joint, number: int, view: JointView) -> FloatArray:
-    """Loads (nt, 4) of a joint, zero where the joint is free.
+    """Joint loads (nt, 4) for friction, zero if the joint does not carry load.
 
     Force across and along the axis, and moment across and about it; the axis has the same
     components in parent and child.

@@ -118,7 +118,7 @@ def _decomposed(
 
 
 def _some(trajectory: Trajectory, outputs: range) -> Trajectory:
-    """Trajectory restricted to these outputs."""
+    """Trajectory restricted to some outputs."""
     of = slice(outputs.start, outputs.stop)
     return Trajectory(*(np.ascontiguousarray(values[of]) for values in trajectory))
 
@@ -131,7 +131,7 @@ def _of_least_norm(
     rows: np.ndarray,
     length: float,
 ) -> np.ndarray:
-    """Multipliers λ + Y a (nt, nc) with the least Σ |f|² + |n|²/ℓ² over the joint wrenches.
+    """Multipliers λ + Y a (nt, nc) that minimize the norm of the joint wrenches.
 
     The wrenches (f, n) act on the children, at their frames; among multipliers with the same
     wrenches the least ones are taken, as for couplings in parallel. The wrenches are w + W a, where
@@ -172,7 +172,7 @@ def _of_least_norm(
 
 
 def _length(compiled: Compiled, unique: np.ndarray) -> float:
-    """Length ℓ (m) that scales moments.
+    """Length ℓ (m) that weights moments against forces.
 
     The largest distance on a body between frames of joints without a unique wrench; the size of the
     model if these frames coincide.
@@ -229,7 +229,7 @@ def _histories(
 def _unique(
     compiled: Compiled, trajectory: Trajectory, beta: np.ndarray, found: SelfStressBasis, rank: int
 ) -> np.ndarray:  # fmt: skip
-    """Joints whose wrench does not change under the self-stresses, at the first output."""
+    """Mask of the joints whose wrench no self-stress changes, at the first output."""
     first = _some(trajectory, range(1))
     force = float(np.abs(first.lam * found.rows).max(initial=0.0)) or 1.0
     parts = np.random.default_rng(0).uniform(0.5, 1.0, len(found.u) - rank)
@@ -290,7 +290,7 @@ def declared_coordinates(
 
 
 def _own(motion: Motion) -> Motion:
-    """Underlying motion if it is prescribed, else the motion itself."""
+    """Elementary motion behind a prescribed one."""
     return motion.of if isinstance(motion, PrescribedMotion) else motion
 
 
@@ -330,7 +330,7 @@ def drive_efforts(compiled: Compiled, found: JointHistories, number: int) -> np.
 
 
 def _reversed(motions: tuple[Motion, ...], tree: JointCoordinates) -> JointCoordinates:
-    """Coordinates of the inverse chain; efforts follow from equal power, τᵀη."""
+    """Coordinates and efforts of the reversed chain of a joint."""
     position, velocity = inverse_coordinates(motions, tree.position, tree.velocity)
     _, acceleration = inverse_coordinates(motions, tree.position, tree.acceleration)
     effort = tree.effort[:, ::-1]

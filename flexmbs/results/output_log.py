@@ -35,7 +35,7 @@ class LoggedRows(NamedTuple):
     ends: list[tuple[int, int]]
 
     def columns(self) -> dict[str, np.ndarray]:
-        """Rows by field."""
+        """Logged outputs by field."""
         found, at = {}, 0
         for name, shape in self.fields:
             n = math.prod(shape)
@@ -139,7 +139,7 @@ class OutputLog:
 
 
 def rows(out: Sequence[np.ndarray], first: int, last: int) -> np.ndarray:
-    """Numbers (last − first, width) of the outputs from ``first`` up to ``last``."""
+    """Values (last − first, width) of the outputs from ``first`` up to ``last``."""
     return np.concatenate([array[first:last].reshape(last - first, -1) for array in out], axis=1)
 
 

@@ -18,7 +18,7 @@ SHOWN = 8
 
 
 def overview(solution: SolutionData) -> str:
-    """Verdict, run, size, steps, energy, drift, worst checks, names of bodies and joints."""
+    """Text overview of a solution: verdict, run, sizes, energy, checks, names."""
     compiled, run = solution.compiled, solution.run
     ns, nc, elastic = (
         int(compiled.system.layout[2]),

@@ -150,7 +150,7 @@ class SolutionData:
         return tuple(self.run.events)
 
     def at(self, times: float | Iterable[float]) -> Self:
-        """Solution at other times (s) within the run.
+        """Solution interpolated at other times (s) within the run.
 
         Quintic Hermite interpolation (see `between_outputs`). The error is of order Δt⁶ in
         positions, Δt⁵ in velocities, Δt⁴ in accelerations and wrenches, with Δt between outputs.
@@ -243,7 +243,7 @@ class SolutionData:
         return self.run.model_text or self.model.to_toml(complete=False)
 
     def frame(self, name: str | FrameRef) -> FrameView:
-        """Motion of the frame ``body/frame``, of a body frame or of the ground.
+        """View of the motion of a frame ``body/frame``, of a body frame or of the ground.
 
         Raises InputError for an unknown name.
         """
@@ -259,7 +259,7 @@ class SolutionData:
         return FrameView(str(ref), self.t, *self._motion(self.compiled.frames[ref]))
 
     def body(self, name: str) -> BodyView:
-        """Motion of a body frame and the body's elastic coordinates.
+        """View of the motion of a body frame and the body's elastic coordinates.
 
         Also for a piece of a divided body, ``boom[2]``. Raises InputError for an unknown name.
         """
@@ -405,7 +405,7 @@ class SolutionData:
 
     @cached_property
     def energy(self) -> Energy:
-        """Energies, works and their balance."""
+        """Energies, works and energy balance over time."""
         values = np.zeros((len(self.t), 3))
         beta = path_coordinates(self.compiled, self.trajectory)
         work = make_work(self.compiled.system, beta[0])

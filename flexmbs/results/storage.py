@@ -113,7 +113,7 @@ def read(
 def _distinct(
     data: Mapping[str, FlexibleBodyData],
 ) -> tuple[dict[str, int], list[FlexibleBodyData]]:
-    """Index of the data of each flexible body, and the distinct data."""
+    """(index of the data of each flexible body, distinct data), so that copies are stored once."""
     digests: dict[str, int] = {}
     parts: list[FlexibleBodyData] = []
     numbers = {}
@@ -300,7 +300,7 @@ def _table(text: str) -> dict[str, Any]:
 
 
 def _whole(data: Mapping[str, FlexibleBodyData], pieces: Mapping[str, Any]) -> dict[str, Body]:
-    """Bodies as declared, divided ones with all their pieces. Raises `InputError`."""
+    """Flexible data by declared body, divided ones with all pieces. Raises `InputError`."""
     missing = [name for own in pieces.values() for name in own if name not in data]
     if missing:
         raise InputError(f"bodies.{missing[0]}: its data is not in the file; write the file again")
@@ -314,7 +314,7 @@ def _whole(data: Mapping[str, FlexibleBodyData], pieces: Mapping[str, Any]) -> d
 
 
 def _model(text: str, whole: Mapping[str, Body], make: type[ModelData]) -> ModelData:
-    """Whole model with placeholders for user functions.
+    """Model from its stored text, with placeholders for user functions.
 
     Its flexible bodies have the data in the file.
     """
@@ -338,7 +338,7 @@ def _model(text: str, whole: Mapping[str, Body], make: type[ModelData]) -> Model
 
 
 def _same(given: ModelData, text: str, whole: Mapping[str, Body]) -> ModelData:
-    """Given model.
+    """Given model after checking that it matches the stored one. Raises `InputError`.
 
     Raises `InputError` if an item differs from the model of the solution.
     """
@@ -403,7 +403,7 @@ def _with_constants(compiled: Compiled, found: Mapping[str, h5py.Dataset]) -> Co
 
 
 def _with_motions(compiled: Compiled, found: Mapping[str, h5py.Dataset]) -> Compiled:
-    """Model with the prescribed coordinates of missing user functions.
+    """Compiled model with stored motions in place of missing user functions.
 
     By quintic interpolation of the stored f, ḟ, f̈.
     """

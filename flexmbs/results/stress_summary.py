@@ -77,7 +77,7 @@ def _report(solution: SolutionData, name: str) -> StressReport:
 
 
 def most_used(view: StressView) -> str:
-    """Description of the node with the largest utilization."""
+    """Text on the node with the largest utilization of the yield stress."""
     worst, envelope = int(np.argmax(view.utilization)), view.envelope
     return (
         f"{PASCALS * envelope.von_mises[worst]:.4g} MPa at node "
@@ -88,7 +88,7 @@ def most_used(view: StressView) -> str:
 
 
 def worst_ply(view: StressView) -> str:
-    """Description of the place with the largest failure index."""
+    """Text on the ply with the largest failure index."""
     envelope = view.plies.envelope
     k = envelope.worst
     return (
@@ -121,7 +121,7 @@ def _numbers(spot: HotSpot) -> dict[str, Any]:
 
 
 def table_columns(spots: HotSpots) -> Mapping[str, FloatArray]:
-    """Columns of the table of hot spots."""
+    """(heading, values) of the columns of the table of hot spots."""
     rows = [
         (
             s.node,

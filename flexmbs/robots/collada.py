@@ -225,7 +225,7 @@ def _value(profile: XmlElement, element: XmlElement, tag: str) -> FloatArray | N
 
 
 def _triangles(faces: XmlElement) -> IntArray:
-    """Point rows of the triangles (T, 3); polygons become fans from their first corner."""
+    """Point rows (T, 3) of the triangles; polygons are divided into fans."""
     inputs = [
         (int(each.attributes["offset"]), each.attributes["semantic"]) for each in faces.all("input")
     ]
@@ -269,7 +269,7 @@ def _transform(element: XmlElement) -> FloatArray:
 
 
 def _unit(root: XmlElement) -> float:
-    """Unit of length of the file, m."""
+    """Unit of length of the file in m."""
     asset = root.first("asset")
     unit = asset.first("unit") if asset else None
     try:

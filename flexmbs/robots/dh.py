@@ -75,7 +75,7 @@ def dh_model(
     base: Frame,
     tool: Frame,
 ) -> tuple[Model, FrameRef]:
-    """Model of a chain and its tool frame.
+    """Model of a chain from Denavit–Hartenberg rows, and its tool frame.
 
     The frame of body i is frame i of the table. Standard: A_{i−1,i} = Rot_z(θ) Trans_z(d)
     Trans_x(a) Rot_x(α), Denavit and Hartenberg, J. Appl. Mech. 22 (1955) 215; modified: Rot_x(α)
@@ -104,7 +104,7 @@ def dh_model(
 
 
 def _turn(axis: str, angle: float) -> Frame:
-    """Rotation whose elements are exact integers at multiples of a right angle."""
+    """Frame rotated about an axis; exact at multiples of a right angle."""
     quarter = angle / (0.5 * math.pi)
     if quarter != round(quarter):
         return Frame(rotation=(axis, math.remainder(angle, 2.0 * math.pi)))

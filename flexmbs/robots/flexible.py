@@ -44,7 +44,7 @@ class FlexibleLink(Declaration):
     offset: Nonnegative = COINCIDENT
 
     def declared(self, name: str) -> FlexibleBody:
-        """Flexible body with the link's name."""
+        """Flexible-body declaration with the link's name."""
         if isinstance(self.body, (FlexibleBodyData, DividedBodyData)):
             return FlexibleBody(name, data=self.body)
         return FlexibleBody(name, self.body)
@@ -102,7 +102,7 @@ def with_flexible_links(
 
 
 def _tool(model: Model, link: "_ReplacedLink", tool: FrameRef) -> FrameRef:
-    """Tool frame on an interface; on a massless body if it does not coincide with the interface."""
+    """Tool frame on an interface of the last link, or on a massless body fixed to it."""
     place, (R, x) = link.frame(tool.frame or TOOL, tool.frame)
     motions = _constants(R, x)
     if not motions:
@@ -120,7 +120,7 @@ class _ReplacedLink:
         self.data = link.declared(name).whole()
 
     def compare(self, rigid: RigidBody) -> None:
-        """Issue a `ModelWarning` if mass or centre of mass differ from the rigid link."""
+        """Warn if mass or centre of mass differ from the rigid link."""
         data, (A, r) = self.data, _pose(self.link.pose)
         if abs(data.mass - rigid.mass) > MASS_TOLERANCE * rigid.mass:
             text = f"links.{self.name}: has {data.mass:.4g} kg, the rigid link {rigid.mass:.4g} kg"
@@ -175,7 +175,7 @@ class _ReplacedLink:
 
 
 def _moved(joint: Joint, replaced: Mapping[str, _ReplacedLink]) -> Joint:
-    """Joint between the interfaces."""
+    """Copy of a joint attached to the interfaces of flexible links."""
     ends = {"parent": joint.parent, "child": joint.child}
     before: tuple[Motion, ...] = ()
     after: tuple[Motion, ...] = ()
@@ -202,7 +202,7 @@ def _turned(
 
 
 def _constants(R: np.ndarray, x: np.ndarray) -> tuple[Motion, ...]:
-    """Constant motions that reach a pose; none for the identity."""
+    """Constant motions that produce a pose; none for the identity."""
     turned = Rotation.from_matrix(R).as_rotvec()
     angle = float(np.linalg.norm(turned))
     moved = (FixedTranslation(tuple(x)),) if float(np.abs(x).max()) > ROUND_OFF else ()

@@ -47,7 +47,7 @@ class PoseTask(NamedTuple):
     turned: bool  # False: only positions are matched
 
     def of(self, rows: np.ndarray) -> "PoseTask":
-        """Task restricted to a subset of the poses."""
+        """Task restricted to some of the poses."""
         return self._replace(R=self.R[rows], x=self.x[rows])
 
     def at(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

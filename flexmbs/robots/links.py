@@ -26,7 +26,7 @@ def two_rates(value: object) -> tuple[float, ...]:
 
 
 def _most(value: object) -> float:
-    """Number >= 0; infinity means no limit."""
+    """Validate a maximum of at least zero; infinity means no limit."""
     return math.inf if value == math.inf else nonnegative(value)
 
 

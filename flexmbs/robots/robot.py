@@ -141,7 +141,7 @@ class Robot:
         payload: Body | None = None,
         links: Mapping[str, Any] | None = None,
     ) -> Robot:
-        """Make a robot from a Denavit–Hartenberg table.
+        """Robot from a Denavit–Hartenberg table.
 
         table: `Link` rows, mappings of their fields, or numbers (a, alpha, d, theta).  convention:
         "standard" (frame i at the far end of link i) or "modified" (at its joint).  base, tool:
@@ -415,7 +415,7 @@ class Robot:
         return self.rigid_terms.gravity_forces(self._q(q))
 
     def friction(self, qd: ArrayLike) -> np.ndarray:
-        """Friction |G|(|G| B q̇ + T) (..., n) of the motors; zero at rest."""
+        """Friction forces |G|(|G| B q̇ + T) (..., n) of the motors; zero at rest."""
         return self.rigid_terms.friction(self._q(qd, "qd"))
 
     def inverse_dynamics(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> np.ndarray:
@@ -496,7 +496,7 @@ class Robot:
         )
 
     def _joints(self, values: np.ndarray) -> dict[str, list[float]]:
-        """Values by joint, in the order of its coordinates."""
+        """Values grouped by joint, in the order of its coordinates."""
         found: dict[str, dict[int, float]] = {}
         for coordinate, value in zip(self.tree.coordinates, values):
             found.setdefault(coordinate.joint, {})[coordinate.number] = float(value)
@@ -579,7 +579,7 @@ class Robot:
         return values
 
     def _span(self) -> np.ndarray:
-        """Range (n, 2) of the coordinates for random starts."""
+        """Range (n, 2) of the coordinates from which random starts are drawn."""
         half = np.where(np.abs(self.tree.turn).max(axis=1) > 0.0, np.pi, self._reach())
         low, high = np.where(
             np.abs(self.limits) > UNLIMITED, np.copysign(np.inf, self.limits), self.limits

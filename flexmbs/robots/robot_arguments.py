@@ -27,7 +27,7 @@ def copy_of(model: Model) -> Model:
 
 
 def by_joint(key: str, value: Any, model: Model) -> dict[str, Any]:
-    """Mapping by joints of a model. Raises `InputError`."""
+    """Validate a mapping by joint names of a model. Raises `InputError`."""
     if value is None:
         return {}
     found = dict(checked_kind(key, Mapping, value))
@@ -37,7 +37,7 @@ def by_joint(key: str, value: Any, model: Model) -> dict[str, Any]:
 
 
 def given_motors(value: Any, model: Model) -> dict[str, Motor]:
-    """Motors by joint. Raises `InputError`."""
+    """Validate motors by joint. Raises `InputError`."""
     return {
         name: checked_kind(f"motors.{name}", Motor, motor)
         for name, motor in by_joint("motors", value, model).items()
@@ -79,7 +79,7 @@ def given_frame(key: str, value: Any) -> Frame:
 
 
 def given_poses(value: ArrayLike) -> np.ndarray:
-    """Homogeneous transformations (..., 4, 4). Raises `InputError`."""
+    """Validate homogeneous transformations (..., 4, 4). Raises `InputError`."""
     poses_ = real_array("pose", value)
     if poses_.shape[-2:] != (4, 4):
         raise InputError(f"pose: must be a 4×4 matrix or several, not shape {poses_.shape}")

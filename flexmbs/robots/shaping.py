@@ -37,7 +37,7 @@ def zero_vibration_derivative(frequency: float, damping: float = 0.0) -> Shaper:
 
 
 def _decay(frequency: float, damping: float) -> tuple[float, float]:
-    """Decay of a mode over half a damped period, and that half period."""
+    """(decay factor over half a damped period, half period) of a mode."""
     f, zeta = checked("frequency", number, frequency), checked("damping", number, damping)
     if f <= 0.0 or not 0.0 <= zeta < 1.0:
         raise InputError(
@@ -65,7 +65,7 @@ class Shaped(ComputedPath):
 
 
 def _impulses(shaper: Shaper) -> tuple[np.ndarray, np.ndarray]:
-    """Amplitudes and times of a shaper. Raises `InputError`."""
+    """Validate the amplitudes and times of a shaper. Raises `InputError`."""
     A, t = (
         real_array(f"shaper.{key}", value)
         for key, value in checked_kind("shaper", Shaper, shaper)._asdict().items()

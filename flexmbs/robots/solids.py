@@ -65,7 +65,7 @@ def solids_of(
 
 
 def _place(model: ModelData, ref: FrameRef) -> Frame:
-    """Frame of a link on the body that carries it."""
+    """Frame of a link on the model body that carries it."""
     if not ref.frame:
         return Frame()
     frames = model.frames if ref.body == GROUND else model.bodies[ref.body].frames  # type: ignore[attr-defined]
@@ -104,7 +104,7 @@ def _check(file: Path) -> None:
 
 
 def _mesh(visual: Visual) -> Mesh:
-    """Triangles of a file. Raises InputError, OSError."""
+    """Triangle mesh of a visual's file. Raises InputError, OSError."""
     assert visual.file is not None
     _check(visual.file)
     points, triangles = read_surface(visual.file)

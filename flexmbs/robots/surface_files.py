@@ -71,7 +71,7 @@ def read_surface(path: Path) -> Surface:
 
 
 def _stl(data: bytes) -> Surface:
-    """Read STL; binary if the size matches the stated number of triangles T, 84 + 50 T bytes."""
+    """Triangles of an STL file, binary or text."""
     count = int.from_bytes(data[80:84], "little")
     text = data.lstrip()[:5].lower() == b"solid"
     if len(data) >= 84 and (len(data) == 84 + 50 * count or not text):
@@ -130,7 +130,7 @@ def _three(fields: Sequence[bytes]) -> Sequence[bytes]:
 
 
 def _corners(fields: Sequence[bytes]) -> list[int]:
-    """Points of a face, which follow their number."""
+    """Point indices of a face, preceded by their number."""
     size, *corners = map(int, fields[: 1 + int(fields[0])])
     if len(corners) != size:
         raise ValueError
@@ -234,7 +234,7 @@ def _ply_binary(body: bytes, order: str) -> PlyRows:
 
 
 def _fans(faces: Iterable[list[int]]) -> Triangles:
-    """Triangles (T, 3) of faces with three or more corners."""
+    """Triangles (T, 3) of polygons by fans from their first corner."""
     by_size: dict[int, list[list[int]]] = defaultdict(list)
     for corners in faces:
         by_size[len(corners)].append(corners)

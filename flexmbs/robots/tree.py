@@ -111,7 +111,7 @@ def _through(
     place: NodePose,
     axes: list[tuple[TreeCoordinate, int, np.ndarray, np.ndarray, Motion]],
 ) -> NodePose:
-    """Child frame of a joint, with one axis added per coordinate."""
+    """Pose of the child frame of a joint in the tree; adds an axis per coordinate."""
     count = sum(motion.nq for motion in primary.motions)
     number = 0
     for motion in primary.motions:
@@ -134,7 +134,7 @@ def _through(
 
 
 def _constant(motion: Motion) -> tuple[np.ndarray, np.ndarray]:
-    """Rotation and displacement of a motion without coordinates."""
+    """Rotation and displacement of a constant motion."""
     return np.array(motion.rotation), np.array(motion.translation)
 
 
@@ -200,7 +200,7 @@ def _inertia(body: Body, data: Mapping[str, FlexibleBodyData | DividedBodyData])
 
 
 def _moved(part: _LinkInertia, R: np.ndarray, x: np.ndarray) -> _LinkInertia:
-    """Inertia of a body about another origin and in other axes, in which its frame is at (R, x)."""
+    """Inertia of a body moved to another origin and other axes."""
     first = R @ part.first
     cross = x @ first * np.eye(3) - np.outer(x, first)
     shifted = part.mass * (x @ x * np.eye(3) - np.outer(x, x)) + cross + cross.T

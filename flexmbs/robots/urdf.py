@@ -56,7 +56,7 @@ def model_from_urdf(
     package_path: str | Path | Iterable[str | Path] = (),
     unphysical: str = "warn",
 ) -> Model:
-    """Model of a URDF file with joints of all types, including floating ones.
+    """Import a model from a URDF file with joints of all types.
 
     base: "fixed" or "floating" root link. Like `Robot.from_urdf`, but without motors: a
     `ModelWarning` names the joints whose damping or friction is left out. Joints with <mimic> get a
@@ -154,7 +154,7 @@ def _couple_mimics(model: Model, urdf: Urdf) -> None:
 
 
 def _start(mimic: Mimic, mimics: Mapping[str, Mimic]) -> float:
-    """Initial position of a joint with <mimic> if the joint at the end of its chain has none."""
+    """Initial position of a joint with <mimic>."""
     position, factor, at = 0.0, 1.0, mimic
     while True:
         position, factor = position + factor * at.offset, factor * at.multiplier
@@ -201,7 +201,7 @@ def _joint_frames(urdf: Urdf) -> dict[str, str]:
 
 
 def _places(urdf: Urdf, order: Sequence[str], base: str) -> dict[str, tuple[str, Frame]]:
-    """Body that a link is or is fixed to ("" for the ground) and the link's pose on it, by link."""
+    """(body or "", pose on it) of each link; links on fixed joints share a body."""
     places: dict[str, tuple[str, Frame]] = {}
     for link in order:
         joint = urdf.joints.get(link)

@@ -48,7 +48,7 @@ ROTOR, RATIO = "drake:rotor_inertia", "drake:gear_ratio"
 
 
 def unread(root: XmlElement) -> list[str]:
-    """Descriptions of content that the model does not represent, each once with its number."""
+    """Descriptions of elements and attributes that the model ignores, with their numbers."""
     found = Counter(_unread(root))
     return [text if count == 1 else f"{text}, {count} times" for text, count in found.items()]
 

@@ -105,7 +105,7 @@ class Urdf(NamedTuple):
     rotors: dict[str, tuple[float, float]]  # inertia (kg m²) and gear ratio by joint
 
     def outward(self) -> list[str]:
-        """Links, each after its parent, in the order of the file."""
+        """Links in an order with each parent before its children."""
         order, stack = [], [self.root]
         while stack:
             order.append(stack.pop())
@@ -467,7 +467,7 @@ class _Reader:
         return low, high
 
     def _motor(self, element: XmlElement, kind: str, item: str) -> Motor | None:
-        """Friction of <dynamics> and maxima of <limit>, equal for every coordinate of the joint."""
+        """Motor of a joint: friction of <dynamics>, maxima of <limit>."""
         dynamics, limit = element.first("dynamics"), element.first("limit")
         damping, friction = (
             self.at_least_zero(dynamics, key, f"{item}.dynamics", 0.0)
@@ -514,7 +514,7 @@ class _Reader:
         return found
 
     def carried(self, joints: Sequence[UrdfJoint]) -> dict[str, UrdfJoint]:
-        """Joints by child link."""
+        """Joints by the name of their child link."""
         found: dict[str, UrdfJoint] = {}
         for joint in joints:
             if joint.child in found:
@@ -530,7 +530,7 @@ class _Reader:
     def check_roots(
         self, roots: list[str], links: dict[str, Any], carried: dict[str, UrdfJoint]
     ) -> None:
-        """Check for a single root from which every link is reached."""
+        """Name of the single root link; reports other roots and unreachable links."""
         if not links:
             self.problems.append(f"{self.path}: has no <link>")
         if len(roots) > 1:
@@ -555,7 +555,7 @@ class _Reader:
             known.update(seen)
 
     def check_meshes(self, root: XmlElement) -> None:
-        """Check that mesh and texture files are allowed by the path policy."""
+        """Report mesh and texture files that the path policy does not allow."""
         stack = [root]
         while stack:
             element = stack.pop()

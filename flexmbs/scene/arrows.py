@@ -83,7 +83,7 @@ def _contact_forces(solution: SolutionData) -> list[Arrow]:
 
 
 def _applied(solution: SolutionData) -> list[Arrow]:
-    """Applied forces at each of their frames on bodies."""
+    """Arrows of the applied forces at their frames."""
     found: list[Arrow] = []
     for name, frame, wrench in single_wrenches(solution.compiled, solution.trajectory):
         A = solution.body(frame.partition("/")[0]).rotation
@@ -92,7 +92,7 @@ def _applied(solution: SolutionData) -> list[Arrow]:
 
 
 def contact_marks(solution: SolutionData) -> tuple[list[ContactMark], list[str]]:
-    """Contacts between frames and bounds of joints, and notes."""
+    """(marks of contacts and joint bounds, notes)."""
     try:
         return [_touch(solution, name) for name in solution.contacts], []
     except Exception as error:  # as above

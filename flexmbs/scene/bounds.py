@@ -37,7 +37,7 @@ class Bounds(NamedTuple):
 
 
 def places(solution: SolutionData, points: dict[str, FloatArray]) -> FloatArray:
-    """Positions (nt, all n, 3) at some instants of points (n, 3) given in body axes."""
+    """World positions (nt, all n, 3) of points (n, 3) in body axes at some instants."""
     pick = np.unique(np.linspace(0, len(solution.t) - 1, INSTANTS).astype(int))
     views = {name: solution.body(name) for name in points}
     placed = [
@@ -98,7 +98,7 @@ def _with_origin(solution: SolutionData, points: dict[str, FloatArray]) -> Float
 
 
 def _view(points: FloatArray, up: FloatArray) -> FloatArray:
-    """Oblique view from above onto the plane of largest spread."""
+    """Unit view direction from above onto the plane of largest spread of points."""
     spread, directions = np.linalg.eigh(np.cov(points.T) + 1e-30 * np.eye(3))
     across = directions[:, 0] - up * (directions[:, 0] @ up)
     if np.linalg.norm(across) < 0.3 or spread[1] < 1e-6 * spread[2]:

@@ -16,7 +16,7 @@ TREAD = 0.06  # half width of a wheel relative to its radius
 
 
 def touching_shapes(model: ModelData) -> Places:
-    """Frames and the contact shapes on them."""
+    """(frame, shape) of the spheres and wheels of contacts and rolling."""
     items = [*model.contacts.values(), *model.joints.values()]
     return [place for item in items if item.kind in SHAPES for place in SHAPES[item.kind](item)]
 

@@ -73,7 +73,7 @@ NOTHING: Extras = Extras()
 
 
 def scene(solution: SolutionData, extras: Extras = NOTHING) -> dict[str, Any]:
-    """Scene as a table of JSON values; its arrays are in the text ``data``."""
+    """Scene of a solution as a table of JSON values."""
     buffer = Buffer()
     return _SceneWriter(solution, extras, buffer).table() | {"data": buffer.text()}
 
@@ -128,7 +128,7 @@ class _SceneWriter:
         self.numbers = {str(ref): k for k, ref in enumerate(self.used)}
 
     def table(self) -> dict[str, Any]:
-        """Whole scene; its arrays are in the buffer."""
+        """Record of the whole scene; its arrays are in the buffer."""
         t, model = self.shown.t, self.shown.model
         parts, factors, fields = self._parts()
         legends, arrays = self._values()
@@ -177,7 +177,7 @@ class _SceneWriter:
         }
 
     def _parts(self) -> tuple[list[dict[str, Any]], dict[str, dict[str, Any]], dict[str, float]]:
-        """Surfaces, factors of the bodies, ranges of the fields."""
+        """(records of the surfaces, factors by body, ranges of the fields)."""
         tables: list[dict[str, Any]] = []
         factors: dict[str, dict[str, Any]] = {}
         largest: dict[str, float] = {}
@@ -197,7 +197,7 @@ class _SceneWriter:
         return tables, factors, largest
 
     def _values(self) -> tuple[list[dict[str, Any]], dict[str, dict[str, Any]]]:
-        """Legends of the fields, and their arrays by body."""
+        """(legends of the fields, arrays by body)."""
         given = {name: fields for name, fields in self.extras.fields.items() if name in self.skins}
         legends, arrays = stored_fields(
             self.buffer, given, {name: self.skins[name].rows for name in given}
@@ -225,7 +225,7 @@ class _SceneWriter:
         )
 
     def _scenery(self, points: dict[str, FloatArray], box: Bounds) -> list[Solid]:
-        """Solids on the ground, or supports of the joints there."""
+        """Records of the solids on the ground, or of supports of the joints there."""
         if given := [each for each in self.solids if each.body == GROUND]:
             return given
         refs = {
@@ -267,7 +267,7 @@ class _SceneWriter:
         return np.array(x, float).reshape(-1, 3)
 
     def _rest(self, ref: FrameRef) -> list[float]:
-        """Undeformed pose in the body: position and quaternion."""
+        """(position, quaternion) of a frame in its undeformed body."""
         x, R = frame_at_rest(self.shown, ref)
         return [*x.tolist(), *euler_parameters(R).tolist()]
 
@@ -392,7 +392,7 @@ class _SceneWriter:
 
 
 def _used(solution: SolutionData) -> list[FrameRef]:
-    """Frames of bodies and of the ground, and body frames that are attached."""
+    """References of all frames shown in the scene."""
     known, attached = {GROUND, *solution.bodies}, _attached(solution)
     return [
         ref
@@ -402,7 +402,7 @@ def _used(solution: SolutionData) -> list[FrameRef]:
 
 
 def _attached(solution: SolutionData) -> set[FrameRef]:
-    """Frames of bodies and of the ground to which joints, contacts and forces refer."""
+    """References of the frames to which joints, contacts and forces refer."""
     model = solution.model
     found = {ref for joint in model.joints.values() for ref in (joint.parent, joint.child)}
     found |= {ref for force in model.forces.values() for ref in force.frames()}
@@ -424,5 +424,5 @@ def quaternions(rotation: FloatArray) -> FloatArray:
 
 
 def _some_of(points: FloatArray) -> FloatArray:
-    """Outermost points of (n, 3), and a selection of the others."""
+    """Outermost points of a cloud (n, 3), and a selection of the others."""
     return np.vstack([outermost_points(points), points[::SPACING]])

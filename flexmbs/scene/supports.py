@@ -41,7 +41,7 @@ def supports(places: FloatArray, points: FloatArray, box: Bounds) -> list[Solid]
 
 
 def _frustum(foot: FloatArray, top: FloatArray, up: FloatArray, size: float) -> Solid:
-    """Truncated cone with a closed top."""
+    """Triangle mesh of a truncated cone with a closed top."""
     side = np.cross(up, np.eye(3)[int(np.argmin(np.abs(up)))])
     side = side / np.linalg.norm(side)
     angle = 2.0 * np.pi * np.arange(SIDES)[:, None] / SIDES

@@ -52,7 +52,7 @@ class SurfaceGroup(NamedTuple):
 
 
 def parts_of(solution: SolutionData) -> list[SurfaceGroup]:
-    """Flexible bodies with triangles, grouped by equal data."""
+    """Groups of flexible bodies with equal surface data."""
     parts: list[SurfaceGroup] = []
     for name in flexible_bodies(solution):
         shape, data = solution.shape(name), solution.compiled.data.get(name)
@@ -163,7 +163,7 @@ def _rows_of_stress(known: IntArray, wanted: IntArray) -> IntArray | None:
 def _shapes(
     buffer: Buffer, field: ReducedField, tolerance: float, components: int
 ) -> dict[str, Any]:
-    """Columns as integers (r, vertices, components)."""
+    """Shape columns as scaled integers (r, vertices, components), stored in the buffer."""
     r = field.columns.shape[1]
     largest = float(np.abs(field.columns).max(initial=0.0))
     values = field.columns.reshape(field.columns.shape[0] // components, components, r).transpose(
@@ -175,7 +175,7 @@ def _shapes(
 def _factors(
     buffer: Buffer, field: ReducedField, bodies: list[str], key: str
 ) -> dict[str, dict[str, Any]]:
-    """Factors (instants, r) of every body."""
+    """Factors (instants, r) of the shapes for every body."""
     own = np.split(field.factors.T, len(bodies))
     return {
         name: {key: buffer.steps(values, 1.0 / 32000.0, delta=True)}
@@ -184,7 +184,7 @@ def _factors(
 
 
 def _largest(field: ReducedField, measure: Any, components: int) -> float:
-    """Largest value over vertices and instants."""
+    """Largest value of a measure of the field over vertices and instants."""
     n, r = field.columns.shape
     # a power of two, exact: squares of more than 1e19 would overflow in single precision
     scale = 2.0 ** int(np.frexp(np.abs(field.columns).max(initial=0.0))[1])

@@ -145,7 +145,7 @@ class FrequencyResponse:
 
     @property
     def plot(self) -> FrequencyPlots:
-        """Figures: ``bode()``, ``nyquist()``, ``nichols()``."""
+        """Plotter with Bode, Nyquist and Nichols figures."""
         from flexmbs.signals.frequency_plots import FrequencyPlots
 
         return FrequencyPlots(self)
@@ -208,7 +208,7 @@ def transfer(
 
 
 def quotient(numerator: str, denominator: str) -> str:
-    """Unit a/b: ``m/N``, ``1``, ``m/s/(N m)``."""
+    """Unit text of a quotient a/b: ``m/N``, ``1``, ``m/s/(N m)``."""
     if numerator == denominator:
         return "1"
     return (
@@ -219,7 +219,7 @@ def quotient(numerator: str, denominator: str) -> str:
 
 
 def _per_second(unit: str, suffix: str) -> str:
-    """Unit of a derivative: m → m/s, m/s → m/s²."""
+    """Unit text of a time derivative: m → m/s, m/s → m/s²."""
     powers = {"/s": 1, "/s²": 2}
     base, slash, _ = unit.partition("/s")
     order = powers[suffix] + (powers.get(unit[len(base) :], 0) if slash else 0)

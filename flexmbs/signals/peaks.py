@@ -63,7 +63,7 @@ def peak_table(
 
 
 def _top(x: FloatArray, y: FloatArray, k: int) -> tuple[float, float]:
-    """Vertex of the parabola through the points k − 1, k, k + 1; the middle of a plateau."""
+    """(location, value) of the vertex of a parabola through points k − 1, k, k + 1."""
     a, b, c = y[k - 1 : k + 2]
     bend = a - 2.0 * b + c
     even = abs((x[k + 1] - x[k]) - (x[k] - x[k - 1])) < 1e-6 * (x[k + 1] - x[k - 1])

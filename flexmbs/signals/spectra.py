@@ -100,7 +100,7 @@ class Psd:
         object.__setattr__(self, "values", values)
 
     def at(self, f: ArrayLike) -> FloatArray:
-        """Values at other frequencies, zero outside."""
+        """Power spectral density interpolated at other frequencies, zero outside."""
         f = numbers_of_any_shape(f, "f")
         if self.logarithmic:
             inside = (f >= self.f[0]) & (f <= self.f[-1])

@@ -91,7 +91,7 @@ def _unit(shape: ComplexArray) -> ComplexArray:
 
 
 def _groups(value: ComplexArray) -> NDArray[np.bool_]:
-    """Mask (m, m) of equal eigenvalues."""
+    """Mask (m, m) of pairs of equal eigenvalues."""
     size = np.maximum(np.abs(value[:, None]), np.abs(value))
     return np.abs(value[:, None] - value) <= EQUAL * size
 

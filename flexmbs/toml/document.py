@@ -71,7 +71,7 @@ def _text(path: Path, what: str) -> str:
 
 
 def _table(text: str, path: Path) -> dict[str, Any]:
-    """Parsed TOML document."""
+    """Parsed TOML document. Raises `InputError`."""
     check_nesting(text, str(path))
     try:
         return tomllib.loads(text)

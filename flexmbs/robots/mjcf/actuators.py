@@ -42,7 +42,7 @@ class Gains:
         self.dampratio, self.inherited, self.other = False, 0.0, ""
 
     def taken(self, given: ElementValues) -> "Gains":
-        """Gains updated by the attributes of an actuator element."""
+        """Update the gains from the attributes of an actuator element."""
         self.kind = given.element.tag
         self.inherited = given.number("inheritrange", self.inherited)
         shape = getattr(self, f"_{self.kind}", None)
@@ -115,7 +115,7 @@ class Gains:
 def gains_of(
     classes: Sequence[Sequence[XmlElement]], element: XmlElement, report: ImportLog
 ) -> Gains:
-    """Gains of an actuator with the defaults of its classes, outermost first.
+    """Gains of an actuator from its element and default classes, outermost first.
 
     <general> inherits from its class whichever element set the values; a shortcut inherits from the
     innermost class whose last element is the same shortcut or a <general> with matching gains, else
@@ -134,7 +134,7 @@ def gains_of(
 
 
 def _begun(kind: str, states: Sequence[Gains]) -> Gains:
-    """Gains inherited by an actuator element."""
+    """Initial gains of an actuator of a kind, from the defaults before it."""
     if kind == "general":
         return deepcopy(states[0])
     for state in states:
@@ -146,7 +146,7 @@ def _begun(kind: str, states: Sequence[Gains]) -> Gains:
 
 
 def _of_general(kind: str, state: Gains) -> Gains:
-    """Gains of <general> inherited by a shortcut."""
+    """Gains that a shortcut element inherits from <general> defaults."""
     found = Gains()
     found.inherited, found.other = state.inherited, state.other
     if kind == "damper":
@@ -180,7 +180,7 @@ class Actuator:
                 self.ranges[key] = (given.switch(f"{key}limited", limited), own)
 
     def range(self, key: str, autolimits: bool) -> tuple[float, float]:
-        """Bounds; infinite if there are none."""
+        """(low, high) of the control or force; infinite if there is no range."""
         limited, bounds = self.ranges[key]
         if bounds is None or not counts(limited, bounds, autolimits):
             return -np.inf, np.inf
@@ -193,7 +193,7 @@ class Actuator:
 
 
 def _three(given: ElementValues, key: str, old: np.ndarray) -> np.ndarray:
-    """First three numbers of an attribute, completed from the previous values."""
+    """First three numbers of an attribute, completed from previous values."""
     if key not in given:
         return old.copy()
     found = given.numbers(key, (*old, *([0.0] * 30)), 1)
@@ -290,7 +290,7 @@ def _attach(
 def _within(
     command: TimeLaw, actuator: Actuator, given: ElementValues, draft: ModelBuilder
 ) -> TimeLaw:
-    """Command, clamped to its range if it is constant."""
+    """Command clamped to its control range if it is constant."""
     low, high = actuator.range("ctrl", draft.compiler.autolimits)
     inherited, own = actuator.gains.inherited, actuator.ranges["ctrl"][1] is not None
     if inherited > 0.0 and not own and (found := draft.tree.joint(given.text("joint"))):
@@ -306,7 +306,7 @@ def _within(
 def _law(
     actuator: Actuator, draft: ModelBuilder, factor: float, command: TimeLaw, ref: float = 0.0
 ) -> AffineActuator:
-    """Law factor · force, with its length factor · q."""
+    """Force law of an actuator scaled by its transmission."""
     low, high = actuator.range("force", draft.compiler.autolimits)
     bounds = sorted((factor * low, factor * high)) if factor else (-np.inf, np.inf)
     gains = actuator.gains

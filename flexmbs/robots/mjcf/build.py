@@ -45,7 +45,7 @@ def from_mujoco(
     strict: bool = False,
     allow_outside: bool = False,
 ) -> ImportedModel:
-    """Model from an MJCF file of MuJoCo.
+    """Import a model from an MJCF file of MuJoCo.
 
     Read are bodies with inertia, given or from geoms; hinges, slides, balls and free joints,
     several per body if needed; springs, dampers, armature, friction and gravity compensation;
@@ -142,7 +142,7 @@ def _options(root: XmlElement, report: ImportLog) -> ElementValues:
 def _note_rest(
     root: XmlElement, options: ElementValues, draft: ModelBuilder, *, limits: bool
 ) -> None:
-    """Note elements without a counterpart in the model, with their number."""
+    """Note the number of elements that the model does not represent."""
     report = draft.report
     note_unread(root, report)
     if draft.tree.touching > 1:
@@ -210,7 +210,7 @@ def _start(joints: dict[str, Joint], draft: ModelBuilder, key: ElementValues) ->
 
 
 def _rest(place: np.ndarray, joint: Joint, kind: str, ref: float) -> np.ndarray:
-    """Value of qpos0 of a joint."""
+    """Reference value (qpos0) of a joint."""
     if kind == "free":
         return np.array(joint.initial_position)
     return np.array([1.0, 0.0, 0.0, 0.0]) if kind == "ball" else np.array([ref])

@@ -123,7 +123,7 @@ class Defaults:
         )
 
     def name_of(self, element: XmlElement, around: str) -> str:
-        """Default class of an element."""
+        """Name of the default class of an element."""
         name = element.attributes.get("class", around)
         if name in self.classes:
             return name

@@ -35,7 +35,7 @@ class Polynomial:
         return float(x[0] - np.polynomial.polynomial.polyval(x[1], self.coefficients))
 
     def gradient(self, t: float, x: np.ndarray) -> np.ndarray:
-        """∂g/∂x"""
+        """Gradient ∂g/∂x of the polynomial constraint."""
         slopes = np.polynomial.polynomial.polyder(self.coefficients)
         return np.array([1.0, -np.polynomial.polynomial.polyval(x[1], slopes)])
 

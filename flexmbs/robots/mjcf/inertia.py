@@ -34,7 +34,7 @@ class MassProperties(NamedTuple):
 
 
 def explicit(given: ElementValues, compiler: Compiler) -> MassProperties:
-    """Mass, position, and principal moments or full matrix of an <inertial> element."""
+    """Inertia given by an <inertial> element."""
     mass, com = given.number("mass", 0.0), given.vector("pos")
     if "fullinertia" in given:
         xx, yy, zz, xy, xz, yz = given.numbers("fullinertia", (0.0,) * 6)
@@ -124,7 +124,7 @@ def _moments(kind: str, size: np.ndarray) -> tuple[float, np.ndarray]:
 
 
 def joined(lumps: Sequence[MassProperties]) -> MassProperties | None:
-    """Combined inertia; None without mass."""
+    """Combined inertia of several lumps; None without mass."""
     mass = sum(lump.mass for lump in lumps)
     if mass < LEAST:
         return None

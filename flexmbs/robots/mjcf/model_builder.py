@@ -72,7 +72,7 @@ class ModelBuilder:
         )
 
     def tendon(self, name: str) -> dict[str, float]:
-        """Factors of the coordinates of a fixed tendon."""
+        """Factors of the joint coordinates in a fixed tendon, by joint."""
         uses = {joint: self.coordinates[joint] for joint in self.tendons[name]}
         return {
             f"{use.joint}.{use.coordinate}": factor
@@ -99,7 +99,7 @@ class ModelBuilder:
         self.items.append(item)
 
     def model(self, name: str, gravity: np.ndarray) -> Model:
-        """Finished model."""
+        """Finished model with all items."""
         model = Model(item_name(name), gravity=gravity, frames=self.frames[GROUND])
         for body in self.tree.bodies:
             carrier, _ = self.places[body]
@@ -213,7 +213,7 @@ def add_passive(
 def _on_coordinate(
     draft: ModelBuilder, body: MjBody, joint: MjJoint, values: dict[str, float]
 ) -> None:
-    """Add elements acting on the coordinate of a hinge or slide."""
+    """Add springs, dampers, friction and limits on the coordinate of a hinge or slide."""
     on: dict[str, Any] = dict(zip(("joint", "coordinate"), draft.coordinates[joint.name]))
     own = item_name(joint.name)
     if values["spring"] or values["damper"]:

@@ -24,7 +24,7 @@ class RigidPose(NamedTuple):
     o: np.ndarray
 
     def then(self, inner: "RigidPose") -> "RigidPose":
-        """Composition with an inner pose."""
+        """This pose followed by an inner pose."""
         return RigidPose(self.R @ inner.R, self.o + self.R @ inner.o)
 
     def point(self, x: np.ndarray) -> np.ndarray:
@@ -73,7 +73,7 @@ class ElementValues:
         return float(self.numbers(key, (default,))[0])
 
     def switch(self, key: str, default: bool | None) -> bool | None:
-        """True or False; None for "auto"."""
+        """Boolean attribute; None for "auto"."""
         value = self.attributes.get(key)
         if value is None:
             return default
@@ -144,12 +144,12 @@ def compiler_of(root: XmlElement, report: ImportLog) -> Compiler:
 
 
 def counts(limited: bool | None, bounds: np.ndarray, autolimits: bool) -> bool:
-    """True if the range is active; with ``limited`` None, any increasing pair is."""
+    """True if a range is active; with ``limited`` None, any increasing pair is."""
     return autolimits and bool(bounds[0] < bounds[1]) if limited is None else limited
 
 
 def pose_of(given: ElementValues, compiler: Compiler) -> RigidPose:
-    """Position and orientation of an element."""
+    """Pose of an element from its position and orientation attributes."""
     return RigidPose(rotation_of(given, compiler), given.vector("pos"))
 
 
@@ -184,7 +184,7 @@ def quaternion_rotation(quat: np.ndarray) -> np.ndarray:
 
 
 def turned_z(direction: np.ndarray) -> np.ndarray:
-    """Smallest rotation that turns z into a direction; a half turn is about x."""
+    """Rotation matrix of the smallest rotation from z to a direction."""
     unit = direction / np.linalg.norm(direction)
     axis = np.array([-unit[1], unit[0], 0.0])
     sine = float(np.linalg.norm(axis))
@@ -193,7 +193,7 @@ def turned_z(direction: np.ndarray) -> np.ndarray:
 
 
 def _euler(angles: np.ndarray, sequence: str) -> np.ndarray:
-    """Sequence of rotations about moving axes (lower-case letters) and fixed axes (capitals)."""
+    """Rotation matrix of a sequence about moving (lower-case) and fixed (capital) axes."""
     R = np.eye(3)
     for angle, letter in zip(angles, sequence):
         one = Rotation.from_euler(letter.lower(), angle).as_matrix()

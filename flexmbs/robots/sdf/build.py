@@ -56,7 +56,7 @@ def from_sdf(
     allow_outside: bool = False,
     package_path: str | Path | Iterable[str | Path] = (),
 ) -> ImportedModel:
-    """Model from an SDF file (SDFormat 1.5 or later) with one world or one model.
+    """Import a model from an SDF file (1.5 or later) with one world or one model.
 
     Read are links with inertia; joints of types fixed, ball, revolute, continuous, prismatic,
     screw, universal and revolute2 with springs, dampers and friction, also in closed loops; mimics
@@ -146,7 +146,7 @@ class _Builder:
         self.single: set[str] = set()
 
     def place(self, scope: Scope) -> None:
-        """Add the links of a scope."""
+        """Add the bodies of all links of a scope."""
         for name, element in scope.links.items():
             full, pose = scope.full(name), self.poses.of(scope, name, element)
             self.visuals += visuals_of(self.reader, self.poses, scope, full, pose)
@@ -311,7 +311,7 @@ class _Builder:
         return (Prismatic if kind == "prismatic" else Revolute)(name, parent, child, axis=axes[0])
 
     def _axis(self, scope: Scope, joint: XmlElement, tag: str, pose: RigidPose) -> np.ndarray:
-        """Unit vector of an axis in the joint's frame."""
+        """Unit vector of a joint axis in the joint frame."""
         axis = joint.first(tag)
         xyz = None if axis is None else axis.first("xyz")
         direction = np.array([0.0, 0.0, 1.0]) if xyz is None else self.reader.vector(xyz, 3)
@@ -342,7 +342,7 @@ class _Builder:
     def _along(
         self, scope: Scope, full: str, own: str, k: int, kind: str, axis: XmlElement | None
     ) -> None:
-        """Add spring, damper, friction, limits and mimic of one axis."""
+        """Add spring, damper, friction, limits and mimic of one joint axis."""
         if axis is None:
             return
         number, dynamics, limit = self.reader.number, axis.first("dynamics"), axis.first("limit")
@@ -387,7 +387,7 @@ class _Builder:
             self.mimics.append((scope, full, mimic))
 
     def _couple(self, model: Model) -> None:
-        """Add the couplings q = multiplier (q_leader − reference) + offset of the mimics."""
+        """Add couplings q = multiplier (q_leader − reference) + offset for mimic joints."""
         for scope, full, mimic in self.mimics:
             inside, name = scope.inner(mimic.attributes.get("joint", ""))
             leader = inside.full(name)

@@ -42,7 +42,7 @@ class Scope:
         return f"{self.prefix}{BETWEEN}{name}" if self.prefix else name
 
     def inner(self, name: str) -> "tuple[Scope, str]":
-        """Scope of a name with "::", and the name in it."""
+        """(scope, local name) of a name with "::"."""
         scope: Scope = self
         *way, last = name.split(BETWEEN)
         for step in way:
@@ -66,7 +66,7 @@ class SdfReader:
         depth: int = 0,
         placed: XmlElement | None = None,
     ) -> Scope:
-        """Scope of a model or world, with nested and included models."""
+        """Read a model or world as a scope, with nested and included models."""
         own = placed if placed is not None and placed.first("static") is not None else element
         static = self.switch(own, "static") or (around is not None and around.static)
         found = Scope(element, prefix, around, static, placed=placed)
@@ -164,7 +164,7 @@ class SdfReader:
             return default
 
     def vector(self, child: XmlElement, count: int) -> np.ndarray:
-        """Numbers of an element."""
+        """``count`` numbers in the text of an element."""
         try:
             return np.array(numbers(child.text, count))
         except ValueError as error:
@@ -287,7 +287,7 @@ class SdfPoses:
 
 
 def _carrier(item: XmlElement) -> str:
-    """Default reference of the pose of a joint or frame."""
+    """Name of the frame to which the pose of a joint or frame refers by default."""
     if item.tag == "frame":
         return item.attributes.get("attached_to", "") or MODEL
     child = item.first("child")
