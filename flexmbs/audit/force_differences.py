@@ -58,7 +58,7 @@ class Differences(NamedTuple):
     frame: str
 
     def check(self, title: str, what: str) -> Check:
-        """The worse one of the checks of accelerations and of reactions."""
+        """Check of the differences of accelerations and reactions; the worse one counts."""
         states = graded(self.reaction, REACTIONS), graded(self.acceleration, ACCELERATIONS)
         places = [
             f", at {place}" if state != PASS else ""

@@ -126,7 +126,7 @@ def _checks(mine: SolutionData, shares: np.ndarray, reactions: float) -> list[Ch
 
 
 def _motion(solution: SolutionData, target: Compiled) -> _Motion:
-    """Accelerations of the solution converted to absolute coordinates.
+    """Velocities and accelerations of a solution in absolute coordinates.
 
     s = (Aᵀv, Aᵀω), ṡ = (Aᵀ(a − ω × v), Aᵀω̇) of free bodies, (v, a) of points, s and ṡ of others.
     """

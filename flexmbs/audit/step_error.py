@@ -133,7 +133,7 @@ def _raise_minor_modes(
 
 
 def _mechanisms(solution: SolutionData) -> list[np.ndarray]:
-    """Group numbers (ns,): coordinates of bodies that joints connect."""
+    """Coordinate indices of each group of bodies that joints connect without the ground."""
     joints = [
         each
         for each in solution.compiled.model.joints.values()

@@ -348,7 +348,7 @@ def driven_oscillators(
 
 
 def _wrenches(system: Linear, joint: str) -> np.ndarray:
-    """Matrices (nc, 6) from multipliers to force and moment at a joint, body axes.
+    """Matrix (nc, 6) from multipliers to force and moment at a joint, body axes.
 
     At the frame of its parent if the child is the ground.
     """

@@ -102,7 +102,7 @@ def _compared(scales: Scales, times: np.ndarray, pieces: int) -> tuple[Check, bo
 
 
 def _lasting(difference: np.ndarray, n: float) -> float:
-    """Amplitude of differences (nt,) in the later half of the run.
+    """Amplitude of differences (nt,) averaged over a run of ``n`` times half their duration.
 
     They continue to decay as in this time.
     """

@@ -51,5 +51,5 @@ def compare(
 
 
 def _plain(value: Any) -> Any:
-    """Number for JSON; None if the run has no such value."""
+    """Value for JSON: None in place of NaN."""
     return None if isinstance(value, float) and math.isnan(value) else value

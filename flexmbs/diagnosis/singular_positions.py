@@ -152,7 +152,7 @@ def _followed(
 def _least(
     value: Callable[[float], float], bounds: tuple[float, float], options: dict[str, float]
 ) -> Any:
-    """(argument, value) of the minimum of a function between bounds, by Brent's method."""
+    """SciPy result of the minimization of a function between bounds, by Brent's method."""
     from scipy.optimize import minimize_scalar  # imported on demand, since it takes 0.2 s
 
     return minimize_scalar(value, bounds=bounds, method="bounded", options=options)

@@ -42,7 +42,7 @@ order."""
 
 
 def in_plane(stress: FloatArray, normals: FloatArray) -> FloatArray:
-    """Stress components in axes perpendicular to normals (m, 3), as (mean, half difference, shear).
+    """Stress in a plane by mean, half difference and shear, in axes normal to ``normals``.
 
     ½ (σ_x + σ_y), ½ (σ_x − σ_y) and τ_xy (nt, m, 3) of the stress xx yy zz xy yz zx (nt, m, 6).
     """

@@ -149,7 +149,7 @@ def _damaged(
 
 
 def fatigue_part(solution: SolutionData, body: str) -> FatiguePart:
-    """Data of a flexible body with a surface. Raises InputError."""
+    """Digest and surface of a flexible body with a surface."""
     shape, pieces = solution.shape(body), solution.compiled.pieces
     assert shape is not None
     return FatiguePart(
@@ -231,7 +231,7 @@ def directions(stress: FloatArray) -> FloatArray:
 
 
 def _dominance(stress: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """(σ₁ + σ₃, principal stress of largest magnitude) (nt, m); the sum is positive for tension."""
+    """(σ₁ + σ₃, largest magnitude of a principal stress) (nt, m); the sum tells the sign."""
     sizes = principal(stress)[0]
     return sizes[..., 0] + sizes[..., 2], np.maximum(np.abs(sizes[..., 0]), np.abs(sizes[..., 2]))
 

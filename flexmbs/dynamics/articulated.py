@@ -418,7 +418,7 @@ def hand_to_parent(art, i):
 
 @part
 def articulate(art):
-    """Eliminate joints and modes of all bodies, leaves to root; a status if it fails.
+    """Eliminate joints and modes of all bodies, leaves to root; 0, or −1 − body if indefinite.
 
     art.A holds their matrices. Returns 0, or −1 − body for an indefinite one. O(nb) bodies; a body
     with nf modes costs O(nf³), or O(nf) if its modal block is diagonal except for one child on its

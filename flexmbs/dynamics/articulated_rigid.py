@@ -225,7 +225,7 @@ def turn_rotor(rigid, i, rate, R, w):
 
 @part
 def with_rotor(rigid, i, axis, un, pivot, u):
-    """Add the rotors of joint i to its U, D and u; b lies on the parent or on body i.
+    """(U, D, u) of joint i with the contributions of its rotors.
 
     b acts on α of the parent, which is the angular part of a' less the velocity product; body i
     also rotates by ``axis`` η̇. Theory, section 56.

@@ -163,7 +163,7 @@ def rotors_of_tree(system: System) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _children(system: System, own: np.ndarray, carrier: np.ndarray) -> np.ndarray:
-    """Index of the only child on the modes of each body; none if there are several.
+    """Index of the only child on the modes of each body; negative if its matrix is full.
 
     −1 if there is none, −2 if the modal block is full.
     """
@@ -241,7 +241,7 @@ def make_rigid(system: System) -> RigidChild:
 
 
 def _kind(joints: Joints, m: int) -> tuple[int, np.ndarray | None]:
-    """Kind of a joint with one elementary motion: revolute, prismatic or general.
+    """(kind, axis) of a joint of one elementary motion: revolute, prismatic or general.
 
     Revolute or prismatic with its axis, or general.
     """

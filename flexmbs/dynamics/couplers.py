@@ -23,7 +23,7 @@ ALONG = 1e-3  # displacement for d/dτ, in comparable changes of the coordinates
 
 @part
 def coordinates_along(system, work, here, k, tau):
-    """work.io ← coordinates x + τ ẋ of coupler k, displaced along the motion.
+    """work.io ← coordinates x + τ ẋ of coupler k; their speed, and a · ẋ.
 
     Returns |ẋ| over comparable changes, and a · ẋ with the factors in work.io[1].
     """

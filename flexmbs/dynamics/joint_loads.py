@@ -247,7 +247,7 @@ def unchanged_since(table, n, before, limits):
 
 @part
 def runaway(work):
-    """True if the iteration of reaction-dependent loads diverges.
+    """True if reaction-dependent loads have grown beyond all bounds.
 
     User functions are not called with such loads.
     """

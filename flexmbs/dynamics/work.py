@@ -305,7 +305,7 @@ def _connect(system: System, work: Work) -> None:
 
 
 def _used(system: System) -> dict[str, Entry]:
-    """Names of the shared kernels that evaluations of a system need.
+    """Shared kernels, by name, that evaluations of a system need.
 
     Kernels for rare features are included only if the system has these.
     """

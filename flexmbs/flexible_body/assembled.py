@@ -66,7 +66,7 @@ class WeldedPieces:
 
     @classmethod
     def of(cls, pieces: Sequence[FlexibleBodyData], poses: Sequence[PiecePose]) -> WeldedPieces:
-        """Welded pieces at their poses, with the frame of the first one fixed. Raises InputError."""
+        """Welded pieces at their poses; the frame of the first one is fixed. Raises InputError."""
         ends = np.cumsum([0, *(RIGID + piece.nf for piece in pieces)])
         rows = [np.eye(RIGID, ends[-1])]
         for i, j, cut in welds([tuple(piece.frames) for piece in pieces]):

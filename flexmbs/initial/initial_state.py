@@ -246,7 +246,7 @@ def _closed(
     how: Assemble,
     loose: np.ndarray,
 ) -> float:
-    """Close the loops: (q, s, remaining gaps) by `LoopClosure`, or by projection if very large.
+    """Close the loops by `LoopClosure`, or by projection if very large; largest residual |g|.
 
     loose: rows of couplings whose constants follow from the position; they only constrain the
     velocities. Returns the largest residual |g|.
@@ -306,7 +306,7 @@ def _raise_gaps(
 def _lock_changes(
     compiled: Compiled, found: "InitialState", how: Assemble
 ) -> list[tuple[str, float, float]]:
-    """Messages on locked joints that moved from their declared coordinates.
+    """(joint, largest change, relative change) of locked joints that moved.
 
     (joint, largest difference, the same relative to the sizes of the coordinates).
     """
@@ -394,7 +394,7 @@ def settle(
 
 
 def changes(compiled: Compiled, q: np.ndarray, s: np.ndarray) -> tuple[Moved, ...]:
-    """Names and sizes of the joints moved by changes of q and s."""
+    """`Moved` records of the joints moved by changes of all coordinates (nq,) and velocities."""
     tree, found = compiled.system.tree, []
     sizes_of = np.split(displacement_sizes(compiled), tree.s_at[1:])
     parts = zip(
@@ -520,7 +520,7 @@ def _gaps(
 
 
 def _of_functions(compiled: Compiled) -> list[str]:
-    """Message on the user function that returned a non-finite value, or ""."""
+    """Message on the user function that returned a non-finite value; empty if none did."""
     call = compiled.callbacks.where
     return (
         []

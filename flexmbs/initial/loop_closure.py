@@ -148,7 +148,7 @@ class LoopClosure:
         return self._taken(found)
 
     def _far_drives(self) -> np.ndarray:
-        """Displacement d that moves far driven translations first.
+        """Displacement d of far driven translations, by which the search starts.
 
         Steps of bounded length would not reach them.
         """
@@ -415,7 +415,7 @@ class LoopClosure:
         )[0]
 
     def _metric(self, M: np.ndarray, free: np.ndarray) -> np.ndarray:
-        """Diagonal weights of the free coordinates in the iteration.
+        """Matrix of weights of the free coordinates in the iteration.
 
         Low for undeclared ones, high for elastic ones.
         """
@@ -442,7 +442,7 @@ class LoopClosure:
         )
 
     def _cut_rates(self, q: np.ndarray, w: DeclaredValues) -> tuple[np.ndarray, np.ndarray]:
-        """(H, H s⁰ − v⁰) of the cut joints with declared velocities."""
+        """(H, H s⁰ − v⁰) of the cut joints that take part, scaled by their sizes."""
         H = CutVelocities(self.compiled.system, self.work, [cut.number for cut in w.cuts]).rows(q)
         off = H @ self.s0 - np.concatenate([np.zeros(0), *(cut.velocity for cut in w.cuts)])
         sizes = self._cut_sizes(w)

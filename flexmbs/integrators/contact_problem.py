@@ -145,7 +145,7 @@ def planar_slip(contact, first, given):
 
 @called
 def slip_among(contact, given, arcs):
-    """(p, found) of a slipping contact: search for the slip direction in ``arcs`` arcs.
+    """(p, found) of a slipping contact; the slip angle is searched by bisection in ``arcs`` arcs.
 
     By bisection of its angle, starting from slip without friction.
     """
@@ -192,7 +192,7 @@ def slipping(contact, given):
 
 @part
 def any_slip(contact, given):
-    """(p, found) of a slipping contact, p_T = −μ p_N ξ_T/|ξ_T|, in one or two tangents.
+    """(p, found) of a slipping contact, p_T = −μ p_N ξ_T/|ξ_T|, with one or two moving tangents.
 
     given: normal impulse, or `UNKNOWN` (then ξ_N = 0).
     """

@@ -205,7 +205,7 @@ class Memory(NamedTuple):
 
 @part
 def measure(memory, start, h):
-    """Set the tolerances of the Newton iteration and of the error of the step.
+    """Set the tolerances of positions and velocities for a step from ``start`` of length h.
 
     atol + rtol · distance from the first position, and likewise for velocities.
     """
@@ -404,7 +404,7 @@ def step_at(memory, context, /, h):
 
 @entry
 def finish_at(memory, context, /, h):
-    """Kernel after an accepted step: keep its rates for the next guess."""
+    """Kernel after an accepted step: update step length, travel and distance from singularity."""
     state = context.state
     memory.last[0] = h
     distance = math.sqrt(memory.singular[0])

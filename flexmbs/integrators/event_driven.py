@@ -376,7 +376,7 @@ def crowded(memory, context, k, t):
 
 @part
 def pressed_contact(memory, m, contact):
-    """Index among the m contacts of an impact of the most pressed one; −1 if none is.
+    """Index among the m contacts of an impact of one marked as pressing; −1 if there is none.
 
     Its mark is removed.
     """
@@ -469,7 +469,7 @@ def compare_laws(memory, t, m):
 
 @part
 def collide(memory, context, t):
-    """Resolve the impact of the contacts that struck; retry without restitution if necessary.
+    """Resolve the impact of the contacts that struck; further ones follow if contacts jam.
 
     If no forces keep a contact closed after it, another impact without collision follows. Returns a
     status.

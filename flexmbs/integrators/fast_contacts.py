@@ -126,7 +126,7 @@ def fast_contacts(memory, context, h):
 
 @called
 def bracket(context, k, low, high):
-    """A time in [low, high] at which contact k is closed; golden-section search.
+    """A time in [low, high] at which contact k is closed, by bisection for its least gap.
 
     ``high`` + 1 if it stays open. The gap is least where its rate changes sign.
     """

@@ -611,7 +611,7 @@ def jump_at(memory, context, /, t):
 
 @entry
 def finish_at(memory, context, /, h):
-    """Kernel after an accepted step: store accelerations and travelled distance."""
+    """Kernel after an accepted step: store step length, travelled distance and κ."""
     memory.last[LENGTH] = h
     memory.last[CONSTANT] = 1.0
     size = 0.0

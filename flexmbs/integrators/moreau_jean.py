@@ -427,7 +427,7 @@ def keep_start(memory, context):
 
 @part
 def after_impact(context):
-    """Replace multipliers and accelerations by those after a located impact.
+    """Restore the multipliers and accelerations of the start after a located impact.
 
     They are not those of the neighbouring steps.
     """
@@ -520,7 +520,9 @@ def begin_at(memory, context, /, h):
 
 @seldom_entry
 def jump_at(memory, context, /, t):
-    """Initial forces and multipliers after the first samples of controllers.
+    """Kernel at a jump of forces: renews the initial forces after the first samples only.
+
+    Later ones are those of the step before a jump.
 
     Later ones are those of the step before a jump.
     """

@@ -404,7 +404,7 @@ def correction(context, point):
 
 @part
 def displace(context, point, base):
-    """Set q = q_base ⊕ d of a point, with the displacement d in exchange."""
+    """Set q = q_base ⊕ d of a point by the kernel of displacements."""
     call(
         context.calls.displace,
         context.records.common,

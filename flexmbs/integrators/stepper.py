@@ -165,7 +165,7 @@ def next_part(clock, whole, h, longest):
 
 @part
 def shorter(context, h, status):
-    """Divide a fixed step of length h that failed; True if that is possible.
+    """True if a failed fixed step h is divided, because a contact with a law strikes near it.
 
     A contact with a force law strikes within it.
     """

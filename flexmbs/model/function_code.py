@@ -241,7 +241,7 @@ def _imported(
 
 
 def _of_module(value: Any, names: list[str], seen: dict[int, Any]) -> Any:
-    """(name, value) of the attributes of a user module that code refers to.
+    """User module reduced to a dict of the attributes with these names.
 
     Modules among them in the same way; other values unchanged.
     """

@@ -168,7 +168,7 @@ def written_fields(item: Declaration) -> Iterator[tuple[str, Any]]:
 
 
 def _axis(value: tuple[float, ...]) -> Any:
-    """Letter of a coordinate axis such as "x"; None for other vectors."""
+    """Letter of a coordinate axis such as "x"; other vectors unchanged."""
     return next((letter for letter, axis in AXES.items() if axis == value), value)
 
 

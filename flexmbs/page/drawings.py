@@ -102,7 +102,7 @@ def places_drawing(surface: Surface, places: FloatArray, bar: ColourBar, marks: 
 
 
 def _number(k: int, place: FloatArray) -> str:
-    """SVG text of the number of a mark."""
+    """SVG elements of a mark with its number k at a place."""
     x, y = place
     return (
         f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{INK}" stroke="#fff"/>'

@@ -134,7 +134,7 @@ def powers(text: str) -> str:
 
 
 def _mantissa(digits: str, exponent: int) -> str:
-    """Number with all digits and no exponent; None outside of common magnitudes."""
+    """Number with all its digits; common magnitudes without a power of ten."""
     return (
         f"{Decimal(digits).scaleb(exponent):f}"
         if PLAIN <= exponent < 6

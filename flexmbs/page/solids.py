@@ -99,7 +99,7 @@ def both_sides(
 
 
 def is_long(surface: Surface) -> bool:
-    """True if two views of a solid fit better above than next to each other."""
+    """True if two views of a solid fit better one above the other than side by side."""
     width, height = (np.ptp(surface.nodes @ axis) for axis in view_of(surface)[:2])
     return bool(width > LONG * height)
 

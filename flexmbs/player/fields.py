@@ -123,7 +123,7 @@ def legend(field: Field) -> dict[str, Any]:
 
 
 def _decades(first: int, last: int, inverse: bool, infinite: bool) -> list[list[Any]]:
-    """(value, text) of the powers of ten on a logarithmic legend."""
+    """(relative position, text) of the powers of ten on a logarithmic legend."""
     below, above = ("≥ ", "≤ ") if inverse else ("≤ ", "≥ ")
     texts = [power(-k if inverse else k) for k in range(first, last + 1)]
     texts[0] = below + texts[0]

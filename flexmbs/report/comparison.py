@@ -285,7 +285,7 @@ def _unlike(a: SolutionData, b: SolutionData) -> list[str]:
 
 
 def _tiles(found: list[QuantityDifference]) -> list[tuple[str, str, str]]:
-    """(value, text) of the largest relative difference of each section."""
+    """(value, unit, text) of the largest relative difference of each section."""
     worst: dict[str, float] = {}
     for each in found:
         worst.setdefault(each.section, each.relative)

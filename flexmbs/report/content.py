@@ -208,7 +208,7 @@ def _planar(solution: SolutionData) -> str:
 
 
 def _dependent(solution: SolutionData, modes: int) -> list[str]:
-    """Text of the degrees of freedom without redundant rows; "" if there are none."""
+    """Text line on redundant constraint rows and the degrees of freedom left; empty if none."""
     rows = sum(count for _, count in solution.run.redundant)
     left = int(solution.s.shape[1]) - modes - solution.compiled.n_constraints + rows
     return (

@@ -226,7 +226,7 @@ SECTIONS = (
 
 
 def _panels(solution: SolutionData, found: list[tuple[str, str, Values]]) -> list[PlotPanel]:
-    """Panels with curves only."""
+    """Plot panels of (title, unit, curves); those without curves are left out."""
     return [panel(title, unit, solution.t, curves) for title, unit, curves in found if curves]
 
 

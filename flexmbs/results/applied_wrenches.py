@@ -74,7 +74,7 @@ def single_wrenches(
 
 
 def _single_forces(forces: Forces) -> Iterator[tuple[Forces, tuple[int, ...]]]:
-    """(name, record with this force alone, its frames) of each force on frames."""
+    """(record with one force alone, its frames) for each force on frames."""
     none = Forces(*(some_rows(rows, slice(0)) for rows in forces))
     for place, rows in forces._asdict().items():
         for k in range(0 if place in ON_JOINTS else len(rows.value)):

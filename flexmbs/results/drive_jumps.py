@@ -57,7 +57,7 @@ def drive_jumps(
 
 
 def restarts(compiled: Compiled, ended: float) -> list[float]:
-    """Times of velocity jumps at which a run restarts.
+    """Times of the jumps of drives at which a run restarts.
 
     Jumps of prescribed velocities, and of accelerations unless there are many.
     """
@@ -92,7 +92,7 @@ def _jumps(solution: "SolutionData") -> list[tuple[float, str]]:
 
 
 def jump_check(solution: "SolutionData") -> list[Check]:
-    """Check that drives have no jumps of velocity or acceleration."""
+    """WARN if a prescribed velocity jumps; empty without jumps."""
     jumps = _jumps(solution)
     if not jumps:
         return []

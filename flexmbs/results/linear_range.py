@@ -96,7 +96,7 @@ def linear_range(solution: SolutionData, name: str) -> Check | None:
 
 
 def _remedy(pieces: int, bend: float, worst: _Deflection) -> str:
-    """Text with the number of pieces that would keep each piece in the linear range.
+    """Remedy for deflections beyond the linear range, such as a number of pieces.
 
     Pieces of equal length stay within the limit if none bends more than ``bend`` over its present
     length.
@@ -163,7 +163,7 @@ def is_compact(surface: Surface) -> bool:
 
 
 def _bend(places: FloatArray, turn: FloatArray) -> float:
-    """Largest slope of the rotations (n, 3) along the longest axis of the positions.
+    """Largest slope of rotations (n, 3) along the longest axis of their positions.
 
     Times their length, from polynomials.
     """

@@ -223,7 +223,7 @@ class JointValues(NamedTuple):
 def joint_values(
     joint: Compiled, solution: SolutionData, outputs: Sequence[int]
 ) -> list[JointValues]:
-    """Coordinates and velocities of a joint at some outputs of a solution."""
+    """Joint coordinates of all joints at some outputs of a solution in other coordinates."""
     tree, (_, nq, ns) = joint.system.tree, (int(n) for n in joint.system.layout[:3])
     cuts = [solution.joint(name).position for name in joint.topology.cuts]
     found = [

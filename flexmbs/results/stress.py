@@ -288,7 +288,7 @@ class StressView:
         return joined_plies(found) if found else None
 
     def _blocks(self, times: int) -> Iterator[IntArray]:
-        """Row ranges of entries that fit within the limit `BLOCK`."""
+        """Indices of all entries in blocks that fit within the limit `BLOCK` of memory."""
         width = 6 * 8 * max(times, self._factors.shape[0])
         n = len(self.rows)
         yield from np.array_split(np.arange(n), max(1, min(n, -(-n * width // BLOCK))))
@@ -299,7 +299,7 @@ class StressView:
         return np.asarray(sum((piece.entries >= 0).astype(float) for piece in self._pieces))
 
     def _by_piece(self, rows: IntArray) -> Iterator[tuple[int, IntArray, IntArray]]:
-        """(piece, mask among the rows, rows within the piece) of each piece concerned.
+        """(piece, positions in ``rows``, rows within the piece) of each piece concerned.
 
         With their positions in ``rows``, and their rows in the piece.
         """

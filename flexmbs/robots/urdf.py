@@ -201,7 +201,7 @@ def _joint_frames(urdf: Urdf) -> dict[str, str]:
 
 
 def _places(urdf: Urdf, order: Sequence[str], base: str) -> dict[str, tuple[str, Frame]]:
-    """(body or "", pose on it) of each link; links on fixed joints share a body."""
+    """(carrying body, pose on it) of each link; massless fixed links are on their parent."""
     places: dict[str, tuple[str, Frame]] = {}
     for link in order:
         joint = urdf.joints.get(link)

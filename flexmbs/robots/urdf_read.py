@@ -530,7 +530,7 @@ class _Reader:
     def check_roots(
         self, roots: list[str], links: dict[str, Any], carried: dict[str, UrdfJoint]
     ) -> None:
-        """Name of the single root link; reports other roots and unreachable links."""
+        """Report several root links, and links that the root does not reach."""
         if not links:
             self.problems.append(f"{self.path}: has no <link>")
         if len(roots) > 1:

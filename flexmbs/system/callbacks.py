@@ -169,7 +169,7 @@ class Callbacks:
         raise error
 
     def changed(self) -> dict[str, tuple[float, str]]:
-        """Check names of functions whose values differ when called again.
+        """(largest relative change, call) of functions whose values differ when called again.
 
         By name, the largest change relative to the largest value, and the call.
         """
@@ -294,7 +294,7 @@ class Callbacks:
 def _checked(
     function: Any, spread: Callable[..., Any], n_in: int, n_out: int
 ) -> tuple[int, Any] | None:
-    """Address and code of the C function of a Numba function; None if it does not compile.
+    """(address, code) of the C function of a Numba function; None if it does not compile.
 
     spread: the form of the function that is compiled. It is compiled again if Numba has recompiled
     the function.

@@ -130,7 +130,7 @@ def compile_contacts(
 def _terms(
     contact: UnilateralCoupling, places: dict[str, JointPlace], model: ModelData
 ) -> list[tuple[int, ...]]:
-    """(body, cut, velocity, position) of the coordinates of a user contact."""
+    """(body, cut, velocity, position) of the coordinates of a unilateral coupling."""
     found: list[tuple[int, ...]] = []
     for use in contact.coordinates(model.joints):
         place = places[use.joint]

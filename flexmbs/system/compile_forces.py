@@ -367,7 +367,7 @@ def _ends(
 
 
 def _values(acting: list[_Acting], *, lengths: bool) -> np.ndarray:
-    """Flat parameters of the laws of all forces.
+    """Table of the law parameters of all forces; for line forces the unloaded length last.
 
     For forces along lines the unloaded length comes last.
     """

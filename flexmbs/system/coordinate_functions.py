@@ -32,7 +32,7 @@ from flexmbs.system.user_derivatives import NEAR, STEP, TINY, first_defined, tak
 
 
 def _value(function: Callable[..., Any], x: np.ndarray) -> tuple[float]:
-    """Value g(t, x) of a user function as an array."""
+    """Value (g,) of a user function g(t, x)."""
     return (_single(function(float(x[0]), x[1:].copy())),)
 
 

@@ -93,7 +93,7 @@ def _freed(waiting: set[int], k: int) -> bool:
 def _classes(
     n: int, coupled: Iterable[Sequence[int]]
 ) -> tuple[list[int], list[list[int]], list[set[int]]]:
-    """Groups of nodes that occur in the same coupled groups.
+    """(class of each node, nodes of each class, coupled classes) of nodes in the same groups.
 
     The class of each node, the nodes of each class, and the classes coupled to each class.
     """

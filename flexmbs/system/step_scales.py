@@ -70,7 +70,7 @@ def coordinate_sizes(motions: Sequence[Motion], length: float) -> np.ndarray:
 
 
 def extent(compiled: Compiled, places: np.ndarray) -> float:
-    """Reference length (m) for errors of lengths: largest extent of the model.
+    """Reference length (m) for errors of lengths: largest size of bodies and of their spread.
 
     The largest of `model_size` and the distances of the bodies (n, 3) and the frames on the ground
     from their centroid, which no translation of the model changes; 1 if all are round-off.

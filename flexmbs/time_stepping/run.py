@@ -342,7 +342,7 @@ class Run:
         c.local[:] = 0.0
 
     def jump(self) -> None:
-        """Pass a jump of a drive's velocity.
+        """Pass a jump of a drive: project the velocities and restart the method.
 
         An impact does the work by which the kinetic energy changes.
         """

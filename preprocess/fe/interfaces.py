@@ -160,7 +160,7 @@ class Interface(ABC):
 
     @staticmethod
     def _free(rows: IntArray, blocks: IntArray, freedoms: Freedoms) -> bool:
-        """True if no connection prescribes the nodes of the interface.
+        """True if the nodes can follow the frame; False for a single dependent node.
 
         A single node that follows others carries the frame instead. Raises InputError for several
         nodes of which some follow others.

@@ -168,7 +168,7 @@ def _quadratic(x: float) -> tuple[tuple[float, float], ...]:
 
 
 def _along(r: float, s: float, strains: Strains) -> tuple[Array, Array]:
-    """Assumed strains: linear along r and quadratic across it, and vice versa."""
+    """Strains interpolated linearly along r and quadratically along s, and vice versa."""
     first = sum(f * g * strains(p, q) for p, f in _linear(r) for q, g in _quadratic(s))
     second = sum(f * g * strains(p, q) for p, f in _quadratic(r) for q, g in _linear(s))
     return np.asarray(first), np.asarray(second)

@@ -547,7 +547,7 @@ def _factor(
 
 
 def _springs(fe: FEModel, K: sp.csr_matrix, R: FloatArray) -> sp.csr_matrix:
-    """Stiff springs at six degrees of freedom that hold the body."""
+    """Springs of the body's own diagonal stiffness at six degrees of freedom that hold it."""
     diagonal = np.zeros(R.shape[0])
     held = _supports(fe, R)
     diagonal[held] = K.diagonal()[held]

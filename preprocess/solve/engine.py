@@ -87,7 +87,7 @@ class Engine(ABC):
         """
 
     def inertia(self, matrix: BlockMatrix, B: Array) -> MatrixInertia:
-        """Number of negative eigenvalues of the assembled matrix, and its solution for fields B.
+        """Inertia (signs of the eigenvalues) of the assembled matrix, and F for fields B (n, k).
 
         Raises InputError if A is singular to working accuracy, MachineError.
         """

@@ -134,7 +134,7 @@ def gains_of(
 
 
 def _begun(kind: str, states: Sequence[Gains]) -> Gains:
-    """Initial gains of an actuator of a kind, from the defaults before it."""
+    """Initial gains of an actuator of a kind, from earlier states of its defaults."""
     if kind == "general":
         return deepcopy(states[0])
     for state in states:

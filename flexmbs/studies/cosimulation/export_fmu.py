@@ -185,7 +185,7 @@ def _check_code(model: Model) -> None:
 
 
 def _states(stepper: Stepper, wanted: bool | None) -> dict[str, Any] | None:
-    """Names of the continuous states that the unit exposes; None without derivatives.
+    """Description of the continuous states of the unit; None without derivatives.
 
     Raises `InputError` and `MachineError` where they are wanted and cannot be had.
     """

@@ -52,7 +52,7 @@ def path_checks(
 
 
 def _jumps(states: Sequence[State], followed: Callable[[State, float], State]) -> list[Check]:
-    """Output interval with the largest jump of a followed equilibrium; None if there is none."""
+    """WARN for the largest jump between outputs of a followed equilibrium; empty if none."""
     sizes = displacement_sizes(states[0].compiled)
 
     def span(a: State, b: State) -> float:

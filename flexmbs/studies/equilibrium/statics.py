@@ -157,7 +157,7 @@ class _Search:
         self.start = replace(state, lam=state.lam + change)
 
     def run(self, load_steps: int) -> Equilibrium:
-        """Find the equilibrium: load increments, then descent. Raises `SolverError`.
+        """Find the equilibrium, by load increments first. Raises `SolverError`.
 
         By relaxation if the start is not stable, or as a zero of the residual.
         """

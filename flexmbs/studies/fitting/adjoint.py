@@ -32,7 +32,7 @@ FIELDS = ("s", "sd", "lam", "z", "work")
 
 
 def adjoint_derivative(tangent: Tangent, solution: Solution, outputs: Sequence[Output]) -> Exact:
-    """(outputs of the run, their derivatives by the adjoint method).
+    """Outputs of the run and their derivatives by the adjoint method.
 
     Raises `InputError` for outputs that are functions of the whole solution, and for steps without
     an adjoint.

@@ -186,7 +186,7 @@ def _advance(
     noise: FloatArray,
     accuracy: float,
 ) -> None:
-    """Add the runs of one step size to a column; True if another step size is needed."""
+    """Add the runs of one step size to a column, and mark whether it needs another step size."""
     refused = {side: text for side, text in sides.items() if isinstance(text, str)}
     others = {
         side: middle.course.difference(run.course)

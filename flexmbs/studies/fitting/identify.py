@@ -447,7 +447,7 @@ def _settled(fit: Fit, x: FloatArray, residuals: FloatArray, J: FloatArray) -> b
 
 
 def _first_noise(fit: Fit) -> dict[str, float]:
-    """Range of each channel, as noise level of the first pass."""
+    """Root mean square of each channel, as noise level of the first pass."""
     sizes = {
         name: float(np.sqrt(np.mean(values**2))) for name, values in fit.parts(fit.data).items()
     }

@@ -119,7 +119,7 @@ def begun(runs: Runs, values: Values) -> Begun:
 
 
 def _beginning(ready: Prepared) -> Beginning:
-    """Initial state, and the initial state of the generalized-α method.
+    """Initial state, as the first step of the generalized-α method takes it.
 
     See `flexmbs.integrators.generalized_alpha.suit`.
     """
@@ -139,7 +139,7 @@ def _beginning(ready: Prepared) -> Beginning:
 
 
 def _shift(run: Run, rates: FloatArray, factors: tuple[float, float]) -> FloatArray:
-    """Velocity change Δs with G Δs = ``rates`` in the metric of the first step."""
+    """Velocity change Δs with G Δs = ``rates``, by the matrix of the first step."""
     packed, exchange, form = (
         run.packed,
         run.context.exchange,

@@ -164,7 +164,7 @@ class Runs:
 
 
 def course(solution: Solution) -> Course:
-    """Discrete course of a run: events, contact states, choices.
+    """Discrete course of a run: how it ended, its events, impacts and contact states.
 
     How it ended, its events, impacts, states of rigid contacts, redundant constraints.
     """

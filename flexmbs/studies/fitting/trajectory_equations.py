@@ -145,7 +145,9 @@ def _unsettled(
 
 
 def _exact(compiled: Compiled, point: TrajectoryPoints) -> FloatArray:
-    """Exact derivatives along q, s and z at one point, for laws without differences.
+    """Derivatives along q, s and z at one point of a trajectory, from `tangents`.
+
+    By differences of the mechanics and exact slopes of the laws.
 
     By differences of the mechanics and exact slopes of the laws.
     """

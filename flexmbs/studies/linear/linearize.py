@@ -154,7 +154,7 @@ class Linearization:
 
     @property
     def _motion(self) -> Check:
-        """True if the state is at rest or in steady motion."""
+        """Check that the state is at rest or in steady motion."""
         status = graded(self.leaving, KEPT if self.state.s.any() else SAG)
         if not self.steady and not self.alike and status != PASS:
             remedy = (
@@ -402,7 +402,7 @@ def _alike(found: Linearization, states: Sequence[State], moved: np.ndarray) -> 
 
 
 def _leaving(found: Linearization, states: Sequence[State]) -> tuple[float, np.ndarray]:
-    """Displacement (ns,) by unbalanced loads at the state or at later ones, and its size.
+    """(relative size, displacement (ns,)) by unbalanced loads at the state or at later ones.
 
     The size is relative to that of the model. Such loads are, for example, the unbalance of a rotor
     on bearings at rest. For each direction the displacement is the acceleration over the larger of

@@ -110,7 +110,7 @@ class SteadyAxes:
 
 
 def candidates(state: State) -> list[SteadyAxes]:
-    """Possible velocity coordinates: joint velocities, and twists if they are constant.
+    """Candidate velocity axes: joint velocities, and twists if another choice is possible.
 
     Twists of the child frame come first.
     """

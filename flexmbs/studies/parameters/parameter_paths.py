@@ -262,7 +262,7 @@ def _place(steps: Steps) -> tuple[str, ...]:
 
 
 def _same(container: Any, key: str) -> str:
-    """Canonical name of a key of a tuple element."""
+    """Canonical key of an element of a container, such as "0" for "x" of a vector."""
     if not isinstance(container, tuple):
         return key
     if key in PAIRS:

@@ -326,7 +326,7 @@ def _rows(
 
 
 def _reached(model: Model, options: dict[str, Any], t_end: float) -> float:
-    """Time up to which the runs are compared: t_end, or where the first run ended.
+    """Time up to which the runs are compared: t_end, or what an explicit method can reach.
 
     Or the time that an explicit method with controlled steps reaches in about `MOST_STEPS` steps.
     """

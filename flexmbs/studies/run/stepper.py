@@ -245,7 +245,7 @@ class Stepper:
         return self._run.compiled
 
     def present(self, inputs: Mapping[str, float] | None = None) -> Trajectory:
-        """Solution with the present state as only output, for other inputs.
+        """Trajectory with the present state as only output, for other inputs.
 
         Raises `InputError`.
         """

@@ -79,7 +79,7 @@ class StepperInputs(MutableMapping[str, float]):
         return len(self._places)
 
     def place(self, name: str, value: float) -> int:
-        """Index among the force states and value of an input. Raises `InputError`.
+        """Index of an input among the force states; validates its value. Raises `InputError`.
 
         Raises `InputError` for one that is not a finite number.
         """
@@ -91,7 +91,7 @@ class StepperInputs(MutableMapping[str, float]):
         return place
 
     def overwhelming(self) -> str:
-        """Text on the largest input if it is implausibly large; else empty."""
+        """Text on the largest input if it is implausibly large; else ""."""
         largest = max(self._places, key=lambda name: abs(self[name]), default="")
         if not largest or abs(self[largest]) < HUGE:
             return ""

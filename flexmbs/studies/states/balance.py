@@ -173,7 +173,7 @@ class Balance:
         return delta, self._change(self.r, delta)
 
     def _carried(self, delta: np.ndarray) -> np.ndarray:
-        """Nonlinear change along δ of force states that are kept at rest.
+        """Change along δ of the force states at rest, beyond its linear part, by Runge–Kutta.
 
         By a Runge–Kutta rule.
         """

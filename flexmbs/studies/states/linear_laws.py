@@ -82,7 +82,7 @@ PLACES = {
 
 
 def _sizes(place: str, rows: Any, f: int) -> Sizes:
-    """Numbers of arguments, results and states of the law of force f."""
+    """Sizes of the arguments and results of the law of force f."""
     if place in PLACES:
         return PLACES[place]
     if rows.combined[f]:

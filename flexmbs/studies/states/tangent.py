@@ -236,7 +236,7 @@ class _Group(NamedTuple):
 
 
 def _groups(of: _Evaluated, changes: np.ndarray) -> list[_Group]:
-    """Slices and scales of the equation groups: R, g, ġ, g̈, rates, cut velocities."""
+    """Equation groups with their scales and round-off: R, g, ġ, g̈, rates, cut velocities."""
     _, _, ns, nc, nz = (int(n) for n in of.system.layout)
     beside = np.zeros((1 + TRIALS, _width(of.state)))
     beside[1:, :ns] = (

@@ -63,7 +63,7 @@ class SweepFolder:
             yield SweepFolder(folder)
 
     def begin(self, mine: dict[str, Any], *, force: bool) -> None:
-        """Write or compare the record that all cases share. Raises `InputError`.
+        """Write the record that all cases share, or compare it with the stored one.
 
         Raises InputError where the folder has another one, MachineError.
 

@@ -90,7 +90,7 @@ class Schedule:
         self.workers.close()
 
     def _look(self) -> None:
-        """True if workers are available after a time without results.
+        """Check after a time without results that workers exist. Raises `MachineError`.
 
         Raises `MachineError`.
         """

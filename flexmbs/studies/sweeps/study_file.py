@@ -103,7 +103,7 @@ def read_study(path: Path, *, allow_outside: bool = False, allow_code: bool = Fa
 def flattened(
     table: Mapping[str, Any], path: tuple[str, ...] = ()
 ) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Nested tables as one dict with keys joined by dots.
+    """(key path, value) of all values in nested tables.
 
     Keys with dots are tables in tables, the innermost one may be a range.
     """

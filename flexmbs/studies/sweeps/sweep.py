@@ -309,7 +309,7 @@ def _stored(base: Build, folder: Path) -> Build:
 
 
 def _prepared(study: Study, cases: Sequence[Case]) -> Case:
-    """First case whose run can be prepared, compiled ahead.
+    """First case whose run can be prepared; compiles the kernels once for all cases.
 
     Its kernels are compiled once, for all cases. Raises `InputError` if none of the first cases can
     begin.
