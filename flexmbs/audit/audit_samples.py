@@ -88,5 +88,5 @@ def loads_at(compiled: Compiled, trajectory: Trajectory, work: Work, k: int) -> 
 
 
 def largest_row(values: np.ndarray) -> float:
-    """Largest norm of the rows."""
+    """Largest Euclidean norm of the rows of an array."""
     return float(np.linalg.norm(values, axis=1).max(initial=0.0))

@@ -36,7 +36,7 @@ def fmu(
 
 
 def read_ports(texts: Sequence[str], option: str) -> dict[str, Port]:
-    """Ports by name. Raises InputError."""
+    """Ports by name from command line options. Raises InputError."""
     found: dict[str, Port] = {}
     for name, port in (read_port(text, option) for text in texts):
         if name in found:

@@ -69,7 +69,7 @@ class RunOutputs(NamedTuple):
 def run(
     path: Path, given: dict[str, Any], kept: RunOutputs, *, as_json: bool, access: dict[str, bool]
 ) -> int:
-    """Simulate, save and report.
+    """Simulate a model, save and report; the exit code.
 
     Return the exit code, which is that of a `SolverError` if the verdict is FAIL. Partial results
     are kept.

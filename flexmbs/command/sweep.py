@@ -34,7 +34,7 @@ class SweepOptions(NamedTuple):
 def sweep(
     path: Path, folder: Path | None, how: SweepOptions, *, as_json: bool, access: dict[str, bool]
 ) -> int:
-    """Run the study into its folder.
+    """Run the study into its folder; the exit code.
 
     Return the exit code, which is that of a `SolverError` if cases failed or have the verdict FAIL.
     """

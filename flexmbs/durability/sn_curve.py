@@ -113,7 +113,7 @@ class SNCurve:
         return np.where(ratio >= 1.0, above, below)
 
     def damage(self, amplitude: ArrayLike, mean: ArrayLike, count: ArrayLike) -> float:
-        """Palmgren–Miner sum Σ n/N."""
+        """Damage (Palmgren–Miner sum Σ n/N) of cycles with amplitudes, means and counts."""
         return float(self.shares(amplitude, mean, count).sum())
 
     def shares(self, amplitude: ArrayLike, mean: ArrayLike, count: ArrayLike) -> FloatArray:

@@ -304,7 +304,7 @@ def turned_block(R, A, i, a, b):
 
 @part
 def tilde_times(x, B):
-    """x̃ B"""
+    """Product x̃ B of a skew-symmetric matrix and a 3×3 matrix."""
     a = cross(x, (B[0], B[3], B[6]))
     b = cross(x, (B[1], B[4], B[7]))
     c = cross(x, (B[2], B[5], B[8]))
@@ -313,7 +313,7 @@ def tilde_times(x, B):
 
 @part
 def times_tilde(B, x):
-    """B x̃"""
+    """Product B x̃ of a 3×3 matrix and a skew-symmetric matrix."""
     a = cross((B[0], B[1], B[2]), x)
     b = cross((B[3], B[4], B[5]), x)
     c = cross((B[6], B[7], B[8]), x)
@@ -322,7 +322,7 @@ def times_tilde(B, x):
 
 @part
 def difference(A, B):
-    """A − B of 3×3 matrices"""
+    """Difference A − B of 3×3 matrices."""
     return (
         A[0] - B[0],
         A[1] - B[1],

@@ -50,7 +50,7 @@ REACTIONS = 2.0  # value of `gathered` with forces loaded by reactions
 
 @entry
 def kinematics_at(model, here, /, t, bodies_alone, weightless):
-    """Kernel of `kinematics`.
+    """Kernel that calls `kinematics`: motion of all bodies and constraint values.
 
     bodies_alone: omit g, G s + γ̄ and G ṡ − γ of the constraints. weightless: omit the acceleration
     −g of the ground.
@@ -71,7 +71,7 @@ def kinematics_at(model, here, /, t, bodies_alone, weightless):
 
 @entry
 def residual_at(model, here, /, t, slopes, gathered):
-    """Kernel of `residual`.
+    """Kernel that calls `residual`: r = M ṡ − k − Gᵀ λ.
 
     gathered: 0 to leave the wrenches and forces of the single bodies without Gᵀ λ; `REACTIONS` to
     load the forces that depend on reactions by those of ṡ and λ. r is NaN if no loads agree with

@@ -44,7 +44,7 @@ def joint_force_value(system, work, f, given, z):
 
 @part
 def coordinate_at(system, work, at, here):
-    """(x, v) of a joint coordinate.
+    """Value and rate (x, v) of a joint coordinate.
 
     at: body of a primary joint or −1, cut joint or −1, its velocity and position.
     """

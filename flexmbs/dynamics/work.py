@@ -101,7 +101,7 @@ CONTACT = {
 
 
 def make_path(system: System, beta: np.ndarray | None = None) -> Path:
-    """Initial path variables.
+    """Initial path variables of a run.
 
     beta: coordinates (m, rad) of the cut joints at the start.
     """
@@ -138,7 +138,7 @@ _moulds: "OrderedDict[tuple[int, int], Moulded]" = OrderedDict()
 
 
 def make_work(system: System, beta: np.ndarray | None = None) -> Work:
-    """Workspace that fits a system.
+    """Allocate the workspace for evaluations of a system.
 
     beta: coordinates (m, rad) of the cut joints from which evaluations start.
     """

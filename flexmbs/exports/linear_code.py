@@ -112,7 +112,7 @@ class LinearSystem(NamedTuple):
 
 
 def write_linear(system: LinearSystem, path: str | Path, *, version: int = 3) -> Path:
-    """Write a linear system.
+    """Write a linear system as C, Modelica, MATLAB, Simscape or FMU, by the suffix.
 
     The suffix of the path is the format: .c, .mo, .m, .ssc, or .fmu with an FMI version.
 
@@ -171,9 +171,9 @@ def _facts(system: LinearSystem, name: str) -> dict[str, Any]:
 
 
 def balance(A: np.ndarray, B: np.ndarray) -> list[float]:
-    """Powers of two T of states and inputs such that T⁻¹ (A B.
+    """Powers of two T of states and inputs that balance the matrix of a linear system.
 
-    0 0) T is balanced; its exponential then loses no digits because of units.
+    T⁻¹ (A B; 0 0) T is balanced; its exponential then loses no digits because of units.
     """
     if not len(A):
         return [1.0] * B.shape[1]

@@ -150,7 +150,7 @@ def chosen_outputs(t: FloatArray, count: int | None, times: Iterable[float] = ()
 def at_nodes(
     surface: Surface, node_ids: IntArray, order: FloatArray, rows: FloatArray
 ) -> FloatArray:
-    """Rows for all nodes of a surface.
+    """Rows of values for all nodes of a surface; NaN for nodes without values.
 
     The row with the largest ``order`` for a node with several, NaN if there is none.
     """

@@ -83,7 +83,7 @@ def write_functions(
 
 
 def _dataset(model: str, function: NodalFunction) -> dict[str, Any]:
-    """Dataset 58 of a function."""
+    """Dataset 58 of a universal file for a function over time or frequency."""
     name, unit, data_type = function.abscissa
     start, step = (
         float(f"{number:.5e}") for number in (function.x[0], function.x[1] - function.x[0])

@@ -175,7 +175,7 @@ def _arrays(record: object) -> Iterator[np.ndarray]:
 
 
 def _size(array: np.ndarray) -> int:
-    """Bytes in memory."""
+    """Bytes of an array in memory."""
     return 0 if isinstance(array, np.memmap) else array.nbytes
 
 

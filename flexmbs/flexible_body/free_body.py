@@ -22,10 +22,10 @@ def skew(c: FloatArray) -> FloatArray:
 
 
 def rigid_mass_matrix(mass: float, c: FloatArray, inertia: FloatArray) -> FloatArray:
-    """Matrix M_rr = [m 1, −c̃.
+    """Mass matrix M_rr (6, 6) of the rigid-body motions.
 
-    c̃, I] (6, 6) with the first moment c = ∫x dm (3,) and the inertia tensor I (3, 3) about the
-    origin.
+    M_rr = [m 1, −c̃; c̃, I] with the first moment c = ∫x dm (3,) and the inertia tensor I (3, 3)
+    about the origin.
     """
     return np.block([[mass * np.eye(3), -skew(c)], [skew(c), inertia]])
 

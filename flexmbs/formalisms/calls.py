@@ -137,7 +137,7 @@ def residual(common, here, /, t, slopes):
 
 @entry
 def displace(common, here, base, /, by_midpoint):
-    """Kernel of q = q_base ⊕ d.
+    """Kernel of the displacement q = q_base ⊕ d of a point.
 
     by_midpoint: d of free motions is first replaced by that of the midpoint rule (theory, sections
     2 and 42).

@@ -265,7 +265,7 @@ def column_weights(system, work, q, weight):
 
 @called
 def row_lengths(G, weight, length):
-    """l_r = 1/|G_r w| (nc,).
+    """length (nc,) ← reciprocal norms l_r = 1/|G_r w| of the weighted constraint rows.
 
     Nearly vanishing rows remain short; 0 for rows that are round-off (theory, section 28).
     """
@@ -334,7 +334,7 @@ def remember(choice, t):
 
 @called
 def factor_dependent(choice):
-    """L and U of Ĝ_d from ``choice.G``.
+    """Factor the dependent block Ĝ_d = L U of ``choice.G``; its smallest relative pivot.
 
     Returns the smallest |pivot|, infinite for rank 0.
     """
@@ -414,7 +414,7 @@ def dependent_solution(choice, b, d):
 
 @called
 def dependence(choice):
-    """X = Ĝ_d⁻¹ Ĝ_i (rank, ns − rank) in the weighted scale.
+    """Compute X = Ĝ_d⁻¹ Ĝ_i (dependent per independent velocities); its largest entry.
 
     Returns its largest |entry| (theory, section 28).
     """

@@ -104,7 +104,7 @@ def iteration_matrix(system, work, workspace, q, c_mass, c_damping):
 
 @part
 def correction(system, work, workspace, x):
-    """x (ns + nc,) ← K_b⁻¹ x."""
+    """Solve with the iteration matrix: x (ns + nc,) ← K_b⁻¹ x."""
     solve(system.elimination, work.values, x)
 
 

@@ -118,7 +118,7 @@ def eliminate_tree(system, work, art, q, factors, fresh):
 
 @entry
 def factor_at(equations, factors, here, fresh, c_mass, c_damping):
-    """Kernel that factors the tree.
+    """Kernel that factors the articulated matrices of the tree.
 
     `factor_at`, `schur_at` and `solve_at` are called from several kernels and compiled once.
     """

@@ -657,7 +657,7 @@ def _length(compiled: Compiled, work: Work, q: np.ndarray, f: int) -> float:
 
 
 def _position(system: System, work: Work, m: int, q: np.ndarray) -> np.ndarray:
-    """World position of frame m."""
+    """World position (3,) of frame m from its body's pose."""
     frames = system.frames
     i, nf, at = frames.body[m], frames.nf[m], frames.qf_at[m]
     x = places_in_body(system.frames, m, q[at : at + nf])

@@ -83,7 +83,7 @@ def is_closed(contact, k):
 
 @part
 def speed_of(contact, k):
-    """Speed (m/s) at contact k."""
+    """Relative speed (m/s) of the bodies at contact k."""
     return math.sqrt(contact.rate[k, 0] ** 2 + contact.rate[k, 1] ** 2 + contact.rate[k, 2] ** 2)
 
 

@@ -284,7 +284,7 @@ class RunContext(NamedTuple):
 
 
 def make_point(nq: int, ns: int, nz: int, nc: int) -> Point:
-    """A state of zeros."""
+    """Allocate a state of zeros with nq, ns, nz, nc entries."""
     y, yd = np.zeros(nq + ns + nz + 3), np.zeros(nq + ns + nz + 3)
     ends = [0, nq, nq + ns, nq + ns + nz, nq + ns + nz + 3]
     q, s, z, w, qd, sd, zd, power = (
@@ -318,7 +318,7 @@ def call_method(context, kernel, t):
 
 @part
 def copy(values, out):
-    """out ← values"""
+    """Copy all numbers of an array to ``out``."""
     for a in range(values.shape[0]):
         out[a] = values[a]
 
@@ -432,7 +432,7 @@ def displace_by_midpoint(context, point, base):
 
 @part
 def position_rates(context, point):
-    """q̇ = H(q) s of a point."""
+    """Compute the position rates q̇ = H(q) s of a point."""
     call_common(context, context.calls.rates, point, 0.0, 0.0)
 
 

@@ -39,7 +39,7 @@ class CheckReport:
 
     @property
     def lines(self) -> list[str]:
-        """The report, line by line."""
+        """Text lines of the report."""
         lines = [self.title]
         for heading, content in self.sections.items():
             lines += [f"{heading}:", *(f"  {line}" for line in content)] if content else []

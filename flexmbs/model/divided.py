@@ -54,7 +54,7 @@ class ModelInPieces(NamedTuple):
 
 
 def piece_name(body: str, number: int) -> str:
-    """Name of a piece, numbered from 1."""
+    """Name of piece ``number`` of a body, numbered from 1."""
     return f"{body}[{number}]"
 
 

@@ -134,7 +134,7 @@ def thinned(t: FloatArray, y: FloatArray, most: int = MOST_POINTS) -> tuple[Floa
 
 
 def span_of(panels: Iterable[PlotPanel]) -> tuple[float, float]:
-    """First and last time."""
+    """First and last time of all curves of the panels."""
     found = [curve.t[[0, -1]] for each in panels for curve in each.curves if len(curve.t)]
     found += [
         np.array([bar.states[0].start, bar.states[-1].end])

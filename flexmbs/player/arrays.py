@@ -66,7 +66,7 @@ class Buffer:
         return self.add(np.rint(moved / step), kind, delta=delta, step=step, offset=about.tolist())
 
     def text(self) -> str:
-        """All arrays in base64."""
+        """All stored arrays as one base64 text."""
         return base64.b64encode(zlib.compress(b"".join(self._places), 6)).decode()
 
 

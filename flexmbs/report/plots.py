@@ -79,7 +79,7 @@ class Plots:
         return drawn(curves.drift(self.solution), height=2.4)
 
     def steps(self) -> Figure | None:
-        """Step size, if it varies."""
+        """Plot the step size over time, if it varies."""
         return drawn(curves.steps(self.solution), height=2.0)
 
 

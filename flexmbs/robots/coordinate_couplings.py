@@ -38,7 +38,7 @@ class CoordinateCouplings(NamedTuple):
 
 
 def couplings_of(model: Model, coordinates: Sequence[TreeCoordinate]) -> CoordinateCouplings:
-    """Couplings of a model.
+    """Linear couplings A q = b of the coordinates, from the couplings of a model.
 
     Raises `InputError` for couplings by user functions or with time dependence.
     """

@@ -188,9 +188,9 @@ class Robot:
         package_path: str | Path | Iterable[str | Path] = (),
         unphysical: str = "warn",
     ) -> Robot:
-        """Make a robot from a URDF file (XML without document types.
+        """Robot from a URDF file.
 
-        Meshes are not read, see `visuals`).
+        The file is XML without document types. Meshes are not read, see `visuals`.
 
         allow_outside: True to allow meshes outside the folder of the file.  package_path: folders
         with the packages of ``package://``, in addition to those in the variables ROS_PACKAGE_PATH

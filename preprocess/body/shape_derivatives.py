@@ -302,9 +302,9 @@ class _PartDerivative:
 def _coordinates(
     statics: InterfaceStatics, kinds: list[_ShapeGroup], shapes: FloatArray, index: int
 ) -> FloatArray:
-    """Matrix X of Φ = B X, B = [R
+    """Matrix X of Φ = B X: coordinates of body shapes in the basis B.
 
-    shapes of the basis].
+    B contains the rigid-body modes R and the shapes of the basis.
 
     Raises InputError for shapes of another part, method or body frame.
     """

@@ -62,5 +62,5 @@ class ReducedBody(Structure):
         return np.vstack([-self._following(held), np.eye(self._data.nf)])
 
     def _elastic_free(self, M: FloatArray) -> FloatArray:
-        """Motions without momentum: the rigid-body motion balances the momenta of the shapes."""
+        """Basis of motions without momentum: shapes balanced by rigid-body motions."""
         return np.vstack([-np.linalg.solve(M[:6, :6], M[:6, 6:]), np.eye(self._data.nf)])

@@ -224,7 +224,7 @@ class Shells(StructuralElement):
         return np.asarray(side / np.linalg.norm(side, axis=1)[:, None])
 
     def axes_at(self, at: ShellKinematics) -> Array:
-        """Local axes as rows (ne, 3, 3).
+        """Local axes of the shells at a point, as rows (ne, 3, 3).
 
         The first axis is turned into the tangent plane; the last is the normal.
         """

@@ -77,7 +77,7 @@ class Spider(Connection):
         return one_node(nodes, name if self.reference is None else self.reference, "reference")
 
     def _feet(self, name: str, nodes: ModelNodes) -> tuple[int, IntArray]:
-        """Centre and connected nodes."""
+        """(row of the centre node, rows of the connected nodes) of a spider."""
         centre = self._centre(name, nodes)
         rows = region_of(self.where).rows(nodes.positions, nodes.sets)
         feet = rows[rows != centre]
@@ -221,7 +221,7 @@ class AveragingSpider(Spider):
         return Arms(feet, rigid_motion(arm), average[3:], self.dependence(name, nodes))
 
     def _average(self, nodes: ModelNodes, centre: int, feet: IntArray) -> sp.csr_matrix:
-        """Average G (6, size)."""
+        """Matrix G (6, size) from displacements to the average motion of the feet."""
         own, E, motion = self._rows(nodes, centre, feet)
         weight = self._dof_weights(nodes, centre, feet, own)
         size = max(

@@ -16,7 +16,7 @@ _SEPARATORS = bytes.maketrans(b",;", b"  ")
 
 
 def content(path: Path, expected: str) -> bytes:
-    """Bytes of a file.
+    """Bytes of a file; raises InputError if it cannot be read or is empty.
 
     Raises InputError if it is missing, unreadable or empty.
     """
@@ -73,7 +73,7 @@ def integers(values: Array, where: str, what: str) -> NDArray[np.int64]:
 
 
 def _first_bad(text: bytes) -> str:
-    """First word that is not a number."""
+    """First word of a text that is not a number, for messages."""
     for word in text.split():
         try:
             float(word)

@@ -35,7 +35,7 @@ def nodes_of(mesh: Mesh, given: Mapping[str, Any]) -> Indices:
 def distribute_items(
     mesh: Mesh, owned: NDArray[np.bool_], items: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, int]:
-    """Piece of each item by name.
+    """Number of the mesh piece to which each item belongs, by name.
 
     Nodes without elements, such as centres of spiders, go with the item. owned (pieces, N): the
     nodes of each piece, extended here. Raises InputError for items with nodes in several pieces, at

@@ -126,7 +126,7 @@ class _InputFile:
         KEYWORDS[keyword](reading, options, line, rows)
 
     def begin_part(self, options: dict[str, str], line: str, rows: Rows) -> None:
-        """Open a part."""
+        """Open a part: following blocks belong to it."""
         name = _name(options, line, "PART").upper()
         self.parts[name] = AbaqusContent(structural=self.structural)
         self.open.append((self.parts[name], "", AT_REST))

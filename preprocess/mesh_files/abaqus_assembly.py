@@ -40,7 +40,7 @@ class AbaqusContent:
     normals: list[tuple[str, str, tuple[float, ...], str]] = field(default_factory=list)
 
     def copy(self) -> "AbaqusContent":
-        """Copy for an instance to extend."""
+        """Copy of the content of a part, for an instance to extend."""
         return replace(
             self,
             nodes=dict(self.nodes),
@@ -58,14 +58,14 @@ class AbaqusContent:
 
 
 def split(text: str) -> list[str]:
-    """Fields between commas."""
+    """Fields of a line, separated by commas."""
     return [part.strip() for part in text.split(",")]
 
 
 def add_instance(
     model: AbaqusContent, name: str, instance: AbaqusContent, motion: tuple[Array, Array]
 ) -> None:
-    """Add an instance to the model.
+    """Add the moved content of a part instance to the model, with its sets renamed.
 
     x ↦ R x + t, numbers above the existing ones, sets and surfaces named "instance.set".
     """
@@ -157,7 +157,7 @@ def _plain(names: Iterable[str], instance: str) -> dict[str, str]:
 
 
 def instance_motion(rows: Rows) -> tuple[Array, Array]:
-    """Motion (R, t) of an instance.
+    """Rotation and translation (R, t) of an instance from its data lines.
 
     A row with the translation, then one with two points of an axis and the rotation angle
     (degrees). Source: Abaqus Keywords Reference Guide, *INSTANCE.

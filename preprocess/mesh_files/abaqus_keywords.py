@@ -291,7 +291,7 @@ def _set(
 
 
 def _range(name: str, line: str, entries: list[str], shift: int) -> range:
-    """First, last, step."""
+    """Numbers first, last, step of a generated set."""
     first, last, *step = _numbers(line, entries) if len(entries) in (2, 3) else [0, -1]
     if last < first or (step and step[0] < 1):
         raise error_at(line, f"expected first, last, step; found '{', '.join(entries)[:60]}'")

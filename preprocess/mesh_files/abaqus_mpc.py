@@ -101,7 +101,7 @@ class EquationCards:
     def declared(
         self, reading: AbaqusContent, surfaces: Mapping[str, str]
     ) -> tuple[Items, dict[str, list[int]]]:
-        """Equations by name.
+        """Declarations of the constraint equations by name.
 
         Those of one term hold a degree of freedom and are kept.
         """

@@ -594,7 +594,7 @@ def _rectangle(d: list[float]) -> dict[str, Any]:
 
 
 def _ellipse(d: list[float]) -> dict[str, Any] | None:
-    """Ellipse with the axes d."""
+    """Declaration of an elliptical section with the axes d."""
     if len(d) < 2:
         return None
     a, b = 0.5 * d[0], 0.5 * d[1]
@@ -618,7 +618,7 @@ def _pipe(d: list[float]) -> dict[str, Any]:
 
 
 def _box(d: list[float]) -> dict[str, Any] | None:
-    """Box by the sides along both axes and the thicknesses of its walls.
+    """Declaration of a box section from its sides and wall thicknesses.
 
     Walls towards the first and the second axis, then against the first and the second.
     """
@@ -634,7 +634,7 @@ def _box(d: list[float]) -> dict[str, Any] | None:
 
 
 def _i(d: list[float]) -> dict[str, Any] | None:
-    """I section, or T if one flange has no width or thickness.
+    """Declaration of an I section, or T if one flange has no width or thickness.
 
     Height of the node above the bottom, height, widths of bottom and top, thicknesses of bottom,
     top and web: along the second axis.
@@ -662,7 +662,7 @@ def _i(d: list[float]) -> dict[str, Any] | None:
 
 
 def _l(d: list[float]) -> dict[str, Any]:
-    """Angle by its legs along both axes and their thicknesses."""
+    """Declaration of an angle section from its legs and their thicknesses."""
     a, b, first, second = d[:4]
     return {
         **angle(height=a, width=b, upright=first, flat=second),
@@ -672,7 +672,7 @@ def _l(d: list[float]) -> dict[str, Any]:
 
 
 def _hexagon(d: list[float]) -> dict[str, Any] | None:
-    """Hexagonal tube by the radius of its corners and its thickness."""
+    """Declaration of a hexagonal tube from the radius of its corners and its thickness."""
     if not 0 < 2 * d[1] / math.sqrt(3) < d[0]:
         return None
     radius, t = d[0] - d[1] / math.sqrt(3), d[1]
@@ -683,7 +683,7 @@ def _hexagon(d: list[float]) -> dict[str, Any] | None:
 
 
 def _arbitrary(d: list[float]) -> dict[str, Any] | None:
-    """Section of any walls.
+    """Declaration of a walled section from its segments.
 
     Number of walls, first point, second point and thickness; then the next point and thickness of
     each further wall.
@@ -700,7 +700,10 @@ def _arbitrary(d: list[float]) -> dict[str, Any] | None:
 
 
 def _general(d: list[float]) -> dict[str, Any] | None:
-    """Section by its area, I11, I12, I22 and J; I11 belongs to bending about the first axis."""
+    """Declaration of a section from its area, I11, I12, I22 and J.
+
+    I11 belongs to bending about the first axis.
+    """
     area, I11, I12, I22, J = d[:5]
     return (
         None

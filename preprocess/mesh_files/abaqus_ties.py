@@ -75,7 +75,7 @@ class Ties:
         )
 
     def complete(self, reading: AbaqusContent) -> None:
-        """Add the copies of all sectors."""
+        """Complete all cyclic sectors by copies."""
         if self.open:
             raise error_at(
                 self.open,

@@ -96,7 +96,7 @@ def _entries(path: Path, lines: list[str], before: int, includes: Includes) -> I
 
 
 def fields_of(text: str) -> tuple[str, list[str]]:
-    """Name and fields of a line.
+    """Card name and fields of a line in free, small or large format.
 
     Free with commas, large fields of 16 columns after a star, otherwise small fields of 8.
     """
@@ -180,7 +180,7 @@ def real_field(card: Card, index: int) -> float:
 
 
 def listed_numbers(entries: list[str], where: str) -> list[int]:
-    """Integers with ranges "a THRU b"."""
+    """Integers of a list that may contain ranges "a THRU b"."""
     words = [entry.upper() for entry in entries if entry]
     result: list[int] = []
     for index, word in enumerate(words):

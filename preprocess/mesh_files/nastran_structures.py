@@ -155,7 +155,7 @@ class StructuralCards:
         )
 
     def _orientation(self, card: Card) -> list[float]:
-        """Orientation vector in basic axes.
+        """Orientation vector of a beam in basic axes.
 
         To a grid G0, or X1, X2, X3 in the displacement axes of GA, or in basic axes by OFFT.
         """
@@ -176,7 +176,7 @@ class StructuralCards:
         return [float(x) for x in vector]
 
     def _offt(self, card: Card) -> str:
-        """Three letters of OFFT.
+        """The three letters of the field OFFT of a beam.
 
         Orientation vector in displacement (G) or basic (B) axes; offsets are in displacement axes.
         """
@@ -407,7 +407,7 @@ def _axis_independent(components: str) -> bool:
 
 
 def _released(card: Card, alone: set[int]) -> tuple[str, str]:
-    """Pin flags of both ends.
+    """Components released by the pin flags at both ends of a bar.
 
     A bar hinged at a grid that it alone rotates transmits no torque: its torsion is released at
     that end too. If the torsion is released at both ends, the first end is kept fixed: the bar
@@ -423,12 +423,12 @@ def _released(card: Card, alone: set[int]) -> tuple[str, str]:
 
 
 def _grids(card: Card) -> tuple[int, int]:
-    """Both grids of a bar."""
+    """Numbers of both grids of a bar."""
     return integer_field(card, 2), integer_field(card, 3)
 
 
 def _pins(card: Card, index: int) -> str:
-    """Pin flags of one end. Raises InputError."""
+    """Components released by the pin flags at one end. Raises InputError."""
     text = text_field(card, index)
     if not text or not text.strip("0"):
         return ""
@@ -441,7 +441,7 @@ def _pins(card: Card, index: int) -> str:
 
 
 def _theta(card: Card) -> int:
-    """Field of THETA or MCID of a shell."""
+    """Text of the field THETA or MCID of a shell."""
     count = SHELLS[card.name][1]
     return 14 if count == 8 else 2 + count
 
@@ -468,14 +468,14 @@ def add_shell(found: StructuralCards, card: Card) -> None:
 
 
 def add_bar(found: StructuralCards, card: Card) -> None:
-    """Add a CBAR or CBEAM."""
+    """Add the beam element of a CBAR or CBEAM card."""
     if card.name == "CBEAM":
         _refuse(card, [k for k in (16, 17) if _is_nonzero(card, k)], "warping at SA or SB")
     found.beams.append(card)
 
 
 def add_rod(found: StructuralCards, card: Card) -> None:
-    """Add a CROD or CTUBE."""
+    """Add the rod element of a CROD or CTUBE card."""
     number = integer_field(card, 0)
     found.rods.append(
         Rod(
@@ -498,7 +498,7 @@ def add_own_rod(found: StructuralCards, card: Card) -> None:
 
 
 def add_defaults(found: StructuralCards, card: Card) -> None:
-    """Store BAROR or BEAMOR."""
+    """Store the default fields of a BAROR or BEAMOR card."""
     if card.name in found.defaults:
         raise InputError(f"{card.line}: {card.name} occurs twice; keep one")
     found.defaults[card.name] = card

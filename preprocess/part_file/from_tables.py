@@ -65,7 +65,7 @@ def read_kind(kinds: Mapping[str, type[Made]], table: Any, default: str, files: 
 
 
 def read_record(cls: type[Made], table: Mapping[str, Any], files: PartFiles) -> Made:
-    """Dataclass made from a table.
+    """Make a dataclass from a table. Raises NestedError.
 
     Raises NestedError with every problem, InputError from the constructor.
     """
@@ -87,19 +87,19 @@ def record_values(cls: type, table: Mapping[str, Any], files: PartFiles) -> dict
 
 
 def field_names(cls: type) -> list[str]:
-    """Arguments of a dataclass."""
+    """Names of the constructor arguments of a dataclass."""
     return [field.name for field in dataclasses.fields(cls) if field.init]
 
 
 def required_names(cls: type) -> list[str]:
-    """Arguments without a default."""
+    """Names of the constructor arguments without a default."""
     return [field.name for field in dataclasses.fields(cls) if field.init and _required(field)]
 
 
 def key_problems(
     table: Mapping[str, Any], known: Sequence[str], required: Sequence[str]
 ) -> list[Problem]:
-    """Keys that are unknown or missing."""
+    """Problems of unknown and missing keys of a table."""
     problems = [
         Problem((key,), f"unknown key; {close_names(key, known)}")
         for key in table
@@ -175,7 +175,7 @@ def _required(field: dataclasses.Field[Any]) -> bool:
 
 
 def _value(hint: Any, value: Any, key: str, files: PartFiles) -> Any:
-    """Value of the annotated type.
+    """Value converted to the annotated type of a field. Raises NestedError.
 
     Integers are accepted as real numbers; nothing else is converted.
     """
@@ -207,5 +207,5 @@ def type_adapter(hint: Any) -> TypeAdapter[Any]:
 
 
 def _frozen(value: Any) -> Any:
-    """Lists as tuples."""
+    """Value with nested lists converted to tuples."""
     return tuple(map(_frozen, value)) if isinstance(value, list) else value

@@ -59,7 +59,7 @@ WHOLE = ("matrices", "prestress", "band", "tolerance")  # not with [divide]
 
 @checked_arguments
 def read_part(path: str | Path, *, allow_outside: bool = False) -> Part:
-    """Part of a file.
+    """Read a part from a part file.
 
     Raises InputError with every problem, one line each: ``file:line: key: what``.
 
@@ -141,7 +141,7 @@ def part_of(document: TomlDocument, *, allow_outside: bool) -> Part:
 
 
 def _source_problems(table: Mapping[str, Any]) -> list[Problem]:
-    """Problems of the source.
+    """Problems of the source of a part: mesh file or matrices.
 
     Either a mesh with unit and materials, or matrices; a divided part has a mesh only.
     """
@@ -211,7 +211,7 @@ def _attempt(
 
 
 def _section(table: Mapping[str, Any], name: str, notes: ProblemCollector) -> Mapping[str, Any]:
-    """Non-empty table of tables."""
+    """Table of named tables, with problems collected if it is none or empty."""
     found = notes.attempt((name,), lambda: as_table(table[name])) if name in table else {}
     if found is not None and not found:
         notes.problems.append(Problem((name,), f"is missing; give at least one [{name}.…]"))

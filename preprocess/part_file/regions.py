@@ -77,7 +77,7 @@ def read_with_region(cls: type[Made], table: Any, files: PartFiles) -> Made:
 
 
 def _where(table: Mapping[str, Any], files: PartFiles) -> str | Region:
-    """Region given by one of its keys."""
+    """Region of nodes given by one of the keys of a table."""
     given = [key for key in REGION_KEYS if key in table]
     if len(given) != 1:
         raise NestedError.at(

@@ -35,7 +35,7 @@ POINT: Schema = {"type": "array", "items": {"type": "number"}, "minItems": 3, "m
 
 
 def part_schema() -> Schema:
-    """Schema of ``flexmbs-part`` files."""
+    """JSON schema of ``flexmbs-part`` files."""
     material = one_of_kinds(MATERIALS, "isotropic")
     region = {
         "set": {"type": "string"},

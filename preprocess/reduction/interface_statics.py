@@ -464,7 +464,7 @@ def _massive(fe: FEModel, free: np.ndarray) -> int:
 
 
 def _diagonal(fe: FEModel, K: sp.csr_matrix) -> FloatArray:
-    """Diagonal of a matrix (n,)."""
+    """Diagonal (n,) of a matrix, assembled over all processes."""
     return np.asarray(fe.engine.assembled(K.diagonal()[:, None])[:, 0])
 
 

@@ -183,7 +183,7 @@ class CholeskyFactor(Factor):
         )
 
     def _product(self, x: Array) -> Array:
-        """Product K x."""
+        """Product K x of the stiffness, for residuals."""
         return sparse_product(self._problem.K, x)
 
     def serves(self) -> bool:
@@ -280,7 +280,7 @@ class SuperLUFactor(Factor):
         return int(self._lu.nnz)
 
     def solve(self, loads: Array) -> Array:
-        """Solution for loads."""
+        """Solution x = K⁻¹ b by the SuperLU factors."""
         x = np.zeros(loads.shape)
         x[self._order] = self._lu.solve(np.asfortranarray(loads[self._order], dtype=float))
         return x
@@ -323,7 +323,7 @@ class PardisoFactor(Factor):
         return int(self._solver.get_iparm(18))
 
     def solve(self, loads: Array) -> Array:
-        """Solution for loads."""
+        """Solution x = K⁻¹ b by the Pardiso factors."""
         x = np.zeros(loads.shape)
         x[self._rows] = self._solver._call_pardiso(
             self._upper, np.asfortranarray(loads[self._rows], dtype=float)

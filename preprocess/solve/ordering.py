@@ -184,7 +184,7 @@ def graph_coordinates(graph: sp.csr_matrix) -> Array:
 
 
 def _distances(graph: sp.csr_matrix, start: int) -> Array:
-    """Number of links (n,) from a node."""
+    """Number of links (n,) from node ``start`` to each node of the graph."""
     order, previous = breadth_first_order(graph, start, directed=False)
     distance = np.zeros(graph.shape[0])
     for node in order[1:]:

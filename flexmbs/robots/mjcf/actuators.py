@@ -210,7 +210,7 @@ def add_actuators(
     off: set[str],
     disabled: set[int],
 ) -> None:
-    """Forces of the actuators.
+    """Add the forces of all actuators in a section of an MJCF file to the model.
 
     ``known``: commands by name; by default those of ``start``. ``off``, ``disabled``: flags and
     groups that the file disables.

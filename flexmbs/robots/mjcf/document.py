@@ -113,7 +113,7 @@ class Defaults:
             self._fill(inner, nested)
 
     def of(self, element: XmlElement, around: str, tag: str = "") -> dict[str, str]:
-        """Attributes of an element.
+        """Attributes of an element, completed by the defaults of its class.
 
         Its own precede those of its class, or of the enclosing class ``around``.
         """

@@ -84,7 +84,7 @@ def _lines(body: FlexibleBodyData) -> Iterator[str]:
 
 
 def _invariants(body: FlexibleBodyData) -> Iterator[str]:
-    """Groups 14 … 18.
+    """Lines of record groups 14 … 18: the inertia invariants.
 
     Each row holds one component of a vector, or one row of the 3 × 3 matrices of all modes.
     """

@@ -43,7 +43,7 @@ class MBSimExporter(Exporter):
 
 
 def _arrays(body: FlexibleBodyData) -> dict[str, np.ndarray]:
-    """Datasets by name."""
+    """Arrays of the body by dataset name of MBSim."""
     n = body.nf
     frames = list(body.frames.values())
     x = np.array([frame.x for frame in frames]).reshape(len(frames), 3)

@@ -90,9 +90,7 @@ def superelement(body: FlexibleBodyData) -> FrameSuperelement:
 
 
 def _boundary_and_modes(E: FloatArray, K: FloatArray, M: FloatArray) -> FloatArray:
-    """Matrix [E⁺
-
-    N].
+    """Matrix [E⁺, N] of static motions and modes with the frames at rest.
 
     The motions of least strain energy with unit frame displacements, then the modes with the frames
     at rest.

@@ -77,7 +77,7 @@ def _companions(request: ImportRequest) -> tuple[Path, Path]:
 
 
 def _rows(path: Path) -> Array:
-    """Rows of five or three numbers."""
+    """Table of the matrix file, with five or three numbers in a row."""
     text = _NOTE.sub(b"", content(path, "rows of matrix entries"))
     first = next((line for line in text.splitlines() if line.strip()), b"")
     columns = len(first.replace(b",", b" ").split())

@@ -172,5 +172,5 @@ def _connectivity(path: Path, rows: list[list[int]], index: dict[int, int]) -> I
 
 
 def known_elements(frd: FrdResult) -> dict[str, Indices]:
-    """Elements of supported types."""
+    """Elements of an .frd file that have supported types, by type."""
     return {kind: rows for kind, rows in frd.elements.items() if kind in ELEMENTS}

@@ -103,7 +103,7 @@ class _Groups:
         self.modes = int(words[2]) + int(words[3])
 
     def values(self, group: int, *shape: int) -> FloatArray:
-        """Numbers of a group.
+        """Numbers of a record group as an array of a shape. Raises InputError.
 
         Raises InputError unless their count fits the shape.
         """

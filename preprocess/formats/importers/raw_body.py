@@ -64,7 +64,7 @@ def checked_body(raw: RawBody, request: ImportRequest, report: ImportReport) -> 
 
 
 def _in_si(raw: RawBody, request: ImportRequest, report: ImportReport) -> FlexibleBodyData:
-    """Body converted to SI units.
+    """Raw body converted from the units of its file to SI units.
 
     The elastic coordinates are scaled so that the modes remain mass-normalised.
     """

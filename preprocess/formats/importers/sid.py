@@ -153,7 +153,7 @@ def _check_nodes(sid: Sid, report: ImportReport) -> None:
 
 
 def _integrals(sid: Sid, report: ImportReport) -> ShapeIntegrals:
-    """Shape integrals.
+    """Shape integrals of the body from the blocks of a SID file, with checks.
 
     The moments from mdCM, J, Ct, Gr and Cr, which J.m1 and Oe.m0 repeat, and the products of
     shapes.

@@ -43,7 +43,7 @@ class Multigrid(Factor):
     """
 
     def __init__(self, problem: FactorProblem) -> None:
-        """Set up the two grids.
+        """Set up a fine and a coarse grid and the two-grid iteration.
 
         Raises PivotError if the coarse matrix has no factor or a node no stiffness.
         """
@@ -144,7 +144,7 @@ class Multigrid(Factor):
         return bool(ratio.min() < SOFT)
 
     def _product(self, x: Array) -> Array:
-        """Product K x."""
+        """Product K x of the stiffness, for residuals."""
         return sparse_product(self._problem.K, x)
 
     def _cycle(self, loads: Array) -> Array:
