@@ -136,7 +136,7 @@ class DeclaredValues:
 
 
 def declared_values(compiled: Compiled, how: Assemble, key: str) -> DeclaredValues:
-    """Which positions ("q0") or velocities ("v0", ``key``) are declared or locked; weights."""
+    """Declared or locked positions ("q0") or velocities ("v0", ``key``), with weights."""
     model, system = compiled.model, compiled.system
     ns = int(system.layout[2])
     locked, declared, weight = np.zeros(ns, bool), np.zeros(ns, bool), np.ones(ns)

@@ -16,7 +16,7 @@ _SEPARATORS = bytes.maketrans(b",;", b"  ")
 
 
 def content(path: Path, expected: str) -> bytes:
-    """Bytes of a file; raises InputError if it cannot be read or is empty.
+    """Bytes of a file.
 
     Raises InputError if it is missing, unreadable or empty.
     """

@@ -201,7 +201,7 @@ def _mass(number: int, given: Mapping[str, Any]) -> str:
 
 
 def _shared_nodes(owned: NDArray[np.bool_]) -> list[Cut]:
-    """Mask of the nodes that at least two pieces share."""
+    """Pairs of pieces with their common nodes. Raises InputError for nodes of three pieces."""
     crowded = np.flatnonzero(owned.sum(axis=0) > 2)
     if crowded.size:
         pieces = ", ".join(str(k + 1) for k in np.flatnonzero(owned[:, crowded[0]]))

@@ -594,7 +594,7 @@ def _rectangle(d: list[float]) -> dict[str, Any]:
 
 
 def _ellipse(d: list[float]) -> dict[str, Any] | None:
-    """Declaration of an elliptical section with the axes d."""
+    """Declaration of an elliptical section with the axes d; None without two axes."""
     if len(d) < 2:
         return None
     a, b = 0.5 * d[0], 0.5 * d[1]

@@ -27,7 +27,7 @@ class Lines:
         self.path, self.name, self.number, self.lines = path, name, first, iter(lines)
 
     def numbers(self, least: int, what: str) -> list[str]:
-        """Fields of the next line, at least so many. Raises InputError.
+        """Fields of the next line, at least so many.
 
         Raises InputError if the section ends or the line is too short.
         """

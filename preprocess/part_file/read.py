@@ -211,7 +211,7 @@ def _attempt(
 
 
 def _section(table: Mapping[str, Any], name: str, notes: ProblemCollector) -> Mapping[str, Any]:
-    """Table of named tables, with problems collected if it is none or empty."""
+    """Table of named tables; it is a problem if it is missing or empty."""
     found = notes.attempt((name,), lambda: as_table(table[name])) if name in table else {}
     if found is not None and not found:
         notes.problems.append(Problem((name,), f"is missing; give at least one [{name}.…]"))
