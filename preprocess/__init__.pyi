@@ -10,6 +10,8 @@ from .body.reference import MeanAxes as MeanAxes
 from .body.reference import PrincipalAxes as PrincipalAxes
 from .body.shape_derivatives import shape_derivatives as shape_derivatives
 from .body.stress import Stress as Stress
+from .cad.faces import face as face
+from .cad.mesh_cad import mesh_cad as mesh_cad
 from .elements.formulation import Formulation as Formulation
 from .fe.assembly import assemble as assemble
 from .fe.attach import attach as attach

@@ -20,7 +20,8 @@ app = typer.Typer(name="preprocess", cls=Commands, help=HELP, **PLAIN)
 app.callback()(common_options)
 
 PartFile = Annotated[
-    Path, typer.Argument(metavar="PART", help="Part file (TOML).", show_default=False)
+    Path,
+    typer.Argument(metavar="PART", help="Part file (TOML), or a CAD file.", show_default=False),
 ]
 BodyFile = Annotated[
     Path, typer.Argument(metavar="BODY", help="Flexible body (HDF5).", show_default=False)
@@ -53,11 +54,43 @@ def reduce_part(
         str,
         typer.Option("--engine", help="serial; petsc or slepc: in several processes, by mpirun."),
     ] = "serial",
+    material: Annotated[
+        str | None,
+        typer.Option("--material", help="Of a CAD file: name, or 'E = …, nu = …, rho = …'."),
+    ] = None,
+    interface: Annotated[
+        list[str] | None,
+        typer.Option("--interface", help="NAME=FACE: hub=7, or hub='hole = \"10 mm\"'."),
+    ] = None,
+    averaged: Annotated[
+        bool, typer.Option("--averaged", help="Interfaces that do not stiffen their faces.")
+    ] = False,
+    reference: Annotated[
+        str | None, typer.Option("--reference", help="Body frame; default: first interface.")
+    ] = None,
+    size: Annotated[
+        str | None, typer.Option("--size", help="Largest elements of a CAD file, as 4mm.")
+    ] = None,
+    refine: Annotated[
+        list[str] | None,
+        typer.Option("--refine", help='Smaller elements: \'size = "1 mm", hole = "10 mm"\'.'),
+    ] = None,
+    solid: Annotated[
+        str | None, typer.Option("--solid", help="Number or name of one of several solids.")
+    ] = None,
+    modes: Annotated[
+        int | None, typer.Option("--modes", min=0, help="Fixed-interface modes; default: 12.")
+    ] = None,
+    damping: Annotated[
+        float | None, typer.Option("--damping", help="Damping ratio of all modes; default: 0.")
+    ] = None,
 ) -> None:
     """Reduce a meshed part to a flexible body.
 
-    PART names mesh, unit, material, interfaces, method, reference, damping.
+    PART names mesh, unit, material, interfaces, method, reference, damping. For a CAD file (STEP,
+    IGES, BREP) options give them; preprocess inspect lists its faces.
     """
+    from preprocess.command.reduce import CadPartOptions
     from preprocess.command.reduce import reduce_file as command
 
     command(
@@ -68,6 +101,61 @@ def reduce_part(
         allow_outside=allow_outside,
         allow_large=allow_large,
         keep=keep,
+        given=CadPartOptions(
+            material,
+            tuple(interface or ()),
+            averaged,
+            reference,
+            size,
+            tuple(refine or ()),
+            solid,
+            modes,
+            damping,
+        ),
+    )
+
+
+@app.command("mesh")
+def mesh_cad_file(
+    file: Annotated[
+        Path, typer.Argument(metavar="CAD", help="STEP, IGES or BREP file.", show_default=False)
+    ],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Mesh; default: CAD with .msh.")
+    ] = None,
+    size: Annotated[
+        str | None,
+        typer.Option("--size", help="Largest elements, as 4mm; default: 1/20 of the diagonal."),
+    ] = None,
+    refine: Annotated[
+        list[str] | None,
+        typer.Option("--refine", help='Smaller elements: \'size = "1 mm", hole = "10 mm"\'.'),
+    ] = None,
+    order: Annotated[
+        int, typer.Option("--order", min=1, max=2, help="Tetrahedra of ten (2) or four nodes.")
+    ] = 2,
+    curvature: Annotated[
+        float, typer.Option("--curvature", help="Elements per radius of curvature.")
+    ] = 2.0,
+    grading: Annotated[
+        float, typer.Option("--grading", help="Growth of elements, 0 (slow) to 1.")
+    ] = 0.3,
+    solid: Annotated[
+        str | None, typer.Option("--solid", help="Number or name of one of several solids, or all.")
+    ] = None,
+) -> None:
+    """Mesh a CAD file by curved tetrahedra and list its faces."""
+    from preprocess.command.mesh import mesh_file as command
+
+    command(
+        file,
+        output,
+        size=size,
+        refine=refine or [],
+        order=order,
+        curvature=curvature,
+        grading=grading,
+        solid=solid,
     )
 
 

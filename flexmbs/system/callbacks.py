@@ -252,6 +252,9 @@ class Callbacks:
             except InputError as error:
                 lost(a, b, InputError(f"{name}: its function {error}"))
                 return
+            except OverflowError:
+                # v**3 of a diverged trial step: inf in NumPy and Numba, an exception in Python
+                b[:] = total = math.inf
             except BaseException as error:
                 # raised again after the loop: exceptions do not pass through C callers
                 lost(a, b, error)

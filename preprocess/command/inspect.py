@@ -29,10 +29,13 @@ def inspect(path: Path, *, unit: str | None, as_json: bool, allow_outside: bool)
     """
     from flexmbs.flexible_body.divided import DividedBodyData, is_divided
     from flexmbs.flexible_body.record import FlexibleBodyData
+    from preprocess.cad.netgen import FORMATS as CAD
     from preprocess.formats.importers import FORMATS, read
     from preprocess.mesh_files.readers import READERS
 
     suffix, start = path.suffix.lower(), _start(path)
+    if suffix in CAD:
+        return _inspect_faces(path, as_json)
     if suffix in READERS and start != HDF5:
         return _inspect_mesh(path, unit, as_json, allow_outside)
     if start == HDF5 and is_divided(path):
@@ -47,6 +50,38 @@ def inspect(path: Path, *, unit: str | None, as_json: bool, allow_outside: bool)
         if isinstance(part, FlexibleBodyData)
         else _inspect_matrices(part, as_json)
     )
+
+
+def _inspect_faces(path: Path, as_json: bool) -> int:
+    """Print the faces of a CAD file."""
+    from preprocess.cad.mesh_cad import read_faces
+    from preprocess.command.mesh import described_faces, description
+
+    faces, nodes = read_faces(path)
+    if as_json:
+        put_json(
+            {
+                "source": str(path),
+                "faces": [
+                    {
+                        "number": face.number,
+                        "kind": face.kind,
+                        "hollow": face.hollow,
+                        "radius": face.surface.radius,
+                        "axis": face.surface.axis.tolist(),
+                        "area": face.area,
+                        "centre": face.centre.tolist(),
+                        "name": face.name,
+                        "description": description(face, faces, nodes),
+                    }
+                    for face in faces
+                ],
+            }
+        )
+    else:
+        put("\n".join(described_faces(faces, nodes)))
+        put("interfaces: the conditions in braces, as interfaces.hub = { … } in a part file")
+    return 0
 
 
 def _start(path: Path) -> bytes:

@@ -101,9 +101,24 @@ class Beams(StructuralElement):
         return self._data_at(0.0)
 
     def _data_at(self, s: float) -> SectionData:
-        """Section properties at s; principal axes and shear centre are constant."""
+        """Section properties at s; principal axes and shear centre are constant.
+
+        Raises InputError for a wall or profile so thin that its area vanishes in double precision.
+        """
         C = np.asarray(self.material.elasticity, dtype=float)
-        return self.section.at(s).data(C[0, 1] / (C[0, 0] + C[0, 1]))
+        nu, vanishes = C[0, 1] / (C[0, 0] + C[0, 1]), False
+        try:
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+                found = self.section.at(s).data(nu)
+            vanishes = not all(0.0 < each < np.inf for each in (found.A, found.Iy, found.Iz))
+        except ZeroDivisionError:
+            vanishes = True
+        if vanishes:
+            raise InputError(
+                "section: its area or a second moment of area vanishes in double precision; "
+                "correct its dimensions"
+            )
+        return found
 
     @functools.cached_property
     def _turn(self) -> Array:

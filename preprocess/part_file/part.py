@@ -36,6 +36,10 @@ thickness = 0.002
 pieces = 4
 along = "x"
 
+[cad]                        # optional, for a mesh of a CAD file: mesh = "link.step", without unit
+size = "4 mm"                # largest elements; order, curvature, grading, solid: see `mesh_cad`
+refine = [{ size = "1 mm", hole = "10 mm" }]
+
 Instead of mesh, unit and material: [matrices] with the file of another program (format, units,
 mass, nodes: see `read_model`). Further keys: name, fix = ["orientation"], lumped, stiffening,
 estimate, inertia_loads, allow_large, stress = false or a table, [prestress], [formulation].
@@ -59,6 +63,9 @@ from preprocess.body.build import ReductionOptions, reduce
 from preprocess.body.divided import reduce_divided
 from preprocess.body.prestress import Prestress
 from preprocess.body.stress import Stress
+from preprocess.cad.faces import Face
+from preprocess.cad.mesh_cad import mesh_cad
+from preprocess.cad.netgen import FORMATS as CAD_FORMATS
 from preprocess.distributed.decomposition import WholePart
 from preprocess.distributed.reduce import Job
 from preprocess.elements.formulation import Formulation
@@ -95,6 +102,7 @@ TABLES = (
     "prestress",
     "matrices",
     "divide",
+    "cad",
 )
 
 
@@ -165,6 +173,21 @@ class PartDivision:
     cuts: Literal["full", "averaged", "rigid"] = "full"
 
 
+@dataclass(frozen=True)
+class CadMeshing:
+    """Mesh of a CAD file: the arguments of `mesh_cad`, lengths in m.
+
+    refine: sizes of elements on faces.
+    """
+
+    size: float | None = None
+    order: int = 2
+    curvature: float = 2.0
+    grading: float = 0.3
+    solid: int | str | None = None
+    refine: tuple[tuple[Face, float], ...] = ()
+
+
 @dataclass(frozen=True, eq=False)
 class Part:
     """Content of a part file: the arguments of `read_mesh`, `assemble`, `reduce` and `divide`.
@@ -208,6 +231,7 @@ class Part:
     stress: Stress | None
     prestress: Prestress | None
     division: PartDivision | None
+    cad: CadMeshing | None
     files: tuple[Path, ...]
     reader: Callable[[TomlDocument], Part] = field(repr=False)
     allow_outside: bool = False
@@ -230,6 +254,9 @@ class Part:
         """Mesh in metres. Raises InputError, also for a part with matrices."""
         if self.mesh is None:
             raise InputError(f"{self.document.path}: has matrices instead of a mesh")
+        if self.mesh.suffix.lower() in CAD_FORMATS:
+            with self.located():
+                return meshed_cad(self.mesh, self.cad or CadMeshing())
         with self.located():
             return read_mesh(
                 self.mesh,
@@ -365,6 +392,7 @@ class Part:
         division, options = self.division, self.options
         mesh, large = self.read_mesh(), allow_large or options.allow_large
         with self.located():
+            mesh, interfaces = _named_faces(mesh, self.interfaces)
             meshes = divide(
                 mesh,
                 pieces=division.pieces,
@@ -391,7 +419,7 @@ class Part:
             ]
             data = reduce_divided(
                 models,
-                interfaces=self.interfaces,
+                interfaces=interfaces,
                 reference=options.reference,
                 cuts=division.cuts,
                 method=self.method,
@@ -441,6 +469,37 @@ def _within(given: Any, mesh: Mesh) -> Any:
         if isinstance(given, Mapping)
         else given
     )
+
+
+def meshed_cad(path: Path, how: CadMeshing) -> Mesh:
+    """Mesh of a CAD file with these options. Raises InputError, MachineError."""
+    return mesh_cad(
+        path,
+        size=how.size,
+        sizes=dict(how.refine),
+        order=how.order,
+        curvature=how.curvature,
+        grading=how.grading,
+        solid=how.solid,
+    )
+
+
+def _named_faces(
+    mesh: Mesh, interfaces: Mapping[str, Interface]
+) -> tuple[Mesh, dict[str, Interface]]:
+    """Mesh with a set for each interface on a face of a CAD model, and the interfaces on the sets.
+
+    Pieces of a divided mesh have sets, but no faces.
+    """
+    faces = {name: each.where for name, each in interfaces.items() if isinstance(each.where, Face)}
+    sets = {
+        f"face of {name}": face.rows(mesh.nodes, mesh.node_sets) for name, face in faces.items()
+    }
+    moved = {
+        name: replace(each, where=f"face of {name}") if name in faces else each
+        for name, each in interfaces.items()
+    }
+    return replace(mesh, node_sets={**mesh.node_sets, **sets}), moved
 
 
 def _of_key(problem: str, table: Mapping[str, Any]) -> Problem:

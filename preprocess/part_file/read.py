@@ -14,6 +14,8 @@ from flexmbs.files.paths import file_path
 from flexmbs.toml.document import Locator, ProblemCollector, TomlDocument, read_document
 from preprocess.body.prestress import Prestress
 from preprocess.body.stress import SURFACE_STRESS, Stress
+from preprocess.cad.faces import Face
+from preprocess.cad.netgen import FORMATS as CAD_FORMATS
 from preprocess.elements.formulation import Formulation
 from preprocess.fe.beam_sections import SECTIONS
 from preprocess.fe.material import MATERIALS, Material
@@ -32,12 +34,19 @@ from preprocess.part_file.part import (
     FORMAT,
     OPTIONS,
     TABLES,
+    CadMeshing,
     MatrixSource,
     Part,
     PartDivision,
     PartOptions,
 )
-from preprocess.part_file.regions import read_connection, read_interface, read_with_region
+from preprocess.part_file.regions import (
+    in_metres,
+    read_connection,
+    read_face,
+    read_interface,
+    read_with_region,
+)
 from preprocess.reduction import REDUCTIONS, CraigBampton, Reduction
 
 OF_MESH = (
@@ -52,6 +61,7 @@ OF_MESH = (
     "sections",
     "structural",
     "formulation",
+    "cad",
 )
 
 WHOLE = ("matrices", "prestress", "band", "tolerance")  # not with [divide]
@@ -130,6 +140,7 @@ def part_of(document: TomlDocument, *, allow_outside: bool) -> Part:
         if "prestress" in table
         else None,
         division=one("divide", table["divide"], _division) if "divide" in table else None,
+        cad=one("cad", table["cad"], read_cad_options) if "cad" in table else None,
         stress=one("stress", table.get("stress", True), _stress),
         files=tuple(files.used),
         reader=functools.partial(part_of, allow_outside=allow_outside),
@@ -156,7 +167,19 @@ def _source_problems(table: Mapping[str, Any]) -> list[Problem]:
             for key in OF_MESH
             if key in table
         ]
-    problems = [Problem((key,), "is missing") for key in ("mesh", "unit") if key not in table]
+    of_cad = is_cad(table)
+    problems = [
+        Problem((key,), "is missing")
+        for key in ("mesh", "unit")
+        if key not in table and not (of_cad and key == "unit")
+    ]
+    problems += [
+        Problem((key,), "belongs to a mesh file; omit it with a CAD file")
+        for key in ("unit", "fix", "structural", "section", "sections")
+        if of_cad and key in table
+    ]
+    if "cad" in table and not of_cad:
+        problems.append(Problem(("cad",), f"needs a CAD file as mesh: {', '.join(CAD_FORMATS)}"))
     if "section" in table and "sections" in table:
         problems.append(
             Problem(
@@ -174,6 +197,33 @@ def _source_problems(table: Mapping[str, Any]) -> list[Problem]:
     if not (table.get("material") or "materials" in table or table.get("structural") is True):
         problems.append(Problem(("material",), "is missing; give E, nu and rho"))
     return problems
+
+
+def is_cad(table: Mapping[str, Any]) -> bool:
+    """True if the mesh of a part file is a CAD file."""
+    mesh = table.get("mesh")
+    return isinstance(mesh, str) and Path(mesh).suffix.lower() in CAD_FORMATS
+
+
+def read_cad_options(given: Any, files: PartFiles) -> CadMeshing:
+    """Options of a table [cad]. Raises NestedError, InputError."""
+    table = dict(as_table(given))
+    refine = table.pop("refine", [])
+    if "size" in table:
+        table["size"] = in_metres(table["size"], "size")
+    found = read_record(CadMeshing, table, files)
+    if not isinstance(refine, list):
+        raise NestedError.at(("refine",), "must be a list of tables with size and a face")
+    return replace(found, refine=tuple(_refined(each, files) for each in refine))
+
+
+def _refined(given: Any, files: PartFiles) -> tuple[Face, float]:
+    """Face and the size of elements (m) on it."""
+    table = dict(as_table(given))
+    size = in_metres(table.pop("size", None), "size")
+    if isinstance(size, bool) or not isinstance(size, (int, float)):
+        raise NestedError.at(("refine",), f"size must be a length, not {shown(size)}")
+    return read_face(table, files), float(size)
 
 
 def _matrices(given: Any, files: PartFiles) -> MatrixSource:
