@@ -76,6 +76,7 @@ class CadFace:
         return ", ".join(facts)
 
     def _kind(self) -> str:
+        """Text of the kind of its surface with the size, as "hole of diameter 10 mm"."""
         own = self.surface
         if self.is_hole:
             return f"hole of diameter {mm(2.0 * own.radius)} mm"
@@ -102,10 +103,10 @@ class Face(Region):
 
     The conditions given hold together: number in the file; plane, cone, sphere, cylinder: a surface
     of this kind, of this radius [m] if it is a number; hole: a concave cylinder of this diameter
-    [m], no fillet; normal: of a plane, outwards; axis: of a cylinder or cone; name, colour: in the file. Among
-    the faces left: near: the one nearest to a point [m]; largest; top: farthest along a direction;
-    all: all of them. Parts of one surface that touch are one face. Raises InputError if no face, or
-    more than one, is left.
+    [m], no fillet; normal: of a plane, outwards; axis: of a cylinder or cone; name, colour: in the
+    file. Among the faces left: near: the one nearest to a point [m]; largest; top: farthest along a
+    direction; all: all of them. Parts of one surface that touch are one face. Raises InputError if
+    no face, or more than one, is left.
 
     Examples
     --------
@@ -149,6 +150,7 @@ class Face(Region):
             raise InputError("face: give a condition, for example hole=10e-3, or all=True")
 
     def rows(self, nodes: Array, sets: NodeSets) -> NodeRows:
+        """Rows of the nodes on the faces described. Raises InputError without a CAD model."""
         if not isinstance(sets, CadSets):
             raise InputError(
                 f"{self}: the mesh has no faces of a CAD model; make it with mesh_cad, or name a "
@@ -178,6 +180,7 @@ class Face(Region):
         return groups[0]
 
     def _fits(self, face: CadFace) -> bool:
+        """True if a face meets all conditions on the single face."""
         own = face.surface
         return (
             self.number in (None, face.number)
@@ -193,13 +196,14 @@ class Face(Region):
         )
 
     def _coloured(self, face: CadFace) -> bool:
+        """True if a face has the wanted colour, or if none is asked for."""
         if self.colour is None:
             return True
         wanted = np.array(matplotlib.colors.to_rgb(self.colour))
         return face.colour is not None and bool((np.abs(wanted - face.colour) <= SAME_COLOUR).all())
 
     def _score(self, group: Sequence[CadFace], nodes: Array) -> float:
-        """Number that is least for the face wanted."""
+        """Measure (m², m) of a group of faces that is least for the largest, topmost or nearest."""
         area = np.array([each.area for each in group])
         if self.largest:
             return -float(area.sum())
@@ -210,7 +214,7 @@ class Face(Region):
         return float(np.linalg.norm(np.vstack([x, centre]) - np.array(self.near), axis=1).min())
 
     def _nearest_miss(self, faces: Sequence[CadFace]) -> str:
-        """Hint for a misspelt name or another radius."""
+        """Hint of an error message: similar names, or faces of the kind with other radii."""
         if self.name is not None and not any(each.name == self.name for each in faces):
             names = sorted({each.name for each in faces if each.name})
             near = difflib.get_close_matches(self.name, names, n=3) or names[:6]
@@ -236,12 +240,12 @@ class Face(Region):
 
 
 def face(**conditions: Any) -> Face:
-    """`Face` with these conditions."""
+    """Region of the nodes of a CAD face with these conditions; see `Face`."""
     return Face(**conditions)
 
 
 def _text(value: Any) -> str:
-    """Value of a condition."""
+    """Text of the value of a condition, as in Python."""
     if isinstance(value, tuple):
         return f"({', '.join(map(_text, value))})"
     return f"{value:.9g}" if isinstance(value, float) else repr(value)
@@ -257,6 +261,7 @@ def _sized(wanted: bool | float, fits: bool, size: float) -> bool:
 
 
 def _along(wanted: Vector | None, axis: Array, *, signed: bool = False) -> bool:
+    """True if an axis has the wanted direction (or the opposite one, if not signed)."""
     if wanted is None:
         return True
     cosine = float(axis @ np.array(wanted) / np.linalg.norm(wanted))
@@ -287,7 +292,7 @@ def mm(length: float) -> str:
 
 
 def _direction(axis: Array) -> str:
-    """Axis by name, or as components."""
+    """Text of an axis: its name, as "-z", or its components."""
     k = int(np.argmax(np.abs(axis)))
     if abs(axis[k]) > 1.0 - EQUAL**2:
         return ("-" if axis[k] < 0 else "") + "xyz"[k]
