@@ -154,7 +154,7 @@ def _reader(kind: Any) -> Any:
     return record_at
 
 
-def _chosen(kinds: tuple[Any, ...], numbers: int) -> Any:
+def _argument_selector(kinds: tuple[Any, ...], numbers: int) -> Any:
     """Compiled function that selects the arguments that a kernel takes.
 
     Of three addresses and three numbers it gives the records of these types and the first numbers.
@@ -200,7 +200,7 @@ _ENTRY = types.int64(*[types.int64] * 3, *[types.float64] * 3)
 
 def compiled_entry(entry: Any, layouts: tuple[Any, ...], key: str | None) -> CFunction:
     """The C function of an `Entry` for records of these layouts."""
-    chosen = _chosen(tuple(map(_type_of, layouts)), entry.numbers)
+    chosen = _argument_selector(tuple(map(_type_of, layouts)), entry.numbers)
     names = {"target": entry.function, "chosen": chosen}
     return CFunction(_by_address, entry.name, _ENTRY, entry.lightly, names).compile(layouts, key)
 

@@ -36,7 +36,7 @@ def fingerprint(function: Callable[..., Any], memory: dict[Any, str] | None = No
     memory: digests of functions computed before; by default those of this process.
     """
     try:
-        return _of_function(_plain(function), _memory if memory is None else memory, ())
+        return _of_function(_python_function(function), _memory if memory is None else memory, ())
     except (_Unknown, ValueError):  # ValueError: a variable of a closure without a value
         return None
 
@@ -49,10 +49,10 @@ def fields_text(record: type) -> str:
     return f"{record.__module__}.{record.__qualname__}{getattr(record, '_fields', ())}"
 
 
-def _plain(found: Any) -> Any:
+def _python_function(found: Any) -> Any:
     """Python function of a kernel, part or law."""
     inner = getattr(found, "py_func", None) or getattr(found, "function", None)
-    return found if inner is None else _plain(inner)
+    return found if inner is None else _python_function(inner)
 
 
 def _of_function(function: Any, memory: dict[Any, str], callers: tuple[Any, ...]) -> str:

@@ -68,7 +68,7 @@ def load(file: pathlib.Path | None) -> Code | None:
         return None
     head, _, code = rest.partition(b"\n")
     symbol, *names = head.decode().split()
-    return _loaded(symbol, code) if _known(names) else None
+    return _loaded(symbol, code) if _symbols_defined(names) else None
 
 
 def _loaded(symbol: str, code: bytes) -> Code:
@@ -99,7 +99,7 @@ def save(file: pathlib.Path | None, symbol: str, library: Any) -> bool:
             if each.is_declaration
         ]
         names = [name for name in used if not name.startswith("llvm.")]
-        if file is None or library.has_dynamic_globals or not _known(names):
+        if file is None or library.has_dynamic_globals or not _symbols_defined(names):
             return False
         content = " ".join([symbol, *names]).encode() + b"\n" + library._get_compiled_object()
         write(file, hashlib.sha256(content).digest() + content)
@@ -136,7 +136,7 @@ def _remove_unused(folder: pathlib.Path) -> None:
             os.unlink(path)
 
 
-def _known(names: list[str]) -> bool:
+def _symbols_defined(names: list[str]) -> bool:
     """True if all these symbols are defined in this process."""
     if not SUPPORTED:
         return False

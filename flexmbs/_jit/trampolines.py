@@ -18,7 +18,7 @@ class Trampoline:
     """Function ``void f(x, out)`` at ``address``, reserved until this object is deleted."""
 
     def __init__(self, free: list[tuple[int, np.ndarray]], checked: int, report: int) -> None:
-        self._free, self._own = free, _taken(free)
+        self._free, self._own = free, _take_trampoline(free)
         self.address, targets = self._own
         targets[:] = checked, report
 
@@ -41,17 +41,17 @@ def reported(checked: int, report: int) -> tuple[int, Any]:
     return made.address, made
 
 
-def _taken(free: list[tuple[int, np.ndarray]]) -> tuple[int, np.ndarray]:
+def _take_trampoline(free: list[tuple[int, np.ndarray]]) -> tuple[int, np.ndarray]:
     """Take a free trampoline, or make new ones."""
     try:
         return free.pop()
     except IndexError:
-        own, *others = _made()
+        own, *others = _compiled_trampolines()
         free.extend(others)
         return own
 
 
-def _made() -> list[tuple[int, np.ndarray]]:
+def _compiled_trampolines() -> list[tuple[int, np.ndarray]]:
     """Compile a set of trampolines: the address of each and its row of the table of targets."""
     llvmlite.binding.initialize_native_target()
     llvmlite.binding.initialize_native_asmprinter()

@@ -85,7 +85,7 @@ def second_opinion(solution: SolutionData, mine: SolutionData, run: Run) -> list
     turns = lost_turns(solution) or uncounted_turns(solution, run)
     if len(solution.t) < 2:
         return turns
-    theirs = _judged(mine) if len(mine.t) else None
+    theirs = _states_in_both_coordinates(mine) if len(mine.t) else None
     if theirs is None:
         return turns
     bodies = {name: mine.body(name) for name in mine.compiled.bodies}
@@ -162,7 +162,7 @@ def _projected(solution: SolutionData, mine: SolutionData) -> SolutionData:
     return states_as_solution(compiled, out._replace(sd=sd, lam=lam), mine)
 
 
-def _judged(mine: SolutionData) -> SolutionData | None:
+def _states_in_both_coordinates(mine: SolutionData) -> SolutionData | None:
     """The states converted to the other set of coordinates; None if one cannot be.
 
     All of them, since verdicts must not depend on the machine.

@@ -219,10 +219,12 @@ def at_instants(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     beside = np.zeros(len(a))
     beside[:-1] = np.minimum(apart[1:], apart[:-1])
     beside[1:] = np.maximum(beside[1:], beside[:-1])
-    return np.asarray(np.maximum.reduce([beside, _off(a, b), _off(b, a)]))
+    return np.asarray(
+        np.maximum.reduce([beside, _distances_from_path(a, b), _distances_from_path(b, a)])
+    )
 
 
-def _off(points: np.ndarray, path: np.ndarray) -> np.ndarray:
+def _distances_from_path(points: np.ndarray, path: np.ndarray) -> np.ndarray:
     """Distances (nt,) of points (nt, 3) from the neighbouring segments of a path."""
     d = np.diff(path, axis=0)
     square = np.maximum(np.einsum("ti,ti->t", d, d), np.finfo(float).tiny)

@@ -39,7 +39,7 @@ def initial_rates(solution: SolutionData, run: Run) -> list[Check]:
     if run.begun is None:
         return []
     moved = [each for each in run.begun.moved if _undeclared(solution, each)]
-    moved = [each for each in moved if each.velocity > _least(solution, run, each.joint)]
+    moved = [each for each in moved if each.velocity > _least_velocity(solution, run, each.joint)]
     causes = _causes(solution, run) if moved else []
     found = (
         [each for each in moved if _is_free(solution.compiled, run, each.joint)] if causes else []
@@ -99,7 +99,7 @@ def _free_bodies(compiled: Compiled) -> dict[str, int]:
     return {each.label: i for i, each in enumerate(compiled.topology.tree) if each.joint is None}
 
 
-def _least(solution: SolutionData, run: Run, name: str) -> float:
+def _least_velocity(solution: SolutionData, run: Run, name: str) -> float:
     """Smallest velocity of a joint that is not round-off.
 
     Or negligible relative to the largest one at the outputs.

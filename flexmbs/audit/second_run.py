@@ -137,9 +137,9 @@ def second_run(solution: SolutionData, run: Run, scales: Scales) -> list[Check]:
         finer = _compared(scales, shorter, picked[: len(found.t)])
         found = finer if finer is not None and len(finer.t) == len(found.t) else found
     if _suspected(solution, found) and _work(solution, found.other.cost) <= WHOLE:
-        whole = _compared(scales, found.other, _some(np.arange(len(solution.t))))
+        whole = _compared(scales, found.other, _spaced_outputs(np.arange(len(solution.t))))
         found = whole if whole is not None and len(whole.t) >= 2 else found
-    checks = [_judged(solution, found)]
+    checks = [_error_check(solution, found)]
     if found.forces is not None:
         checks.append(found.forces.check("Forces of the second run", f"with {found.other.what}"))
     return checks
@@ -185,7 +185,7 @@ def _compared(scales: Scales, other: Other, picked: np.ndarray) -> Compared | No
     return Compared(other, mine.t, errors / motion, float(errors.max()) > AT_REST, forces)
 
 
-def _judged(solution: SolutionData, found: Compared) -> Check:
+def _error_check(solution: SolutionData, found: Compared) -> Check:
     """Check of the largest relative errors found so far."""
     t, shares = found.t, np.maximum.accumulate(found.errors.max(axis=1))
     worst = int(found.errors.max(axis=0).argmax())
@@ -227,7 +227,7 @@ def _outputs(solution: SolutionData, cost: float) -> np.ndarray:
     """Indices of the outputs to compare: of a long run only its first part."""
     part = 1.0 if full(solution) else min(1.0, MOST / max(_work(solution, cost), 1e-300))
     within = np.flatnonzero(solution.t <= part * solution.t[-1] * (1.0 + 1e-12))
-    return _some(within)
+    return _spaced_outputs(within)
 
 
 def _work(solution: SolutionData, cost: float) -> float:
@@ -235,7 +235,7 @@ def _work(solution: SolutionData, cost: float) -> float:
     return work_of(solution.compiled, cost * solution.statistics["evaluations"])
 
 
-def _some(outputs: np.ndarray) -> np.ndarray:
+def _spaced_outputs(outputs: np.ndarray) -> np.ndarray:
     """Evenly spaced selection of no more than `MOST_OUTPUTS` outputs."""
     return outputs[
         np.unique(

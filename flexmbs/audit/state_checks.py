@@ -47,7 +47,7 @@ def audited_states(
     coordinates are those of the loads.  shape: the result depends on displacements as on the shape.
     """
     try:
-        mine = _some(solution)
+        mine = _few_outputs(solution)
         found = reduction(mine, shape=shape) if deformed else []
         return found + _second_opinion(mine, balanced=balanced)
     except Exception as error:  # a user function that is undefined there
@@ -55,7 +55,7 @@ def audited_states(
         return [Check("Second opinion", WARN, text)]
 
 
-def _some(solution: SolutionData) -> SolutionData:
+def _few_outputs(solution: SolutionData) -> SolutionData:
     """Solution reduced to at most `MOST` outputs, including extremes.
 
     The extremes are the largest accelerations and multipliers.

@@ -96,7 +96,7 @@ def truncation(scales: Scales) -> list[Check]:
     residual = {name: each for name, each in residual.items() if len(each.frequency)}
     if not residual:
         return [Check(TITLE, PASS, left or "none: the bases are complete")]
-    return [_judged(scales, residual, left)]
+    return [_reaction_check(scales, residual, left)]
 
 
 class _Missing(NamedTuple):
@@ -107,7 +107,7 @@ class _Missing(NamedTuple):
     t: float
 
 
-def _judged(scales: Scales, residual: dict[str, ResidualModes], left: str) -> Check:
+def _reaction_check(scales: Scales, residual: dict[str, ResidualModes], left: str) -> Check:
     """Check of the missing reactions, evaluated over the steps of the run."""
     solution, mine = scales.solution, scales.mine
     if any(place.cut < 0 for place in _absolute(mine).places.values()):

@@ -38,7 +38,7 @@ def compare(
     if as_json:
         rows = [
             {
-                f.name: _plain(getattr(row, f.name))
+                f.name: _without_nan(getattr(row, f.name))
                 for f in dataclasses.fields(row)
                 if f.name != "solution"
             }
@@ -50,6 +50,6 @@ def compare(
     return 0 if found.finished else SolverError.exit_code
 
 
-def _plain(value: Any) -> Any:
+def _without_nan(value: Any) -> Any:
     """Value for JSON: None in place of NaN."""
     return None if isinstance(value, float) and math.isnan(value) else value

@@ -111,7 +111,7 @@ def singular_position(compiled: Compiled, start: InitialState) -> Singular | Non
     here = _factored(compiled, G)
     if here.rank(NEARLY) == min(G.shape):
         return None
-    near = _moved(compiled, start, G)
+    near = _nearby_position(compiled, start, G)
     if near is None:
         return None
     there = pivots(compiled, near.q, near.s, near.beta)
@@ -133,7 +133,7 @@ def has_usual_rank(compiled: Compiled, start: InitialState, singular: Singular |
     G = unit_rows(compiled, 0.0, start.q, start.s, start.beta).G
     return (
         _factored(compiled, G).rank(NEARLY) == min(G.shape)
-        or _moved(compiled, start, G) is not None
+        or _nearby_position(compiled, start, G) is not None
     )
 
 
@@ -188,7 +188,7 @@ def _factored(compiled: Compiled, G: np.ndarray) -> Pivots:
     return Pivots(size, [owner[row] for row in order])
 
 
-def _moved(compiled: Compiled, start: InitialState, G: np.ndarray) -> InitialState | None:
+def _nearby_position(compiled: Compiled, start: InitialState, G: np.ndarray) -> InitialState | None:
     """Position near the start that satisfies the same constraints; None if it does not close."""
     free = scipy.linalg.null_space(G, rcond=NEARLY)
     step = displacement_sizes(compiled) * (

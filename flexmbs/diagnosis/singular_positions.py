@@ -140,7 +140,7 @@ def _followed(
         found.t[max(i - 1, 0)] - found.t[i],
         found.t[min(i + 1, len(found.t) - 1)] - found.t[i],
     )
-    best = _least(
+    best = _minimized(
         lambda step: rows.least(rows.ahead(*state, step)),
         (lower, upper),
         {"xatol": 1e-7 * (upper - lower)},
@@ -149,7 +149,7 @@ def _followed(
     return Passage(float(found.t[i] + best.x), rows.items(G), float(best.fun) / top)
 
 
-def _least(
+def _minimized(
     value: Callable[[float], float], bounds: tuple[float, float], options: dict[str, float]
 ) -> Any:
     """SciPy result of the minimization of a function between bounds, by Brent's method."""
@@ -183,7 +183,7 @@ def ahead_of(
     G = rows.at(t, q, s)
     rows.scale = np.maximum(np.linalg.norm(G, axis=1), 1e-300)
     now = rows.least(G)
-    best = _least(lambda step: rows.least(rows.ahead(t, q, s, sd, step)), (0.0, reach), {})
+    best = _minimized(lambda step: rows.least(rows.ahead(t, q, s, sd, step)), (0.0, reach), {})
     if not best.fun < 0.05 * now:
         return None
     return Passage(t + best.x, rows.items(rows.ahead(t, q, s, sd, best.x)), float(best.fun) / now)

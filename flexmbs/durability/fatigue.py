@@ -112,7 +112,7 @@ def damage(
     if len(solution.t) < 3:
         raise InputError("fatigue: needs a run with three outputs or more")
     stress = solution.body(body).stress
-    found = _damaged(solution, body, curve, _chosen(stress, nodes, hottest), measure)
+    found = _damaged(solution, body, curve, _evaluated_nodes(stress, nodes, hottest), measure)
     worst = found.worst(1)
     finer = solution.at(np.linspace(solution.t[0], solution.t[-1], 4 * len(solution.t) - 3))
     again = _damaged(finer, body, curve, found.node_ids[worst], measure).damage.max()
@@ -158,7 +158,9 @@ def fatigue_part(solution: SolutionData, body: str) -> FatiguePart:
     )
 
 
-def _chosen(stress: StressView, nodes: Iterable[int] | None, hottest: int | None) -> IntArray:
+def _evaluated_nodes(
+    stress: StressView, nodes: Iterable[int] | None, hottest: int | None
+) -> IntArray:
     """Identifiers of the nodes to evaluate: given, hottest by von Mises stress, or all."""
     if nodes is not None and hottest is not None:
         raise InputError("fatigue: give nodes or hottest, not both")
@@ -227,7 +229,7 @@ def directions(stress: FloatArray) -> FloatArray:
         np.sign(along),
         np.where(np.abs(balance) > SHEAR_TOLERANCE * whole, np.sign(balance), 0.0),
     )
-    return _held(signs)
+    return _without_zero_signs(signs)
 
 
 def _dominance(stress: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -236,7 +238,7 @@ def _dominance(stress: FloatArray) -> tuple[FloatArray, FloatArray]:
     return sizes[..., 0] + sizes[..., 2], np.maximum(np.abs(sizes[..., 0]), np.abs(sizes[..., 2]))
 
 
-def _held(signs: FloatArray) -> FloatArray:
+def _without_zero_signs(signs: FloatArray) -> FloatArray:
     """Signs (nt, m) with zeros replaced by the previous or, at the start, the next sign."""
     last = np.maximum.accumulate(np.where(signs != 0.0, np.arange(len(signs))[:, None], -1), axis=0)
     first = (signs != 0.0).argmax(axis=0)

@@ -87,7 +87,7 @@ class SNCurve:
 
         Like all methods, raises InputError for negative amplitudes and lists of different lengths.
         """
-        amplitude, mean = _alike(amplitude=amplitude, mean=mean)
+        amplitude, mean = _broadcast_arguments(amplitude=amplitude, mean=mean)
         if self.mean_stress == "none":
             return amplitude
         if self.mean_stress == "swt":
@@ -118,12 +118,12 @@ class SNCurve:
 
     def shares(self, amplitude: ArrayLike, mean: ArrayLike, count: ArrayLike) -> FloatArray:
         """Share n/N of each cycle; infinite if the mean reaches the tensile strength."""
-        amplitude, mean, count = _alike(amplitude=amplitude, mean=mean, count=count)
+        amplitude, mean, count = _broadcast_arguments(amplitude=amplitude, mean=mean, count=count)
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(count > 0.0, count / self.cycles_to_failure(amplitude, mean), 0.0)
 
 
-def _alike(**values: ArrayLike) -> list[FloatArray]:
+def _broadcast_arguments(**values: ArrayLike) -> list[FloatArray]:
     """Arguments broadcast to a common shape; only ``mean`` may be negative. Raises InputError."""
     found = [
         numbers_of_any_shape(value, key, least=-np.inf if key == "mean" else 0.0)

@@ -300,11 +300,11 @@ def _connect(system: System, work: Work) -> None:
     connect_laws(system, work.laws)
     work.memory[:] = words(equations := Equations(system, work))
     one = Evaluation(work.r, work.r, work.r, work.r, work.r, work.r)
-    for name, kernel in _used(system).items():
+    for name, kernel in _needed_kernels(system).items():
         setattr(work.calls, name, kernel.address(equations, one, one))
 
 
-def _used(system: System) -> dict[str, Entry]:
+def _needed_kernels(system: System) -> dict[str, Entry]:
     """Shared kernels, by name, that evaluations of a system need.
 
     Kernels for rare features are included only if the system has these.

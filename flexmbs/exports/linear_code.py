@@ -151,15 +151,15 @@ def _facts(system: LinearSystem, name: str) -> dict[str, Any]:
     n, m, p = len(system.states), len(system.inputs), len(system.outputs)
     return {
         "name": name,
-        "title": _plain(system.title),
+        "title": _safe_text(system.title),
         "n": n,
         "m": m,
         "p": p,
         "matrices": list(rows.items()),
         "columns": {"A": n, "B": m, "C": n, "D": m},
-        "states": [_plain(each) for each in system.states],
-        "inputs": [_plain(each) for each in system.inputs],
-        "outputs": [_plain(each) for each in system.outputs],
+        "states": [_safe_text(each) for each in system.states],
+        "inputs": [_safe_text(each) for each in system.inputs],
+        "outputs": [_safe_text(each) for each in system.outputs],
         "scale": balance(system.A, system.B),
         "c_numbers": _c_numbers,
         "modelica": _modelica,
@@ -184,7 +184,7 @@ def balance(A: np.ndarray, B: np.ndarray) -> list[float]:
     return [*(float(each) for each in states), *inputs]
 
 
-def _plain(text: str) -> str:
+def _safe_text(text: str) -> str:
     """Text without characters that end a comment, string or line in any of the languages."""
     return re.sub(r'[\\"*\n\r%{}]', " ", text.replace("²", "2").replace("'", " "))
 

@@ -101,7 +101,7 @@ def moving_surfaces(solution: SolutionData, solids: Sequence[Solid] = ()) -> lis
                 f"{', '.join(solution.bodies)}"
             )
     stressed, size = stressed_bodies(solution), _size(solution)
-    found = [_given(GROUND, [solid for solid in solids if solid.body == GROUND], None)]
+    found = [_merged_solids(GROUND, [solid for solid in solids if solid.body == GROUND], None)]
     for name in solution.bodies:
         view = solution.body(name)
         shape = solution.shape(name)
@@ -114,7 +114,7 @@ def moving_surfaces(solution: SolutionData, solids: Sequence[Solid] = ()) -> lis
                 MovingSurface(name, points, triangles, view, shape, rows.astype(np.int64), stress)
             )
         elif own:
-            found.append(_given(name, own, view))
+            found.append(_merged_solids(name, own, view))
         else:
             places = [
                 frame_at_rest(solution, ref)[0]
@@ -124,7 +124,9 @@ def moving_surfaces(solution: SolutionData, solids: Sequence[Solid] = ()) -> lis
             touching = touching_of(solution, name)
             points = np.array(places, float).reshape(-1, 3)
             shapes = [*touching, *body_shapes(solution.model.bodies[name], points, size, touching)]
-            found.append(_given(name, [Solid(name, *triangulate(shape)) for shape in shapes], view))
+            found.append(
+                _merged_solids(name, [Solid(name, *triangulate(shape)) for shape in shapes], view)
+            )
     return [surface for surface in found if len(surface.triangles)]
 
 
@@ -162,7 +164,7 @@ def at_nodes(
     return values
 
 
-def _given(name: str, solids: Sequence[Solid], view: BodyView | None) -> MovingSurface:
+def _merged_solids(name: str, solids: Sequence[Solid], view: BodyView | None) -> MovingSurface:
     """Several solids of a body merged to one surface, without invisible ones."""
     solids = [solid for solid in solids if solid.colour is None or [*solid.colour, 1.0][3] > 0.0]
     paints = tuple(TriangleColour(len(solid.triangles), solid.colour) for solid in solids)

@@ -28,17 +28,19 @@ def triangulate(shape: dict[str, Any]) -> tuple[FloatArray, IntArray]:
     if shape["kind"] == "ball":
         polar = np.pi * np.arange(1, RINGS) / RINGS
         profile = np.column_stack([np.sin(polar), np.cos(polar)])
-        points, triangles = _turned(profile, 1.0, -1.0)
+        points, triangles = _surface_of_revolution(profile, 1.0, -1.0)
         return shape["radius"] * points + np.asarray(shape["at"], float), triangles
     ends = np.asarray(shape["from"], float), np.asarray(shape["to"], float)
     length = float(np.linalg.norm(ends[1] - ends[0]))
-    points, triangles = _turned(
+    points, triangles = _surface_of_revolution(
         np.array([[shape["radius"], length], [shape["radius"], 0.0]]), length, 0.0
     )
     return points @ _axes((ends[1] - ends[0]) / length).T + ends[0], triangles
 
 
-def _turned(profile: FloatArray, top: float, bottom: float) -> tuple[FloatArray, IntArray]:
+def _surface_of_revolution(
+    profile: FloatArray, top: float, bottom: float
+) -> tuple[FloatArray, IntArray]:
     """Closed surface of revolution about z of a profile (k, 2) of radii and heights.
 
     The profile runs from top to bottom.

@@ -43,7 +43,7 @@ def frames(path: Path) -> Iterator[LogFrame]:
     """
     end = count = 0
     with open_regular(path) as file:
-        while (content := _next(file)) is not None:
+        while (content := _next_frame(file)) is not None:
             end, count = end + HEADER.size + len(content), count + 1
             yield LogFrame(content, end)
         behind = _whole_frames(file, end + 1)
@@ -55,7 +55,7 @@ def frames(path: Path) -> Iterator[LogFrame]:
         )
 
 
-def _next(file: BinaryIO) -> bytes | None:
+def _next_frame(file: BinaryIO) -> bytes | None:
     """Content of the frame at the current position; None if it is not intact."""
     header = file.read(HEADER.size)
     if len(header) < HEADER.size:
@@ -78,7 +78,7 @@ def _whole_frames(file: BinaryIO, start: int) -> int:
         start += at if at >= 0 else max(1, len(block) - len(MARK) + 1)
         file.seek(start)
         if at >= 0:
-            content = _next(file)
+            content = _next_frame(file)
             count += content is not None
             start += HEADER.size + len(content) if content is not None else 1
             file.seek(start)

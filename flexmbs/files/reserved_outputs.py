@@ -67,7 +67,7 @@ def locked_by(lock: Path, path: Path, *, wait: bool = False) -> Iterator[None]:
     Raises InputError if another run holds the lock, unless ``wait``; MachineError.
     """
     try:
-        file = _taken(lock, path, wait)
+        file = _open_lock_file(lock, path, wait)
     except OSError as error:
         raise unwritable(path, error) from error
     try:
@@ -78,7 +78,7 @@ def locked_by(lock: Path, path: Path, *, wait: bool = False) -> Iterator[None]:
         os.close(file)
 
 
-def _taken(lock: Path, path: Path, wait: bool) -> int:
+def _open_lock_file(lock: Path, path: Path, wait: bool) -> int:
     """Opened and locked lock file. Raises InputError if another run holds it, unless ``wait``."""
     while True:
         file = os.open(lock, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o644)

@@ -70,7 +70,9 @@ class WeldedPieces:
         ends = np.cumsum([0, *(RIGID + piece.nf for piece in pieces)])
         rows = [np.eye(RIGID, ends[-1])]
         for i, j, cut in welds([tuple(piece.frames) for piece in pieces]):
-            pair = [_spread(_at_cut(pieces[k].frames[cut], poses[k]), ends, k) for k in (i, j)]
+            pair = [
+                _columns_of_piece(_at_cut(pieces[k].frames[cut], poses[k]), ends, k) for k in (i, j)
+            ]
             rows.append(pair[0] - pair[1])
         # equal scales of the energies
         inertia = np.concatenate([np.diag(mass_matrix(piece)) for piece in pieces])
@@ -205,7 +207,7 @@ def _motion(frame: FlexibleFrame, pose: PiecePose) -> FloatArray:
     return np.vstack([pose.R @ own[:3], pose.R @ own[3:]])
 
 
-def _spread(B: FloatArray, ends: FloatArray, k: int) -> FloatArray:
+def _columns_of_piece(B: FloatArray, ends: FloatArray, k: int) -> FloatArray:
     """Columns of piece k of a matrix, placed among the columns of all pieces."""
     found = np.zeros((len(B), ends[-1]))
     found[:, ends[k] : ends[k + 1]] = B

@@ -56,7 +56,7 @@ def quasi_velocities(
     names = velocity_names(compiled)
     if callable(given):
         return (
-            _at(given, q, len(names), regular=regular)
+            _evaluated_at_start(given, q, len(names), regular=regular)
             if q is not None
             else _varying(compiled, given, len(names))
         )
@@ -88,10 +88,12 @@ def _varying(compiled: Compiled, given: Callable[..., Any], ns: int) -> QuasiVel
         return completed(B).ravel()
 
     address = compiled.callbacks.address(WHERE, given, full_set, 1 + nq, ns * ns)
-    return _at(given, rest(compiled), ns, regular=False)._replace(address=address)
+    return _evaluated_at_start(given, rest(compiled), ns, regular=False)._replace(address=address)
 
 
-def _at(given: Callable[..., Any], q: np.ndarray, ns: int, *, regular: bool) -> QuasiVelocities:
+def _evaluated_at_start(
+    given: Callable[..., Any], q: np.ndarray, ns: int, *, regular: bool
+) -> QuasiVelocities:
     """Evaluate a function B_σ at q and t = 0: full set of quasi-velocities."""
     try:
         B = _matrix(given(q.copy(), 0.0), ns)

@@ -229,7 +229,7 @@ def initial_state(
     )
     raise_problems(wrong)
     _check_locked(compiled, start, q, s, work, how)
-    moved = _moved(compiled, start, q, s, work, t)
+    moved = _moved_items(compiled, start, q, s, work, t)
     if how.strict and any(each.against for each in moved):
         raise InputError(*(line for each in moved for line in each.contradictions))
     return compiled, InitialState(
@@ -409,7 +409,7 @@ def changes(compiled: Compiled, q: np.ndarray, s: np.ndarray) -> tuple[Moved, ..
     return tuple(found)
 
 
-def _moved(
+def _moved_items(
     compiled: Compiled, start: InitialState, q: np.ndarray, s: np.ndarray, work: Work, t: float
 ) -> tuple[Moved, ...]:  # fmt: skip
     """Records of joints and bodies that assembly moved from declared values.

@@ -97,10 +97,10 @@ def _slip_problems(contact: UserContact, pose: np.ndarray, sizes: np.ndarray) ->
     path = contact.section, contact.name
     try:
         slip = [
-            rows(_plain(contact.slip), moved(pose, COLUMNS - 1, h)).reshape(2, COLUMNS)
+            rows(_python_function(contact.slip), moved(pose, COLUMNS - 1, h)).reshape(2, COLUMNS)
             for h in (0.0, *LATER)
         ]
-        normal = by_differences(_plain(contact.function), pose, 1, sizes[0])[0]
+        normal = by_differences(_python_function(contact.function), pose, 1, sizes[0])[0]
     except Exception:  # not defined at this pose; reported by a run that reaches it
         return []
     d = normal[:3] / max(float(np.linalg.norm(normal[:3])), np.finfo(float).tiny)
@@ -152,8 +152,8 @@ def _matrix(
 ) -> np.ndarray:
     """Velocity rows (n, 7) = (A | a₀) of a user constraint at a pose."""
     if made.values is not None:
-        return by_differences(_plain(made.values), pose, joint.rows, sizes[0])
-    given = made.constants if made.rows is None else rows(_plain(made.rows), pose)
+        return by_differences(_python_function(made.values), pose, joint.rows, sizes[0])
+    given = made.constants if made.rows is None else rows(_python_function(made.rows), pose)
     return np.asarray(given, float).reshape(joint.rows, COLUMNS)
 
 
@@ -162,10 +162,16 @@ def _of_values(
 ) -> Iterator[Problem]:
     """Problems of user rows that differ from differences of the values, or change with time."""
     try:
-        true = by_differences(_plain(made.values), pose, joint.rows, sizes[0])
-        given = true if made.rows is None else rows(_plain(made.rows), pose).reshape(true.shape)
+        true = by_differences(_python_function(made.values), pose, joint.rows, sizes[0])
+        given = (
+            true
+            if made.rows is None
+            else rows(_python_function(made.rows), pose).reshape(true.shape)
+        )
         later = [
-            by_differences(_plain(made.values), moved(pose, COLUMNS - 1, h), joint.rows, sizes[0])
+            by_differences(
+                _python_function(made.values), moved(pose, COLUMNS - 1, h), joint.rows, sizes[0]
+            )
             for h in LATER
         ]
     except Exception:  # not defined at this pose; reported by a run that reaches it
@@ -199,7 +205,9 @@ def _of_rows(
     if made.rheonomic:
         return
     try:
-        now, *later = (rows(_plain(made.rows), moved(pose, COLUMNS - 1, h)) for h in (0.0, *LATER))
+        now, *later = (
+            rows(_python_function(made.rows), moved(pose, COLUMNS - 1, h)) for h in (0.0, *LATER)
+        )
     except Exception:
         return
     if np.abs(np.subtract(later, now)).max() > WRONG * (1.0 + np.abs(now).max()):
@@ -209,6 +217,6 @@ def _of_rows(
         )
 
 
-def _plain(function):  # type: ignore[no-untyped-def]
+def _python_function(function):  # type: ignore[no-untyped-def]
     """Python function of a compiled one."""
     return getattr(function, "py_func", function)

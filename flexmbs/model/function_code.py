@@ -51,22 +51,22 @@ def functions_of(model: ModelData) -> Iterator[tuple[str, Callable[..., Any]]]:
     """
     for section in SECTIONS:
         for name, item in model.items(section).items():
-            yield from _within(f"{section}.{name}", item)
+            yield from _user_code_within(f"{section}.{name}", item)
 
 
-def _within(place: str, value: Any) -> Iterator[tuple[str, Callable[..., Any]]]:
+def _user_code_within(place: str, value: Any) -> Iterator[tuple[str, Callable[..., Any]]]:
     """(path, function or class) of user code within a value, recursively."""
     if isinstance(value, Declaration):
         if _is_class_of_user(type(value)):
             yield place, type(value)
         for field in value.ordered_fields():
-            yield from _within(f"{place}.{field.name}", getattr(value, field.name))
+            yield from _user_code_within(f"{place}.{field.name}", getattr(value, field.name))
     elif isinstance(value, (tuple, list)):
         for k, item in enumerate(value):
-            yield from _within(f"{place}.{k}", item)
+            yield from _user_code_within(f"{place}.{k}", item)
     elif isinstance(value, Mapping):
         for key, item in value.items():
-            yield from _within(f"{place}.{key}", item)
+            yield from _user_code_within(f"{place}.{key}", item)
     elif callable(value):
         yield place, value
 
@@ -170,7 +170,7 @@ def _parts(value: Any) -> Iterator[Any]:
             yield from (value.__func__, value.__self__)
         case types.FunctionType() if not _installed(value):
             yield from (value.__code__, value.__defaults__, value.__kwdefaults__, vars(value))
-            yield _used(value)
+            yield _values_used(value)
         case staticmethod() | classmethod():
             yield value.__func__
         case property():
@@ -194,7 +194,7 @@ def _parts(value: Any) -> Iterator[Any]:
                 yield _reduced(value)
 
 
-def _used(function: types.FunctionType) -> dict[str, Any]:
+def _values_used(function: types.FunctionType) -> dict[str, Any]:
     """Values by the names with which a function and the functions within it refer to them.
 
     Enclosed, global and imported names.

@@ -67,7 +67,7 @@ def trajectory_at(
     i = np.clip(np.searchsorted(t, times, "right") - 1, 0, max(len(t) - 2, 0))
     j = np.minimum(i + 1, len(t) - 1)
     h = np.maximum(t[j] - t[i], 1e-300)[:, None]
-    x, jump = (times - t[i])[:, None] / h, _between(jumps.times, t[i], t[j])
+    x, jump = (times - t[i])[:, None] / h, _impacts_within(jumps.times, t[i], t[j])
     q, s, sd = (np.empty((len(times), values.shape[1])) for values in (given.q, given.s, given.sd))
     for row, primary in zip(rows_of(compiled.system.tree), compiled.topology.tree):
         at, to = int(row.q_at), int(row.s_at)
@@ -115,7 +115,7 @@ def _counts(impacts: FloatArray, start: FloatArray, end: FloatArray) -> Any:
     )
 
 
-def _between(impacts: FloatArray, start: FloatArray, end: FloatArray) -> FloatArray | None:
+def _impacts_within(impacts: FloatArray, start: FloatArray, end: FloatArray) -> FloatArray | None:
     """First and last impact (n, 2) within n intervals, as fractions of these.
 
     NaN for an interval without impact; None if no interval has one.
@@ -252,11 +252,11 @@ def _pose(e: IntervalEnds, h: FloatArray, x: FloatArray, jump: FloatArray | None
     ends = []
     for f, v, a in (e[:3], e[3:]):
         linear = a[:, :3] + np.cross(v[:, 3:], v[:, :3])
-        ends += [f[:, :3], _turned(f[:, 3:], v[:, :3]), _turned(f[:, 3:], linear)]
+        ends += [f[:, :3], _rotated(f[:, 3:], v[:, :3]), _rotated(f[:, 3:], linear)]
     r, rd, rdd = _quintic(IntervalEnds(*ends), h, x, jump)
     back = p * [1.0, -1.0, -1.0, -1.0]
-    v = _turned(back, rd)
-    vd = _turned(back, rdd) - np.cross(w, v)
+    v = _rotated(back, rd)
+    vd = _rotated(back, rdd) - np.cross(w, v)
     return (
         np.concatenate([r, p], axis=1),
         np.concatenate([v, w], axis=1),
@@ -272,7 +272,7 @@ def quaternion_product(a: FloatArray, b: FloatArray) -> FloatArray:
     )
 
 
-def _turned(p: FloatArray, v: FloatArray) -> FloatArray:
+def _rotated(p: FloatArray, v: FloatArray) -> FloatArray:
     """Rotated vectors A(p) v for quaternions p (n, 4)."""
     twice = 2.0 * np.cross(p[:, 1:], v)
     return np.asarray(v + p[:, :1] * twice + np.cross(p[:, 1:], twice))

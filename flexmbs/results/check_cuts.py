@@ -42,7 +42,7 @@ def cuts(solution: SolutionData, name: str) -> Check | None:
     data = solution.compiled.pieces[name].data
     pick, times = (
         equally_spaced(len(shape.surface.nodes), MOST_NODES),
-        outputs_with_extremes(_moved(shape, len(solution.t)), MOST_TIMES),
+        outputs_with_extremes(_largest_displacement(shape, len(solution.t)), MOST_TIMES),
     )
     size = float(np.linalg.norm(shape.displacement(pick, times), axis=2).max(initial=0.0))
     if not size > SMALL * model_size(solution.compiled):
@@ -117,7 +117,7 @@ def _largest_difference(
     return float(apart[k, node]), int(k), cuts[own[node]]
 
 
-def _moved(shape: Deformation, outputs: int) -> FloatArray:
+def _largest_displacement(shape: Deformation, outputs: int) -> FloatArray:
     """Largest displacement (1, nt) [m] of a few nodes, to select outputs."""
     few = equally_spaced(len(shape.surface.nodes), FEW_NODES)
     parts = np.array_split(np.arange(outputs), -(-outputs // BLOCK))

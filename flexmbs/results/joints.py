@@ -90,7 +90,7 @@ def joint_histories(
         for of in (range(a, min(a + size, len(lam))) for a in range(0, len(lam), size)):
             found = [_decomposed(compiled, trajectory, beta, i) for i in of]
             stress = np.array([each.u[:, rank:] for each in found])
-            rows, some = np.array([each.rows for each in found]), _some(trajectory, of)
+            rows, some = np.array([each.rows for each in found]), _trajectory_at(trajectory, of)
             parts.append(_of_least_norm(compiled, some, beta[of], stress, rows, length))
         lam = np.concatenate(parts)
     return _histories(compiled, trajectory, lam, beta)._replace(unique=unique)
@@ -117,7 +117,7 @@ def _decomposed(
     return SelfStressBasis(u, size, rows)
 
 
-def _some(trajectory: Trajectory, outputs: range) -> Trajectory:
+def _trajectory_at(trajectory: Trajectory, outputs: range) -> Trajectory:
     """Trajectory restricted to some outputs."""
     of = slice(outputs.start, outputs.stop)
     return Trajectory(*(np.ascontiguousarray(values[of]) for values in trajectory))
@@ -230,7 +230,7 @@ def _unique(
     compiled: Compiled, trajectory: Trajectory, beta: np.ndarray, found: SelfStressBasis, rank: int
 ) -> np.ndarray:  # fmt: skip
     """Mask of the joints whose wrench no self-stress changes, at the first output."""
-    first = _some(trajectory, range(1))
+    first = _trajectory_at(trajectory, range(1))
     force = float(np.abs(first.lam * found.rows).max(initial=0.0)) or 1.0
     parts = np.random.default_rng(0).uniform(0.5, 1.0, len(found.u) - rank)
     y = found.u[:, rank:] @ parts / found.rows
@@ -285,11 +285,13 @@ def declared_coordinates(
     tree = JointCoordinates(trajectory.q[:, at : at + nq], *rates, found.effort[:, place.body, :nv])
     tree = _with_prescribed(compiled, place, tree, found.prescribed)
     return (
-        _reversed(tuple(_own(motion) for motion in place.motions), tree) if place.reversed else tree
+        _reversed(tuple(_declared_motion(motion) for motion in place.motions), tree)
+        if place.reversed
+        else tree
     )
 
 
-def _own(motion: Motion) -> Motion:
+def _declared_motion(motion: Motion) -> Motion:
     """Elementary motion behind a prescribed one."""
     return motion.of if isinstance(motion, PrescribedMotion) else motion
 

@@ -265,7 +265,7 @@ class SolutionData:
         """
         name = str(name)
         if name not in self.compiled.bodies:
-            _known("body", name, self.bodies)
+            _require_name("body", name, self.bodies)
         motion, pieces = (
             self._motion(self.compiled.frames[FrameRef(name)]),
             self.compiled.pieces_of(name),
@@ -308,7 +308,7 @@ class SolutionData:
         """Coordinates and wrench of a joint. Raises InputError for an unknown name."""
         name = str(name)
         if name not in self.compiled.places:
-            _known("joint", name, self.joints)
+            _require_name("joint", name, self.joints)
         place = self.compiled.places[name]
         wrench = declared_wrench(self.compiled, self.trajectory, self._joints, name)
         coordinates = declared_coordinates(self.compiled, self.trajectory, self._joints, name)
@@ -332,7 +332,7 @@ class SolutionData:
     def drive(self, name: str) -> DriveView:
         """Coordinate, torque and power of a drive. Raises InputError for an unknown name."""
         name = str(name)
-        _known("drive", name, self.drives)
+        _require_name("drive", name, self.drives)
         drive = self.compiled.model.drives[name]
         number = self.drives.index(name)
         joint = declared_coordinates(self.compiled, self.trajectory, self._joints, drive.joint)
@@ -347,7 +347,7 @@ class SolutionData:
         Raises InputError for an unknown name.
         """
         name = str(name)
-        _known("coupling", name, self.couplings)
+        _require_name("coupling", name, self.couplings)
         coupling, row = (
             self.compiled.model.couplings[name],
             int(self.compiled.system.couplers.row[self.couplings.index(name)]),
@@ -374,7 +374,7 @@ class SolutionData:
         Bounds of a joint limit are named ``name.lower`` and ``name.upper``. Raises InputError.
         """
         name = str(name)
-        _known("contact", name, self.contacts)
+        _require_name("contact", name, self.contacts)
         number = self.contacts.index(name)
         now = self._contacts[:, number]
         impacts = tuple(impact for impact in self.run.impacts if impact.contact == name)
@@ -545,7 +545,7 @@ def _times(given: Any) -> FloatArray:
     return found
 
 
-def _known(what: str, name: str, names: Iterable[str]) -> None:
+def _require_name(what: str, name: str, names: Iterable[str]) -> None:
     """Raise `InputError` for a name that is not in the solution."""
     if name not in (known := tuple(names)):
         raise InputError(f"{what} '{name}' is not in the solution; {close_names(name, known)}")

@@ -176,7 +176,7 @@ def _solution(
     record = _record(run_text)
     parts = {number: body(file["bodies"][number], FlexibleBodyData) for number in file["bodies"]}
     data = {str(name): parts[str(number)] for name, number in record["bodies"].items()}
-    whole = _whole(data, record["pieces"])
+    whole = _declared_bodies(data, record["pieces"])
     model = (
         _model(model_text, whole, make_model) if given is None else _same(given, model_text, whole)
     )
@@ -299,7 +299,9 @@ def _table(text: str) -> dict[str, Any]:
     return tomllib.loads(text)
 
 
-def _whole(data: Mapping[str, FlexibleBodyData], pieces: Mapping[str, Any]) -> dict[str, Body]:
+def _declared_bodies(
+    data: Mapping[str, FlexibleBodyData], pieces: Mapping[str, Any]
+) -> dict[str, Body]:
     """Flexible data by declared body, divided ones with all pieces. Raises `InputError`."""
     missing = [name for own in pieces.values() for name in own if name not in data]
     if missing:

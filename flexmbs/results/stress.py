@@ -336,7 +336,7 @@ class StressView:
         """
         modes = self._pieces[k].modes
         shapes = np.concatenate(
-            [np.asarray(_taken(part, own), float) for part in (modes.modes, modes.correction)],
+            [np.asarray(_rows_of(part, own), float) for part in (modes.modes, modes.correction)],
             axis=2,
         )
         if not np.isfinite(shapes).all():
@@ -368,7 +368,7 @@ class StressView:
         )
 
 
-def _taken(values: np.ndarray, rows: IntArray) -> np.ndarray:
+def _rows_of(values: np.ndarray, rows: IntArray) -> np.ndarray:
     """values[rows]; contiguous rows are read as one block."""
     if len(rows) and rows[-1] - rows[0] == len(rows) - 1:
         return values[rows[0] : rows[-1] + 1]

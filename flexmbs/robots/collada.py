@@ -83,7 +83,7 @@ class _Scene:
         self.visited = 0
         self.named = {
             element.attributes["id"]: element
-            for element in _below(root)
+            for element in _descendants(root)
             if "id" in element.attributes
         }
 
@@ -116,7 +116,7 @@ class _Scene:
             T = T @ _transform(child)
         for child in node.children:
             if child.tag == "instance_geometry":
-                bound = [each for each in _below(child) if each.tag == "instance_material"]
+                bound = [each for each in _descendants(child) if each.tag == "instance_material"]
                 yield from self._geometry(
                     self._of(child),
                     T,
@@ -173,7 +173,7 @@ class _Scene:
             ),
             "source",
         )
-        accessor = next(each for each in _below(source) if each.tag == "accessor")
+        accessor = next(each for each in _descendants(source) if each.tag == "accessor")
         values = _numbers(self._of(accessor, "source"))
         start, stride = (
             int(accessor.attributes.get("offset", 0)),
@@ -286,7 +286,7 @@ def _numbers(element: XmlElement) -> FloatArray:
     return np.array(element.text.split(), float)
 
 
-def _below(element: XmlElement) -> Iterator[XmlElement]:
+def _descendants(element: XmlElement) -> Iterator[XmlElement]:
     """Element and all its descendants."""
     waiting = [element]
     while waiting:

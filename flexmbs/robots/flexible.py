@@ -91,13 +91,13 @@ def with_flexible_links(
             if isinstance(body, RigidBody):
                 replaced[name].compare(body)
     for joint in model.joints.values():
-        made.add(_moved(joint, replaced))
+        made.add(_joint_between_interfaces(joint, replaced))
     for force in model.forces.values():
         made.add(force)
     for coupling in model.couplings.values():
         made.add(coupling)
     for rotor in model.rotors.values():
-        made.add(_turned(rotor, model.joints[rotor.joint], replaced))
+        made.add(_rotor_in_interface_axes(rotor, model.joints[rotor.joint], replaced))
     return made, _tool(made, replaced[tool.body], tool) if tool.body in replaced else tool
 
 
@@ -174,7 +174,7 @@ class _ReplacedLink:
         return FrameRef(self.name, interface), (R.T @ wanted, apart)
 
 
-def _moved(joint: Joint, replaced: Mapping[str, _ReplacedLink]) -> Joint:
+def _joint_between_interfaces(joint: Joint, replaced: Mapping[str, _ReplacedLink]) -> Joint:
     """Copy of a joint attached to the interfaces of flexible links."""
     ends = {"parent": joint.parent, "child": joint.child}
     before: tuple[Motion, ...] = ()
@@ -191,7 +191,7 @@ def _moved(joint: Joint, replaced: Mapping[str, _ReplacedLink]) -> Joint:
     return Chain(joint.name, **ends, motions=motions, q0=joint.q0, v0=joint.v0)  # type: ignore[arg-type]
 
 
-def _turned(
+def _rotor_in_interface_axes(
     rotor: RotorInertia, joint: Joint, replaced: Mapping[str, _ReplacedLink]
 ) -> RotorInertia:
     """Rotor with its axis expressed in the axes of the interface."""

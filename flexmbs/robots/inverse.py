@@ -75,7 +75,7 @@ def solve(task: PoseTask, starts: np.ndarray, tolerance: float, iterations: int)
         rows = np.flatnonzero(~found.success)
         if len(rows) == 0:
             break
-        q, error = _within(task.of(rows), start[rows], tolerance, iterations)
+        q, error = _solved_within_limits(task.of(rows), start[rows], tolerance, iterations)
         distance = np.stack(
             [
                 np.linalg.norm(error[:, :3], axis=1) * task.reach,
@@ -90,7 +90,7 @@ def solve(task: PoseTask, starts: np.ndarray, tolerance: float, iterations: int)
     return found
 
 
-def _within(
+def _solved_within_limits(
     task: PoseTask, q: np.ndarray, tolerance: float, iterations: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Inverse kinematics with coordinates inside the limits.

@@ -25,7 +25,7 @@ def two_rates(value: object) -> tuple[float, ...]:
     return given
 
 
-def _most(value: object) -> float:
+def _maximum(value: object) -> float:
     """Validate a maximum of at least zero; infinity means no limit."""
     return math.inf if value == math.inf else nonnegative(value)
 
@@ -45,8 +45,8 @@ class Motor(Declaration):
     gear: Number = 1.0
     viscous: Nonnegative = 0.0
     coulomb: Annotated[Any, BeforeValidator(two_rates)] = (0.0, 0.0)
-    rate: Annotated[float, BeforeValidator(_most)] = math.inf
-    torque: Annotated[float, BeforeValidator(_most)] = math.inf
+    rate: Annotated[float, BeforeValidator(_maximum)] = math.inf
+    torque: Annotated[float, BeforeValidator(_maximum)] = math.inf
 
 
 def _limits(value: object) -> Any:

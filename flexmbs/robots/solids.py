@@ -33,7 +33,7 @@ def solids_of(
         ref = frames.get(visual.link) or FrameRef(visual.link)
         try:
             pieces = [
-                each._replace(points=_placed(visual.origin, each.points))
+                each._replace(points=_transformed_points(visual.origin, each.points))
                 for each in _pieces(visual)
             ]
             if not sum(len(each.triangles) for each in pieces):
@@ -51,7 +51,7 @@ def solids_of(
                 x, triangles, max(MOST_TRIANGLES * len(triangles) // total, FEWEST)
             )
             if len(few):
-                placed = _placed(place, x[rows])
+                placed = _transformed_points(place, x[rows])
                 colour = own or visual.colour
                 found.append(
                     Solid(
@@ -72,7 +72,7 @@ def _place(model: ModelData, ref: FrameRef) -> Frame:
     return frames[ref.frame]  # type: ignore[no-any-return]
 
 
-def _placed(place: Frame, x: np.ndarray) -> np.ndarray:
+def _transformed_points(place: Frame, x: np.ndarray) -> np.ndarray:
     """Points transformed from a frame to its body."""
     return np.asarray(x @ np.asarray(place.rotation).T + np.asarray(place.position))
 

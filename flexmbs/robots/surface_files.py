@@ -70,7 +70,7 @@ def read_surface(path: Path) -> Surface:
     return points, same.reshape(-1)[triangles]
 
 
-def _stl(data: bytes) -> Surface:
+def _read_stl(data: bytes) -> Surface:
     """Triangles of an STL file, binary or text."""
     count = int.from_bytes(data[80:84], "little")
     text = data.lstrip()[:5].lower() == b"solid"
@@ -87,7 +87,7 @@ def _stl(data: bytes) -> Surface:
     return points, np.arange(len(points), dtype=np.int64).reshape(-1, 3)
 
 
-def _obj(data: bytes) -> Surface:
+def _read_obj(data: bytes) -> Surface:
     """Triangles of an OBJ file.
 
     Lines ``v x y z`` and ``f i j k …``, with indices from 1 or, if negative, counted back from the
@@ -105,7 +105,7 @@ def _obj(data: bytes) -> Surface:
     return np.array(points, dtype=float).reshape(-1, 3), _fans(faces)
 
 
-def _off(data: bytes) -> Surface:
+def _read_off(data: bytes) -> Surface:
     """Triangles of an OFF file.
 
     ``OFF``, the numbers of points, faces and edges, points, and faces preceded by their number of
@@ -137,7 +137,7 @@ def _corners(fields: Sequence[bytes]) -> list[int]:
     return corners
 
 
-def _ply(data: bytes) -> Surface:
+def _read_ply(data: bytes) -> Surface:
     """Triangles of a PLY file, as text or binary."""
     head, found, body = data.partition(b"end_header")
     lines = [line.split() for line in head.decode("ascii", "replace").splitlines()]
@@ -246,8 +246,8 @@ def _fans(faces: Iterable[list[int]]) -> Triangles:
 
 
 READERS: dict[str, Callable[[bytes], Surface]] = {
-    ".stl": _stl,
-    ".obj": _obj,
-    ".ply": _ply,
-    ".off": _off,
+    ".stl": _read_stl,
+    ".obj": _read_obj,
+    ".ply": _read_ply,
+    ".off": _read_off,
 }

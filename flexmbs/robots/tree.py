@@ -47,7 +47,7 @@ def tree_of(model: Model) -> RobotTree:
     _add_frames(frames, GROUND, _declared(model.frames))
     axes: list[tuple[TreeCoordinate, int, np.ndarray, np.ndarray, Motion]] = []
     for primary in shape.tree:
-        node, R, x = frames[_plain(primary.frame_p)]
+        node, R, x = frames[_frame_of_body(primary.frame_p)]
         place = _through(primary, NodePose(node, R, x), axes)
         own = _frames_of(model.bodies[primary.body], data)
         R, x = own.get(primary.frame_c.frame, (np.eye(3), np.zeros(3)))
@@ -58,7 +58,7 @@ def tree_of(model: Model) -> RobotTree:
     for name, body in model.bodies.items():
         node, R, x = frames[FrameRef(name)]
         if node >= 0:
-            part = _moved(_inertia(body, data), R, x)
+            part = _inertia_about(_inertia(body, data), R, x)
             mass[node] += part.mass
             first[node] += part.first
             inertia[node] += part.inertia
@@ -98,7 +98,7 @@ def _rotors(
         joint = model.joints[rotor.joint]
         k = coordinates.index(TreeCoordinate(rotor.joint, rotor.coordinate))
         reflected[k] += rotor.reflected
-        carrier = frames[_plain(joint.parent)]
+        carrier = frames[_frame_of_body(joint.parent)]
         if rotor.gyroscopic and carrier.node >= 0:
             rows.append((k, carrier.node))
             spins.append(rotor.ratio * rotor.inertia * carrier.R @ rotor.spin_axis(joint))
@@ -148,7 +148,7 @@ def _slide(motion: Motion) -> np.ndarray:
     return np.array(motion.unit_twist[:3])
 
 
-def _plain(ref: FrameRef) -> FrameRef:
+def _frame_of_body(ref: FrameRef) -> FrameRef:
     """Reference without joint-specific axes."""
     return FrameRef(ref.body, ref.frame)
 
@@ -199,7 +199,7 @@ def _inertia(body: Body, data: Mapping[str, FlexibleBodyData | DividedBodyData])
             )
 
 
-def _moved(part: _LinkInertia, R: np.ndarray, x: np.ndarray) -> _LinkInertia:
+def _inertia_about(part: _LinkInertia, R: np.ndarray, x: np.ndarray) -> _LinkInertia:
     """Inertia of a body moved to another origin and other axes."""
     first = R @ part.first
     cross = x @ first * np.eye(3) - np.outer(x, first)

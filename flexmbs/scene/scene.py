@@ -124,7 +124,7 @@ class _SceneWriter:
         self.skins: dict[str, PageSurface] = {}
         self.names = list(solution.bodies)
         self.motion = {name: self.shown.body(name) for name in self.names}
-        self.used = _used(solution)
+        self.used = _shown_frames(solution)
         self.numbers = {str(ref): k for k, ref in enumerate(self.used)}
 
     def table(self) -> dict[str, Any]:
@@ -391,7 +391,7 @@ class _SceneWriter:
         ]
 
 
-def _used(solution: SolutionData) -> list[FrameRef]:
+def _shown_frames(solution: SolutionData) -> list[FrameRef]:
     """References of all frames shown in the scene."""
     known, attached = {GROUND, *solution.bodies}, _attached(solution)
     return [

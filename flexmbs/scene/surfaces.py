@@ -59,7 +59,7 @@ def parts_of(solution: SolutionData) -> list[SurfaceGroup]:
         if shape is None or not has_triangles(shape.surface):
             continue
         same = next(
-            (part for part in parts if data and part.data and _alike(part.data, data)), None
+            (part for part in parts if data and part.data and _same_surface(part.data, data)), None
         )
         if same is None:
             parts.append(SurfaceGroup(shape, data, [name]))
@@ -99,7 +99,7 @@ def add_part(buffer: Buffer, solution: SolutionData, part: SurfaceGroup) -> Scen
     )
 
 
-def _alike(a: FlexibleBodyData, b: FlexibleBodyData) -> bool:
+def _same_surface(a: FlexibleBodyData, b: FlexibleBodyData) -> bool:
     """True if two bodies have the same surface data."""
     if a is b:
         return True

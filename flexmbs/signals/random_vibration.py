@@ -39,7 +39,8 @@ def band(inputs: Mapping[str, Psd], eigenvalue: ComplexArray) -> FloatArray:
     low, high = min(psd.f[0] for psd in inputs.values()), max(psd.f[-1] for psd in inputs.values())
     swing = eigenvalue[(eigenvalue.imag > 0.5 * TURN * low) & (eigenvalue.imag < 2.0 * TURN * high)]
     near = [
-        _around(value.imag / TURN, max(-value.real, TINY * value.imag) / TURN) for value in swing
+        _frequencies_around(value.imag / TURN, max(-value.real, TINY * value.imag) / TURN)
+        for value in swing
     ]
     first = max(low, 1e-6 * high)
     whole = [
@@ -53,7 +54,7 @@ def band(inputs: Mapping[str, Psd], eigenvalue: ComplexArray) -> FloatArray:
     return f[(f >= low) & (f <= high)]
 
 
-def _around(f: float, width: float) -> FloatArray:
+def _frequencies_around(f: float, width: float) -> FloatArray:
     """Frequencies from 0 to 2 f, dense around the resonance f.
 
     Distances from f grow geometrically beyond its half-power width.

@@ -64,7 +64,10 @@ def track(
     for value, shape, own in zip(eigenvalues[1:], shapes[1:], seen[1:]):
         unit = _unit(own)
         groups = _groups(value)
-        alike = np.maximum(_within(now, unit, groups), _within(unit, now, _groups(values)).T)
+        alike = np.maximum(
+            _mac_with_subspaces(now, unit, groups),
+            _mac_with_subspaces(unit, now, _groups(values)).T,
+        )
         apart = np.abs(values[:, None] - value) / np.maximum(
             np.abs(values[:, None]) + np.abs(value), np.finfo(float).tiny
         )
@@ -96,7 +99,7 @@ def _groups(value: ComplexArray) -> NDArray[np.bool_]:
     return np.abs(value[:, None] - value) <= EQUAL * size
 
 
-def _within(a: ComplexArray, b: ComplexArray, groups: NDArray[np.bool_]) -> FloatArray:
+def _mac_with_subspaces(a: ComplexArray, b: ComplexArray, groups: NDArray[np.bool_]) -> FloatArray:
     """MAC (na, nb) of unit columns a with the subspaces spanned by the groups of columns of b."""
     found = np.zeros((a.shape[1], b.shape[1]))
     for k, group in enumerate(groups):

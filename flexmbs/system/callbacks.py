@@ -103,7 +103,9 @@ class Callbacks:
         """
         given = n_in if given is None else given
         if is_jitted(function):
-            checked = _checked(function, spread or _spread(function, n_in, n_out), n_in, n_out)
+            checked = _checked(
+                function, spread or _compilable_body(function, n_in, n_out), n_in, n_out
+            )
             if checked is not None:
                 report = self._keep(self._python(name, function.py_func, body, n_in, n_out, given))  # type: ignore[attr-defined]
                 address, alive = reported(checked[0], report)
@@ -433,7 +435,7 @@ def sampled_spread(function: Callable[..., Any], n: int, constants: int = 0) -> 
     return sampled
 
 
-def _spread(function: Callable[..., Any], n_in: int, n_out: int) -> Callable[..., Any]:
+def _compilable_body(function: Callable[..., Any], n_in: int, n_out: int) -> Callable[..., Any]:
     """Compilable ``body(x, out)`` that calls a user function with unpacked arguments."""
     if n_in == FRAME_ARGUMENTS and n_out == 1:
 

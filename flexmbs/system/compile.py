@@ -461,14 +461,16 @@ def _elimination(
             after[nb + k] = {carried[name]}
         else:
             joint = model.joints[name]
-            after[nb + k] = _between(shape, real, (joint.parent.body, joint.child.body), tree_node)
+            after[nb + k] = _nodes_between(
+                shape, real, (joint.parent.body, joint.child.body), tree_node
+            )
     for k, coupling in enumerate(model.couplings.values()):
         joints = [model.joints[use.joint] for use in coupling.coordinates(model.joints)]
         ends = [end.body for joint in joints for end in (joint.parent, joint.child)]
         ends += [body for body, _ in coupling.of] if isinstance(coupling, CutShape) else []
         moving = paths[couplers.path[k] : couplers.path_end[k]]
         groups += [[i, nb + ncut + k] for i in moving]
-        after[nb + ncut + k] = {*moving, *_between(shape, real, ends, tree_node)}
+        after[nb + ncut + k] = {*moving, *_nodes_between(shape, real, ends, tree_node)}
     for d, body in enumerate(driven):
         groups.append([body, nb + ncut + m + d])
         after[nb + ncut + m + d] = {body}
@@ -493,7 +495,7 @@ def _branches(bodies: Sequence[int], parents: Sequence[int]) -> list[list[int]]:
     return found
 
 
-def _between(
+def _nodes_between(
     shape: Topology, real: Topology, ends: Sequence[str], tree_node: dict[int, int]
 ) -> set[int]:
     """Elimination nodes on the tree paths between ``ends``, and of their constraints."""

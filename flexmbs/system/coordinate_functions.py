@@ -33,10 +33,10 @@ from flexmbs.system.user_derivatives import NEAR, STEP, TINY, first_defined, tak
 
 def _value(function: Callable[..., Any], x: np.ndarray) -> tuple[float]:
     """Value (g,) of a user function g(t, x)."""
-    return (_single(function(float(x[0]), x[1:].copy())),)
+    return (_scalar(function(float(x[0]), x[1:].copy())),)
 
 
-def _single(value: Any) -> Any:
+def _scalar(value: Any) -> Any:
     """The number of a scalar or of an array with one entry."""
     return value if np.ndim(value) == 0 else np.ravel(value)[0]
 
@@ -50,12 +50,12 @@ def row(function: Callable[..., Any], x: np.ndarray) -> list[float]:
 def _by_complex_steps(function: Callable[..., Any], x: np.ndarray, rheonomic: bool) -> list[float]:
     """Derivatives (∂g/∂x | ∂g/∂t) by complex steps."""
     found = [
-        _single(function(float(x[0]), moved)).imag / TINY
+        _scalar(function(float(x[0]), moved)).imag / TINY
         for moved in x[1:] + 1j * TINY * np.eye(len(x) - 1)
     ]
     return [
         *found,
-        _single(function(complex(x[0], TINY), x[1:].astype(complex))).imag / TINY
+        _scalar(function(complex(x[0], TINY), x[1:].astype(complex))).imag / TINY
         if rheonomic
         else 0.0,
     ]
@@ -76,7 +76,7 @@ def by_differences(
         for factor, weight in STENCIL:
             y = x.copy()
             y[k] += factor * steps[k]
-            total += weight / steps[k] * float(_single(function(float(y[0]), y[1:])))
+            total += weight / steps[k] * float(_scalar(function(float(y[0]), y[1:])))
         return total
 
     return [*(slope(k) for k in range(1, len(x))), slope(0) if rheonomic else 0.0]

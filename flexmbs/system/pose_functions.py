@@ -139,7 +139,7 @@ def moved(x: np.ndarray, k: int, h: Any) -> np.ndarray:
     return moved
 
 
-def _turned() -> tuple[np.ndarray, np.ndarray]:
+def _neighbouring_poses() -> tuple[np.ndarray, np.ndarray]:
     """Linear maps M, c to the neighbouring poses M (x, A) + c of the difference stencil.
 
     By direction and column of the stencil.
@@ -157,7 +157,7 @@ def _turned() -> tuple[np.ndarray, np.ndarray]:
     return matrix.reshape(24 * 12, 12), shift
 
 
-_TURNED, _SHIFTED = _turned()
+_TURNED, _SHIFTED = _neighbouring_poses()
 _PLACES = np.eye(6, 12) * (np.arange(6) < 3)[:, None]
 _SPIN = np.array([[np.kron(np.cross(e, np.eye(3)).T, np.eye(3))] for e in np.eye(3)]).reshape(27, 9)
 

@@ -75,7 +75,7 @@ def extent(compiled: Compiled, places: np.ndarray) -> float:
     The largest of `model_size` and the distances of the bodies (n, 3) and the frames on the ground
     from their centroid, which no translation of the model changes; 1 if all are round-off.
     """
-    spread = _spread(np.concatenate([places, compiled.ground_places]))
+    spread = _largest_distance(np.concatenate([places, compiled.ground_places]))
     return max(_size_of_bodies(compiled), spread if spread > ROUND_OFF else 0.0) or 1.0
 
 
@@ -113,7 +113,7 @@ def model_size(compiled: Compiled) -> float:
     Largest distance of a frame from the origin of its body, or on the ground from the centroid of
     its frames; if there is none, the largest radius of gyration, or 1.
     """
-    return max(_size_of_bodies(compiled), _spread(compiled.ground_places)) or 1.0
+    return max(_size_of_bodies(compiled), _largest_distance(compiled.ground_places)) or 1.0
 
 
 def _size_of_bodies(compiled: Compiled) -> float:
@@ -130,7 +130,7 @@ def _size_of_bodies(compiled: Compiled) -> float:
     return float(frames) or float(np.sqrt(moments.max(initial=0.0)))
 
 
-def _spread(points: np.ndarray) -> float:
+def _largest_distance(points: np.ndarray) -> float:
     """Largest distance (m) of the points (n, 3) from their centroid; 0 for fewer than two."""
     if len(points) < 2:
         return 0.0

@@ -194,7 +194,9 @@ def topology(model: ModelData, coordinates: str = "joint", *, all_free: bool = F
         )
     light = set() if all_free else _without_full_inertia(model)
     absolute = [
-        primary if _keeps_its_joint(model, primary, light) else _free(model.bodies[primary.body])
+        primary
+        if _keeps_its_joint(model, primary, light)
+        else _free_joint(model.bodies[primary.body])
         for primary in tree
     ]
     kept = {primary.joint for primary in absolute}
@@ -249,7 +251,7 @@ def _walk(model: ModelData, kept: set[str]) -> list[PrimaryJoint]:
     for name, body in model.bodies.items():
         if name not in seen:
             seen.add(name)
-            found.append(_free(body))
+            found.append(_free_joint(body))
             visit(name)
     return found
 
@@ -271,7 +273,7 @@ def _hang(joint: Joint, parent: str) -> PrimaryJoint:
     )
 
 
-def _free(body: Body) -> PrimaryJoint:
+def _free_joint(body: Body) -> PrimaryJoint:
     """Tree joint of a free body: six degrees of freedom, three for a point mass."""
     motions: tuple[Motion, ...] = (FreeMotion(),)
     if isinstance(body, PointMass):

@@ -97,8 +97,10 @@ def run_netgen(request: Request) -> NetgenMesh:
     with tempfile.TemporaryDirectory(prefix="flexmbs-cad-") as folder:
         output = Path(folder) / "mesh.npz"
         job = dataclasses.asdict(request) | {
-            "file": str(path.absolute()), "output": str(output), "memory": max(int(free_memory()), LEAST_MEMORY),
-        }  # fmt: skip
+            "file": str(path.absolute()),
+            "output": str(output),
+            "memory": max(int(free_memory()), LEAST_MEMORY),
+        }
         command = [sys.executable, "-I", "-c", PROGRAM, json.dumps(sys.path), json.dumps(job)]
         try:
             ended = subprocess.run(

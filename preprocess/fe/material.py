@@ -185,7 +185,9 @@ class Orthotropic:
     @property
     def elasticity(self) -> Array:
         """Elasticity matrix C (6, 6), Pa, in mesh axes: C_ijkl = R_ip R_jq R_kr R_ls C'_pqrs."""
-        return _turned(np.asarray(np.linalg.inv(self._compliance()), dtype=float), self._rotation())
+        return _rotated_elasticity(
+            np.asarray(np.linalg.inv(self._compliance()), dtype=float), self._rotation()
+        )
 
 
 @checked_arguments
@@ -237,7 +239,9 @@ class Anisotropic:
         """Elasticity matrix C (6, 6), Pa, in mesh axes."""
         C = np.asarray(self.C, dtype=float)
         return (
-            0.5 * (C + C.T) if self.axes is None else _turned(C, np.asarray(self.axes, dtype=float))
+            0.5 * (C + C.T)
+            if self.axes is None
+            else _rotated_elasticity(C, np.asarray(self.axes, dtype=float))
         )
 
 
@@ -248,7 +252,7 @@ MATERIALS: dict[str, type[Isotropic] | type[Orthotropic] | type[Anisotropic]] = 
 }
 
 
-def _turned(C: Array, R: Array) -> Array:
+def _rotated_elasticity(C: Array, R: Array) -> Array:
     """Rotated elasticity C_ijkl = R_ip R_jq R_kr R_ls C'_pqrs as a matrix (6, 6)."""
     rotated = np.einsum("ip,jq,kr,ls,pqrs->ijkl", R, R, R, R, elasticity_tensor(C), optimize=True)
     return np.array([[rotated[(*ij, *kl)] for kl in VOIGT] for ij in VOIGT], dtype=float)

@@ -167,7 +167,7 @@ def _quadratic(x: float) -> tuple[tuple[float, float], ...]:
     return (-B, 0.5 * x * (x - B) / B**2), (0.0, 1 - (x / B) ** 2), (B, 0.5 * x * (x + B) / B**2)
 
 
-def _along(r: float, s: float, strains: Strains) -> tuple[Array, Array]:
+def _linear_along(r: float, s: float, strains: Strains) -> tuple[Array, Array]:
     """Strains interpolated linearly along r and quadratically along s, and vice versa."""
     first = sum(f * g * strains(p, q) for p, f in _linear(r) for q, g in _quadratic(s))
     second = sum(f * g * strains(p, q) for p, f in _quadratic(r) for q, g in _linear(s))
@@ -176,14 +176,14 @@ def _along(r: float, s: float, strains: Strains) -> tuple[Array, Array]:
 
 def _mitc9_plane(r: float, s: float, strains: Strains) -> Array:
     """In-plane strains of MITC9, interpolated from tying points."""
-    first, second = _along(r, s, strains)
+    first, second = _linear_along(r, s, strains)
     both = sum(f * g * strains(p, q) for p, f in _linear(r) for q, g in _linear(s))
     return np.stack([first[:, 0], second[:, 1], np.asarray(both)[:, 2]], axis=1)
 
 
 def _mitc9_across(r: float, s: float, strains: Strains) -> Array:
     """Transverse shear strains of MITC9, interpolated from tying points."""
-    first, second = _along(r, s, strains)
+    first, second = _linear_along(r, s, strains)
     return np.stack([first[:, 0], second[:, 1]], axis=1)
 
 

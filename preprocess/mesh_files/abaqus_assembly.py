@@ -127,10 +127,10 @@ def with_plain_names(model: AbaqusContent) -> AbaqusContent:
         return model
     (instance,) = model.shifts
     node_sets, element_sets = (
-        _plain(model.node_sets, instance),
-        _plain(model.element_sets, instance),
+        _names_without_prefix(model.node_sets, instance),
+        _names_without_prefix(model.element_sets, instance),
     )
-    surfaces = _plain(model.surfaces, instance)
+    surfaces = _names_without_prefix(model.surfaces, instance)
     items = {**node_sets, **element_sets}
     return replace(
         model,
@@ -144,7 +144,7 @@ def with_plain_names(model: AbaqusContent) -> AbaqusContent:
     )
 
 
-def _plain(names: Iterable[str], instance: str) -> dict[str, str]:
+def _names_without_prefix(names: Iterable[str], instance: str) -> dict[str, str]:
     """Names without the prefix "instance.", unless taken."""
     taken = {name.upper() for name in names}
     cut = {

@@ -436,7 +436,7 @@ def _add_coupling(bulk: BulkData, card: Card) -> None:
     if card.name == "RBE2":
         entries = [text for text in card.fields[3:] if "." not in text]
     else:
-        fields = [text for text in _before(card.fields[4:], ("UM", "ALPHA")) if text]
+        fields = [text for text in _entries_before(card.fields[4:], ("UM", "ALPHA")) if text]
         weights = {
             k for k, text in enumerate(fields) if not re.fullmatch(r"\d+|THRU", text.upper())
         }
@@ -448,7 +448,7 @@ def _add_coupling(bulk: BulkData, card: Card) -> None:
     )
 
 
-def _before(entries: list[str], ends: tuple[str, ...]) -> list[str]:
+def _entries_before(entries: list[str], ends: tuple[str, ...]) -> list[str]:
     """Entries before the first of the words ``ends``."""
     end = next((k for k, entry in enumerate(entries) if entry.upper() in ends), len(entries))
     return entries[:end]

@@ -78,7 +78,7 @@ def _entries(path: Path, lines: list[str], before: int, includes: Includes) -> I
                 raise InputError(
                     f"{where}: continuation line without a preceding card: '{text.strip()[:60]}'"
                 )
-            if _plain(name) and tail and _plain(name) != tail:
+            if _continuation_name(name) and tail and _continuation_name(name) != tail:
                 raise InputError(
                     f"{where}: continuation '{name}' does not follow its card; keep the lines of "
                     "each card together"
@@ -109,7 +109,7 @@ def fields_of(text: str) -> tuple[str, list[str]]:
     return name, [text[8 + width * k : 8 + width * (k + 1)].strip() for k in range(count)]
 
 
-def _plain(name: str) -> str:
+def _continuation_name(name: str) -> str:
     """Name of a continuation without its sign."""
     return name.lstrip("+*").replace(" ", "").upper()
 
@@ -119,8 +119,8 @@ def _tail(text: str) -> str:
     if "," in text[:80]:
         name, *fields = (part.strip() for part in text.split(","))
         last = fields[4 if "*" in name else 8 :][:1]
-        return _plain(last[0]) if last else ""
-    return _plain(text[72:80].strip())
+        return _continuation_name(last[0]) if last else ""
+    return _continuation_name(text[72:80].strip())
 
 
 def _refuse_more_fields(text: str, where: str) -> None:

@@ -185,7 +185,7 @@ def _value(hint: Any, value: Any, key: str, files: PartFiles) -> Any:
         return type_adapter(hint).validate_python(_frozen(value), strict=True)
     except ValidationError as error:
         found = dict.fromkeys(
-            _wanted(item["type"], item["msg"]) for item in error.errors(include_url=False)
+            _expected_text(item["type"], item["msg"]) for item in error.errors(include_url=False)
         )
         raise NestedError.at((key,), f"must be {' or '.join(found)}, not {shown(value)}") from None
 
@@ -195,7 +195,7 @@ def is_array(hint: Any) -> bool:
     return {hint, *typing.get_args(hint)} >= _ARRAY
 
 
-def _wanted(kind: str, message: str) -> str:
+def _expected_text(kind: str, message: str) -> str:
     """Text of what a key must be, from the kind of a pydantic error."""
     return WORDS.get(kind, message.removeprefix("Input should be "))
 

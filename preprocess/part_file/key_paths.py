@@ -34,11 +34,11 @@ def with_values(table: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str
     """
     made = dict(table)
     for path, value in values.items():
-        made = _with(made, path, value, path)
+        made = _with_value(made, path, value, path)
     return made
 
 
-def _with(container: Any, rest: str, value: Any, path: str) -> Any:
+def _with_value(container: Any, rest: str, value: Any, path: str) -> Any:
     """Container with a value at the rest of a path.
 
     The first key is the longest of its names that begins the path, or a new one.
@@ -48,7 +48,7 @@ def _with(container: Any, rest: str, value: Any, path: str) -> Any:
     after = rest[len(found) + 1 :]
     if not found and not isinstance(container, Mapping):
         raise InputError(f"{path}: '{rest}' is not in {shown(container)}")
-    part = _with(parts[found], after, value, path) if found and after else value
+    part = _with_value(parts[found], after, value, path) if found and after else value
     if isinstance(container, Mapping):
         return {**container, found or rest: part}
     at = list(parts).index(found)

@@ -120,7 +120,7 @@ def _by_blocks(
         settled, before = np.zeros(0, dtype=bool), np.zeros(0)
         for step in itertools.count():
             value, y = space.ritz()
-            settled, before = _settled(settled, before, value), value
+            settled, before = _converged(settled, before, value), value
             target = min(wanted.target(1.0 / value), len(value))
             if settled[:target].all() and len(value) > target:
                 shapes = space.vectors(y[:, :target])
@@ -174,7 +174,7 @@ def _too_few(found: int) -> SolverError:
     return SolverError(f"modes: only {found} motions with mass were found; request fewer modes")
 
 
-def _settled(settled: Flags, before: FloatArray, value: FloatArray) -> Flags:
+def _converged(settled: Flags, before: FloatArray, value: FloatArray) -> Flags:
     """Mask of the Ritz values (k,) that have converged.
 
     None if a new value appeared below a converged one.

@@ -264,7 +264,7 @@ def _attach(
     """Add the force of an actuator; return the reason if it is left out, else ""."""
     target = next((key for key in TARGETS if key in given), "")
     aim = given.text(target)
-    command = command if "clampctrl" in off else _within(command, actuator, given, draft)
+    command = command if "clampctrl" in off else _clamped_command(command, actuator, given, draft)
     gains = actuator.gains
     if gains.gain_kind == "affine" and gains.gain[1:].any():
         if not isinstance(command, Constant):
@@ -287,7 +287,7 @@ def _attach(
     return f"acts on a {target} with refsite" if target == "site" else f"acts on a {target}"
 
 
-def _within(
+def _clamped_command(
     command: TimeLaw, actuator: Actuator, given: ElementValues, draft: ModelBuilder
 ) -> TimeLaw:
     """Command clamped to its control range if it is constant."""

@@ -187,7 +187,9 @@ def _start(joints: dict[str, Joint], draft: ModelBuilder, key: ElementValues) ->
     nq = sum(POSITIONS[joint.kind] for _, joint in every)
     nv = sum({"ball": 3, "free": 6}.get(joint.kind, 1) for _, joint in every)
     rest = [
-        _rest(body.pose.o, joints[draft.coordinates[joint.name].joint], joint.kind, joint.ref)
+        _reference_value(
+            body.pose.o, joints[draft.coordinates[joint.name].joint], joint.kind, joint.ref
+        )
         for body, joint in every
     ]
     qpos = key.numbers("qpos", tuple(np.concatenate(rest)) if rest else (), nq)
@@ -209,7 +211,7 @@ def _start(joints: dict[str, Joint], draft: ModelBuilder, key: ElementValues) ->
         joints[name] = replace(joints[name], q0=tuple(found), v0=tuple(velocity[name]))
 
 
-def _rest(place: np.ndarray, joint: Joint, kind: str, ref: float) -> np.ndarray:
+def _reference_value(place: np.ndarray, joint: Joint, kind: str, ref: float) -> np.ndarray:
     """Reference value (qpos0) of a joint."""
     if kind == "free":
         return np.array(joint.initial_position)

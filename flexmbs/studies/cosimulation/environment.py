@@ -103,7 +103,7 @@ def environment(
         raise InputError(f"period: must be within 0 … t_end = {t_end:g} s, not {period:g}")
     last = math.ceil(t_end / period - 1e-9)
     bounds = _bounds(inputs, limits)
-    spread = _spread(vary)
+    spread = _distributions(vary)
     for key, function in {"reward": reward, **({} if ended is None else {"ended": ended})}.items():
         if not callable(function):
             raise InputError(f"{key}: {shown(function)} is not a function of the outputs")
@@ -188,7 +188,7 @@ def _truth(value: Any, t: float) -> bool:
     return bool(value)
 
 
-def _spread(vary: Any) -> dict[str, Spread]:
+def _distributions(vary: Any) -> dict[str, Spread]:
     """Distributions of the varied parameters. Raises `InputError`."""
     if vary is not None and not isinstance(vary, Mapping):
         raise InputError(

@@ -229,12 +229,12 @@ def campbell(
     >>> (6.283185 * diagram.frequency).round(3).tolist()  # √(k/m) ∓ Ω, as seen from the table
     [[20.0, 20.0], [15.0, 25.0]]
     """
-    make = _turned(model, drive)
+    make = _model_at_speed(model, drive)
     found, states = _followed(make, number_list(speeds, "speeds"), "speed", steady=True)
     whirl = np.full(found.eigenvalue.shape, np.nan)
     if frame is not None:
         whirl = np.sign(found.values)[:, None] * _whirl(found, states, frame, axis)
-    kept = _kept(found.eigenvalue, modes)
+    kept = _lowest_branches(found.eigenvalue, modes)
     turning = _turning(found, states)
     checks = _audited(
         states, found.values, "speed", found.eigenvalue[:, kept] if modes else None, audit=audit
@@ -278,7 +278,7 @@ def root_locus(
     if not callable(model):
         raise InputError("model: must be a function of the parameter that gives a model")
     found, states = _followed(model, number_list(values, "values"), "value", steady=False)
-    kept = _kept(found.eigenvalue, modes)
+    kept = _lowest_branches(found.eigenvalue, modes)
     checks = _audited(
         states, found.values, "value", found.eigenvalue[:, kept] if modes else None, audit=audit
     )
@@ -322,7 +322,7 @@ def _audited(
     return tuple(worst.values())
 
 
-def _turned(model: Model | Maker, drive: str | None) -> Maker:
+def _model_at_speed(model: Model | Maker, drive: str | None) -> Maker:
     """Function that makes the model at a speed of rotation."""
     if drive is None:
         if not callable(model):
@@ -403,7 +403,7 @@ def _linear(made: Made, *, steady: bool) -> Linearization:
     return linearize(made.state.compiled.declared, at=made, audit=False)  # type: ignore[arg-type]
 
 
-def _kept(eigenvalue: ComplexArray, modes: int | None) -> np.ndarray:
+def _lowest_branches(eigenvalue: ComplexArray, modes: int | None) -> np.ndarray:
     """Indices of the branches with the lowest initial frequencies, at most ``modes``."""
     count = None if modes is None else whole_number(modes, "modes", least=1)
     there = np.isfinite(eigenvalue.real)

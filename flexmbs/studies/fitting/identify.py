@@ -419,7 +419,7 @@ def _search(fit: Fit, start: FloatArray, noise: Mapping[str, float]) -> Estimate
             gtol=TOLERANCE,
         )
         at, f, J = found.x, found.fun[: len(spread)], found.jac[: len(spread)]
-        if found.success and _settled(fit, at, f, J):
+        if found.success and _small_step_left(fit, at, f, J):
             return Estimate(at, f * spread, J * spread[:, None])
     values = ", ".join(f"{name} = {value:.6g}" for name, value in fit.values(found.x).items())
     raise SolverError(
@@ -427,7 +427,7 @@ def _search(fit: Fit, start: FloatArray, noise: Mapping[str, float]) -> Estimate
     )
 
 
-def _settled(fit: Fit, x: FloatArray, residuals: FloatArray, J: FloatArray) -> bool:
+def _small_step_left(fit: Fit, x: FloatArray, residuals: FloatArray, J: FloatArray) -> bool:
     """True if the remaining Gauss–Newton step is small.
 
     Relative to the deviations or to the parameters.

@@ -190,19 +190,19 @@ def variants(
     run.
     """
     places = QUICK * scale * PLACES[:2] if quick else PART * scale * PLACES
-    best = Variants(name, scale, places[0], _beside(runs, base, name, places, mapped))
+    best = Variants(name, scale, places[0], _perturbed_runs(runs, base, name, places, mapped))
     for k in range(1, TRIES):
         if best.bend <= STRAIGHT:
             break
         finer = places * FINER**k
-        found = Variants(name, scale, finer[0], _beside(runs, base, name, finer, mapped))
+        found = Variants(name, scale, finer[0], _perturbed_runs(runs, base, name, finer, mapped))
         if 0.5 * best.bend < found.bend < BENT:  # round-off
             break
         best = min(best, found, key=lambda each: each.bend)
     return best
 
 
-def _beside(
+def _perturbed_runs(
     runs: Runs, base: Begun, name: str, changes: FloatArray, mapped: Callable[..., Iterable[Any]]
 ) -> tuple[Begun, ...]:  # fmt: skip
     """Initial runs with changes of one parameter. Raises `InputError`."""

@@ -179,7 +179,7 @@ def optimize(
         whole_number(workers, "workers", least=1, most=1000),
     )
     allowed = read_limits(limits, "limits")
-    wanted = _wanted(minimize, allowed, outputs)
+    wanted = _requested_outputs(minimize, allowed, outputs)
     runs = prepared_runs(
         model,
         parameters,
@@ -276,7 +276,7 @@ class PointSearch:
         return self.slopes[key]
 
 
-def _wanted(minimize: Any, limits: Mapping[str, Limits], named: Any) -> list[Output]:
+def _requested_outputs(minimize: Any, limits: Mapping[str, Limits], named: Any) -> list[Output]:
     """Outputs to evaluate: the objective first, then the limited ones. Raises `InputError`."""
     if named is not None and not isinstance(named, Mapping):
         raise InputError(f"outputs: {shown(named)} is not a dict of outputs, {{'name': function}}")

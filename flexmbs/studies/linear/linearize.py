@@ -310,7 +310,7 @@ def linearize(
             constant = _constant(found, states)
             if constant:
                 leaving, moved = _leaving(found, [here, *states])
-                alike = ROUND_OFF < leaving < np.inf and _alike(found, [here, *states], moved)
+                alike = ROUND_OFF < leaving < np.inf and _same_matrix(found, [here, *states], moved)
             else:
                 leaving = np.inf
         except (InputError, SolverError):  # a drive moves the model elsewhere
@@ -379,7 +379,7 @@ def _further(here: State) -> list[State]:
     return [] if loaded else [there]
 
 
-def _alike(found: Linearization, states: Sequence[State], moved: np.ndarray) -> bool:
+def _same_matrix(found: Linearization, states: Sequence[State], moved: np.ndarray) -> bool:
     """True if A is the same at states displaced by ±``moved`` (ns,).
 
     Their velocities are those reached meanwhile with the largest of the accelerations that cause

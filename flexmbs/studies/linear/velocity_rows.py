@@ -138,7 +138,7 @@ def _steadiest(
     here: State, known: Terms, slopes: Tangents, independent: Sequence[str]
 ) -> tuple[Chosen, bool]:
     """Axes in which A changes least along the motion; True if it is constant."""
-    found = [_chosen(here, known, axes, independent) for axes in candidates(here)]
+    found = [_independent_coordinates(here, known, axes, independent) for axes in candidates(here)]
     speed = speed_of(here)
     if speed == 0.0:
         return found[0], True
@@ -166,7 +166,9 @@ def later(here: State, h: float) -> State:
     return settled_state(here.compiled, here.t + h, q, here.s + h * here.sd, here.beta, here.z)
 
 
-def _chosen(here: State, known: Terms, axes: SteadyAxes, independent: Sequence[str]) -> Chosen:
+def _independent_coordinates(
+    here: State, known: Terms, axes: SteadyAxes, independent: Sequence[str]
+) -> Chosen:
     """Independent displacements and velocities.
 
     In the tangent of the holonomic rows, and in the kernel of all rows.

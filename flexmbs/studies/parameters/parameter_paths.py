@@ -100,7 +100,7 @@ def number_at(model: Model, path: str) -> float:
     Raises `InputError` for a path that is not in the model or is not that of one number.
     """
     container, key = _located(model, path)[-1]
-    value = _single(_parts(container)[key])
+    value = _only_element(_parts(container)[key])
     if value is None:
         raise InputError(f"{path}: is not given in the model; give it a value there")
     if isinstance(value, float):
@@ -128,7 +128,7 @@ def changed(model: Model, values: Mapping[str, Any]) -> Model:
         first = places.setdefault(_place(steps), path)
         if first != path:
             raise InputError(f"{path}: is the same number as {first}; keep one of them")
-    other: Model = _with(model, changes, ())
+    other: Model = _with_values(model, changes, ())
     return other
 
 
@@ -189,7 +189,7 @@ def _parts(value: Any, key: str = "") -> Mapping[str, Any]:
     return {}
 
 
-def _single(value: Any) -> Any:
+def _only_element(value: Any) -> Any:
     """The element of a tuple of length one or value of a constant law; else the value."""
     if isinstance(value, tuple) and len(value) == 1:
         value = value[0]
@@ -270,7 +270,7 @@ def _same(container: Any, key: str) -> str:
     return str("xyz".find(key)) if key in tuple("xyz") else key
 
 
-def _with(container: Any, changes: Changes, place: tuple[str, ...]) -> Any:
+def _with_values(container: Any, changes: Changes, place: tuple[str, ...]) -> Any:
     """Copy of a container with new values at several places.
 
     Raises `InputError` with the whole path.
@@ -292,7 +292,7 @@ def _with(container: Any, changes: Changes, place: tuple[str, ...]) -> Any:
         # of `number_at`
         if isinstance(before, tuple) and len(before) == 1 and isinstance(part, int | float):
             part = (part,)
-        parts[key] = _with(part, inner, (*place, key)) if inner else part
+        parts[key] = _with_values(part, inner, (*place, key)) if inner else part
     match container:
         case ModelData():
             other = copy.copy(container)
@@ -345,7 +345,7 @@ def _require_argument(path: str, steps: Steps, value: Any) -> None:
 
 def _numbers(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], float]]:
     """Paths and values of the finite floats within a value, each once."""
-    value = _single(value)
+    value = _only_element(value)
     if isinstance(value, float):
         if math.isfinite(value):
             yield path, value

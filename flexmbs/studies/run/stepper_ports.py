@@ -157,7 +157,7 @@ def named(ports: Ports, key: str, kinds: Mapping[str, str]) -> dict[str, Port]:
             (" ".join(map(str, port)) if isinstance(port, tuple) else shown(port), port)
             for port in ports
         ]
-    pairs = [(name, _plain(port)) for name, port in pairs]
+    pairs = [(name, _port_of_names(port)) for name, port in pairs]
     for name, port in pairs:
         _check(f"{key}.{name}", name, port, kinds)
     if len(dict(pairs)) < len(pairs):
@@ -165,7 +165,7 @@ def named(ports: Ports, key: str, kinds: Mapping[str, str]) -> dict[str, Port]:
     return dict(pairs)
 
 
-def _plain(port: Any) -> Any:
+def _port_of_names(port: Any) -> Any:
     """Port with names in place of the handles that ``Model.add`` returned."""
     if not isinstance(port, tuple):
         return port

@@ -227,7 +227,7 @@ def _fill(row: np.ndarray, law: _Law, state: State, work: Work) -> list[Corner]:
     """Linearize one law: f(x₀) and J into its row; notes corners."""
     n, m = law.inputs, law.results
     x, J, corners = row[BEGIN : BEGIN + n].copy(), np.zeros((m, n)), []
-    given = _given(law, state, work, x[None])[0]
+    given = _law_arguments(law, state, work, x[None])[0]
     value, _ = _evaluated(law, x, given, 0.0 * x, 0.0 * given)
     row[BEGIN + n : BEGIN + n + m] = value
     for direction, moving in _directions(law, x):
@@ -263,7 +263,9 @@ def _directions(law: _Law, x: np.ndarray) -> Iterator[tuple[np.ndarray, bool]]:
         yield turn, False
 
 
-def _moved(x: np.ndarray, direction: np.ndarray, steps: np.ndarray, place: str) -> np.ndarray:
+def _points_along(
+    x: np.ndarray, direction: np.ndarray, steps: np.ndarray, place: str
+) -> np.ndarray:
     """(k, n): x after steps along a direction."""
     points = x + steps[:, None] * direction
     turned = slice(TURNED, TURNED + 9)
@@ -278,7 +280,7 @@ def _moved(x: np.ndarray, direction: np.ndarray, steps: np.ndarray, place: str) 
     return points
 
 
-def _given(law: _Law, state: State, work: Work, points: np.ndarray) -> np.ndarray:
+def _law_arguments(law: _Law, state: State, work: Work, points: np.ndarray) -> np.ndarray:
     """Arguments u of a law at several points."""
     count = int(law.laws.n_given[law.f] * law.laws.gives[law.f])
     out = np.zeros((len(points), count))
@@ -308,7 +310,10 @@ def _given_slopes(
         return Slope(np.zeros(count), np.zeros(count, bool))
     size = (RATE_STEP if moving else STEP) * (1.0 + float(np.abs(x[direction != 0.0]).max()))
     return slopes_along(
-        lambda steps: _given(law, state, work, _moved(x, direction, steps, law.place)), size
+        lambda steps: _law_arguments(
+            law, state, work, _points_along(x, direction, steps, law.place)
+        ),
+        size,
     )
 
 

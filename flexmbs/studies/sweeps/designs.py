@@ -105,7 +105,7 @@ class Cube(Design, abc.ABC):
         return list(
             zip(
                 *(
-                    [_at(axis, u) for u in column.tolist()]
+                    [_value_at(axis, u) for u in column.tolist()]
                     for axis, column in zip(axes.values(), cube.T)
                 )
             )
@@ -254,7 +254,7 @@ def _levels(name: str, axis: Axis, kind: str) -> Values:
     return tuple(axis.at(k / max(axis.count - 1, 1)) for k in range(axis.count))
 
 
-def _at(axis: Axis, u: float) -> Any:
+def _value_at(axis: Axis, u: float) -> Any:
     """Value of an axis at u, 0 ≤ u < 1: of its distribution or list."""
     return axis.at(u) if isinstance(axis, Spread) else axis[int(u * len(axis))]
 

@@ -220,7 +220,7 @@ def reliability(
             found = estimate(any_failed, wanted, confidence)
             if found.reached or n == most:
                 break
-            n, resume = min(_next(n, int(any_failed.sum()), wanted), most), True
+            n, resume = min(_cases_of_next_round(n, int(any_failed.sum()), wanted), most), True
     return _reliability(result, dict(zip(allowed, failed[:, : found.n])), found)
 
 
@@ -253,7 +253,7 @@ def _failures_for(error: float) -> int:
     return 2 + math.ceil(1.0 / error**2)
 
 
-def _next(n: int, failed: int, wanted: int) -> int:
+def _cases_of_next_round(n: int, failed: int, wanted: int) -> int:
     """Number of cases of the next round, from the failures so far."""
     likely = n * (wanted + 2.0 * math.sqrt(wanted)) / failed if failed else math.inf
     return math.ceil(min(likely, GROWTH * n)) + 1

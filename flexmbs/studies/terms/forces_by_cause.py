@@ -63,7 +63,7 @@ def forces_by_cause(state: State, loads: Loads | None = None) -> ForcesByCause:
         Q_d,
         {
             name: _k(state, one, loads._replace(joint=loads.joint[rows])) - inertia_and_elastic
-            for name, one, rows in _single(state.compiled, bare)
+            for name, one, rows in _single_forces(state.compiled, bare)
         },
     )
 
@@ -93,7 +93,7 @@ def _modal_forces(state: State) -> tuple[np.ndarray, np.ndarray]:
     return Q_k, Q_d
 
 
-def _single(compiled: Compiled, bare: System) -> Iterator[tuple[str, System, slice]]:
+def _single_forces(compiled: Compiled, bare: System) -> Iterator[tuple[str, System, slice]]:
     """(name, system with only this force, its joint-force rows) of each force.
 
     The stops of a bounded coordinate count as one force.

@@ -116,7 +116,7 @@ def inverse_dynamics(
         not names and not compiled.data and needed <= BALANCED * max(each[5] for each in found)
     )
     elastic = any(np.abs(solution.elastic(name)).max(initial=0.0) > 0.0 for name in compiled.data)
-    more = _held(solution, remainder) if audit else []
+    more = _static_displacement(solution, remainder) if audit else []
     solution = with_state_checks(
         solution, audit=audit, balanced=bool(balanced), deformed=elastic, more=more
     )
@@ -125,7 +125,7 @@ def inverse_dynamics(
     return Efforts(solution.t, effort, remainder, all(each[3] for each in found), solution)
 
 
-def _held(solution: Solution, remainder: np.ndarray) -> list[Check]:
+def _static_displacement(solution: Solution, remainder: np.ndarray) -> list[Check]:
     """Static displacement K_ff⁻¹ f of flexible bodies by unbalanced loads f.
 
     These are the loads that their given deformation does not balance.

@@ -128,7 +128,7 @@ class _Path:
 
     def require_fully_driven(self, state: State) -> None:
         """Raises `InputError` naming the free coordinates."""
-        G = self._unit_rows(*_known(state)[::2])[0]
+        G = self._unit_rows(*_terms_at(state)[::2])[0]
         _, size, vt = np.linalg.svd(G)
         rank = int((size > SINGULAR * size.max(initial=1e-300)).sum())
         free = len(self.columns) - rank
@@ -186,7 +186,7 @@ class _Path:
         zero = np.zeros(len(state.s))
         state = replace(state, s=zero, sd=zero)
         for _ in range(NEWTON_STEPS):
-            known, beta, sizes = _known(state)
+            known, beta, sizes = _terms_at(state)
             G, length = self._unit_rows(known, sizes)
             if not np.isfinite(known.g).all() or np.abs(known.g / length).max(initial=0.0) > FAR:
                 return None
@@ -213,11 +213,11 @@ class _Path:
             )
             raise SolverError(f"{text} (rad/s, or 1/s of the model's size)")
         state = replace(state, s=s * self.sizes)
-        sd[self.columns] = np.linalg.lstsq(G, _known(state)[0].gamma / length, rcond=1e-10)[0]
+        sd[self.columns] = np.linalg.lstsq(G, _terms_at(state)[0].gamma / length, rcond=1e-10)[0]
         return replace(state, sd=sd * self.sizes)
 
 
-def _known(state: State) -> tuple[Terms, np.ndarray, np.ndarray]:
+def _terms_at(state: State) -> tuple[Terms, np.ndarray, np.ndarray]:
     """Terms, cut joint coordinates and row sizes at a state."""
     work = state.work()
     found = terms(state.compiled.system, work, state.t, state.q, state.s, state.z)

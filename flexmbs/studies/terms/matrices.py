@@ -219,7 +219,7 @@ class Matrices:
     @cached_property
     def joint_state(self) -> State:
         """The state in joint coordinates."""
-        return _in(self.state, "joint")
+        return _state_in(self.state, "joint")
 
     @cached_property
     def open_chain(self) -> OpenChain:
@@ -318,7 +318,7 @@ def matrices(
     here = state_about(model, at)
     if at is None:  # the outputs that discrete controllers hold are known in states of a run
         require_no_samplers(model, "fm.matrices without a state of a run")
-    here = _in(here, coordinates)
+    here = _state_in(here, coordinates)
     known, H = dense(here), kinematic_matrix(here)
     names = velocity_names(here.compiled)
     N, P = free_directions(known.M, known.G, equation_sizes(here))
@@ -352,7 +352,7 @@ def matrices(
     )
 
 
-def _in(here: State, coordinates: str) -> State:
+def _state_in(here: State, coordinates: str) -> State:
     """State converted to other coordinates."""
     start: InitialState = started(here.compiled, here, here.t)
     compiled, start = in_coordinates(here.compiled, start, coordinates)

@@ -45,7 +45,7 @@ class NastranOp4Importer(Importer):
         matrices = _op4(request.path)
         if request.mass is not None:
             matrices = {**matrices, **_op4(request.mass)}
-        K, M = (_chosen(matrices, letter, report) for letter in "KM")
+        K, M = (_first_matrix(matrices, letter, report) for letter in "KM")
         return _solid_on_grid(K, M, nodes, request, report)
 
 
@@ -61,7 +61,7 @@ class NastranDmigImporter(Importer):
         matrices = read_dmig(request.path)
         if request.mass is not None:
             matrices = {**matrices, **read_dmig(request.mass)}
-        K, M = (_chosen(matrices, letter, report) for letter in "KM")
+        K, M = (_first_matrix(matrices, letter, report) for letter in "KM")
         labels, inverse = np.unique(
             np.concatenate([K.rows, K.columns, M.rows, M.columns]), axis=0, return_inverse=True
         )
@@ -86,7 +86,7 @@ class NastranOp2Importer(Importer):
         content(request.path, "an OP2 file")
         found = _op2_matrices(request.path)
         K, M = (
-            _chosen({name: _entries(A) for name, A in found.items()}, letter, report)
+            _first_matrix({name: _entries(A) for name, A in found.items()}, letter, report)
             for letter in "KM"
         )
         return _solid_on_grid(K, M, nodes, request, report)
@@ -180,7 +180,7 @@ def _entries(A: Any) -> Entries:
     )
 
 
-def _chosen(matrices: Mapping[str, T], letter: str, report: ImportReport) -> T:
+def _first_matrix(matrices: Mapping[str, T], letter: str, report: ImportReport) -> T:
     """The first matrix whose name starts with the letter. Raises InputError."""
     names = [name for name in matrices if name.upper().startswith(letter)]
     if not names:
