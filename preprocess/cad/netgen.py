@@ -153,7 +153,7 @@ def _solids_to_choose(facts: dict[str, Any]) -> str:
 def _reason(ended: subprocess.CompletedProcess[bytes]) -> str:
     """Remedy for the way in which the process ended."""
     told = ended.stderr.decode(errors="replace").strip().splitlines() or [""]
-    if "load OCC geometry" in told[-1]:
+    if "load OCC geometry" in told[-1] or "is void" in told[-1]:  # IGES files without entities
         return "Open CASCADE cannot read it; export it again"
     if "MemoryError" in told[-1] or "bad_alloc" in told[-1]:
         return "meshing needs more memory than there is; give a larger size"
