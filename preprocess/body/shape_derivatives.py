@@ -335,9 +335,8 @@ def _of_body(
 ) -> FloatArray:
     """Derivative (3N, nf) of the shapes of the body, up to components in their own space.
 
-    Φ = B X with B = [R
-
-    shapes of the basis]: Φ' = B'X − R (C R)⁻¹ (C'Φ + C B'X), C the conditions of the body frame.
+    Φ = B X with B = [R | shapes of the basis]: Φ' = B'X − R (C R)⁻¹ (C'Φ + C B'X), C the conditions
+    of the body frame.
     """
     statics = change.statics
     R = statics.fe.rigid_motion(statics.fe.centre_of_mass)
