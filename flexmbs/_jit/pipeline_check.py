@@ -51,7 +51,7 @@ def _works(call: Callable[[], float]) -> bool:
 
 
 def _tried(part: Any, seldom: Any) -> float:
-    """Result 6 of a small kernel and part compiled by these pipelines."""
+    """Result (6 if correct) of a test kernel and a part, compiled by these pipelines."""
     inner_options = {"_nrt": False, "pipeline_class": part} if part else {}
 
     @numba.njit(error_model="numpy", nogil=True, **inner_options)

@@ -83,9 +83,9 @@ def work_within(context, k):
 
 @part
 def sample(context):
-    """Store the end of the step for the audit if it is the first in its part of the run.
+    """Store the end of a step for the audit if it is due or has the largest acceleration yet.
 
-    Or if it has the largest accelerations so far.
+    It is due if it is the first in its part of the run.
     """
     samples, passed = context.samples, context.clock.time / context.clock.end
     last = samples.t.shape[0] - 1

@@ -280,5 +280,5 @@ def _cells(path: Path, reading: AbaqusContent, node_ids: Indices) -> list[Cells]
 
 
 def _unique(sets: Mapping[str, list[int]]) -> dict[str, Indices]:
-    """Members of each set, ascending."""
+    """Members of each set, ascending and without duplicates."""
     return {name: np.unique(np.array(members, dtype=np.int64)) for name, members in sets.items()}

@@ -60,7 +60,7 @@ def _read_kind(kinds: Mapping[str, type[Made]], table: Any, default: str, files:
 
 
 def read_with_region(cls: type[Made], table: Any, files: PartFiles) -> Made:
-    """Object whose argument ``where`` is a region.
+    """Read an object with a region as argument ``where`` from a table of a part file.
 
     Raises NestedError with every problem, InputError from the constructor.
     """

@@ -434,7 +434,7 @@ def _span(tree: EliminationTree, step: EliminationStep) -> int:
 
 
 def _fitting(panels: Entries, tree: EliminationTree) -> Entries:
-    """Stored panels of the factor. Raises `InputError` if they are damaged."""
+    """Validate stored panels of the factor. Raises `InputError` if they are damaged."""
     if len(panels) != tree.panel[-1] or not np.isfinite(panels).all():
         raise InputError(
             f"factor: has {len(panels)} finite entries instead of {tree.panel[-1]}, it is "
