@@ -240,7 +240,17 @@ class Face(Region):
 
 
 def face(**conditions: Any) -> Face:
-    """Region of the nodes of a CAD face with these conditions; see `Face`."""
+    """Region of the nodes of a CAD face with these conditions.
+
+    conditions: arguments of `Face`.
+
+    Examples
+    --------
+    >>> import preprocess as pp
+    >>> hole = pp.face(hole=10e-3, near=(0, 0, 0))
+    >>> hole.hole
+    0.01
+    """
     return Face(**conditions)
 
 
