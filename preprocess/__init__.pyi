@@ -30,6 +30,8 @@ from .fe.links import Spring as Spring
 from .fe.material import Anisotropic as Anisotropic
 from .fe.material import Isotropic as Isotropic
 from .fe.material import Orthotropic as Orthotropic
+from .fe.material_library import material as material
+from .fe.material_library import material_data as material_data
 from .fe.open_sections import AngleSection as AngleSection
 from .fe.open_sections import ChannelSection as ChannelSection
 from .fe.open_sections import TSection as TSection

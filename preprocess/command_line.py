@@ -13,7 +13,7 @@ from flexmbs.console.program import run as run_program
 
 HELP = (
     "Flexible bodies from finite-element meshes and matrices: reduce, inspect, compare, "
-    "convert, report."
+    "convert, report, list materials."
 )
 
 app = typer.Typer(name="preprocess", cls=Commands, help=HELP, **PLAIN)
@@ -29,6 +29,28 @@ BodyFile = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Write the result as JSON.")]
 AllowOutside = Annotated[
     bool, typer.Option("--allow-outside", help="Allow files outside the part's folder.")
+]
+Material = Annotated[
+    str | None,
+    typer.Option("--material", help="Of a CAD file: name, or 'E = …, nu = …, rho = …'."),
+]
+Interfaces = Annotated[
+    list[str] | None,
+    typer.Option("--interface", help="NAME=FACE: hub=7, or hub='hole = \"10 mm\"'."),
+]
+AveragedFaces = Annotated[
+    bool, typer.Option("--averaged", help="Interfaces that do not stiffen their faces.")
+]
+Size = Annotated[
+    str | None,
+    typer.Option("--size", help="Largest elements, as 4mm; default: 1/20 of the diagonal."),
+]
+Refine = Annotated[
+    list[str] | None,
+    typer.Option("--refine", help='Smaller elements: \'size = "1 mm", hole = "10 mm"\'.'),
+]
+Solid = Annotated[
+    str | None, typer.Option("--solid", help="Number or name of one of several solids, or all.")
 ]
 AllowLarge = Annotated[
     bool, typer.Option("--allow-large", help="Continue although the memory may be insufficient.")
@@ -54,30 +76,15 @@ def reduce_part(
         str,
         typer.Option("--engine", help="serial; petsc or slepc: in several processes, by mpirun."),
     ] = "serial",
-    material: Annotated[
-        str | None,
-        typer.Option("--material", help="Of a CAD file: name, or 'E = …, nu = …, rho = …'."),
-    ] = None,
-    interface: Annotated[
-        list[str] | None,
-        typer.Option("--interface", help="NAME=FACE: hub=7, or hub='hole = \"10 mm\"'."),
-    ] = None,
-    averaged: Annotated[
-        bool, typer.Option("--averaged", help="Interfaces that do not stiffen their faces.")
-    ] = False,
+    material: Material = None,
+    interface: Interfaces = None,
+    averaged: AveragedFaces = False,
     reference: Annotated[
         str | None, typer.Option("--reference", help="Body frame; default: first interface.")
     ] = None,
-    size: Annotated[
-        str | None, typer.Option("--size", help="Largest elements of a CAD file, as 4mm.")
-    ] = None,
-    refine: Annotated[
-        list[str] | None,
-        typer.Option("--refine", help='Smaller elements: \'size = "1 mm", hole = "10 mm"\'.'),
-    ] = None,
-    solid: Annotated[
-        str | None, typer.Option("--solid", help="Number or name of one of several solids.")
-    ] = None,
+    size: Size = None,
+    refine: Refine = None,
+    solid: Solid = None,
     modes: Annotated[
         int | None, typer.Option("--modes", min=0, help="Fixed-interface modes; default: 12.")
     ] = None,
@@ -123,14 +130,8 @@ def mesh_cad_file(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Mesh; default: CAD with .msh.")
     ] = None,
-    size: Annotated[
-        str | None,
-        typer.Option("--size", help="Largest elements, as 4mm; default: 1/20 of the diagonal."),
-    ] = None,
-    refine: Annotated[
-        list[str] | None,
-        typer.Option("--refine", help='Smaller elements: \'size = "1 mm", hole = "10 mm"\'.'),
-    ] = None,
+    size: Size = None,
+    refine: Refine = None,
     order: Annotated[
         int, typer.Option("--order", min=1, max=2, help="Tetrahedra of ten (2) or four nodes.")
     ] = 2,
@@ -140,9 +141,7 @@ def mesh_cad_file(
     grading: Annotated[
         float, typer.Option("--grading", help="Growth of elements, 0 (slow) to 1.")
     ] = 0.3,
-    solid: Annotated[
-        str | None, typer.Option("--solid", help="Number or name of one of several solids, or all.")
-    ] = None,
+    solid: Solid = None,
 ) -> None:
     """Mesh a CAD file by curved tetrahedra and list its faces."""
     from preprocess.command.mesh import mesh_file as command
@@ -178,6 +177,37 @@ def inspect_file(
     from preprocess.command.inspect import inspect as command
 
     raise typer.Exit(command(file, unit=unit, as_json=as_json, allow_outside=allow_outside))
+
+
+@app.command("converge")
+def converge_part(
+    file: PartFile,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Plot: PNG, SVG or PDF.")
+    ] = None,
+    material: Material = None,
+    interface: Interfaces = None,
+    averaged: AveragedFaces = False,
+    size: Size = None,
+    refine: Refine = None,
+    solid: Solid = None,
+    modes: Annotated[int, typer.Option("--modes", min=1, help="Number of modes.")] = 6,
+    as_json: AsJson = False,
+    allow_outside: AllowOutside = False,
+    allow_large: AllowLarge = False,
+) -> None:
+    """Frequencies and interface compliance of a CAD part over three sizes of elements.
+
+    The sizes are 1, 0.7 and 0.5 of the part's; values are extrapolated to size zero.
+    """
+    from preprocess.command.converge import converge as command
+    from preprocess.command.reduce import CadPartOptions, read_any_part
+
+    given = CadPartOptions(
+        material, tuple(interface or ()), averaged, None, size, tuple(refine or ()), solid
+    )
+    part = read_any_part(file, given, allow_outside=allow_outside)
+    command(part, output, modes=modes, as_json=as_json, allow_large=allow_large)
 
 
 @app.command("compare")
@@ -255,6 +285,22 @@ def report_body(
     from preprocess.command.report import report as command
 
     command(body, part, output, full=full, allow_outside=allow_outside)
+
+
+@app.command("materials")
+def list_materials(
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="All data of one, with sources.")
+    ] = None,
+    file: Annotated[
+        Path | None, typer.Option("--file", help="TOML file with materials of your own.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the materials that part files and pp.material have by name."""
+    from preprocess.command.materials import materials as command
+
+    command(name, file, as_json=as_json)
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -13,7 +13,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import matplotlib.colors
 import numpy as np
 from numpy.typing import NDArray
 
@@ -72,7 +71,7 @@ class CadFace:
         facts.append(f"area {1e6 * self.area:.4g} mm²")
         facts.append(f"centre ({', '.join(mm(c) for c in self.centre)}) mm")
         facts += [f"name '{self.name}'"] if self.name else []
-        facts += [matplotlib.colors.to_hex(self.colour)] if self.colour else []
+        facts += [_hex(self.colour)] if self.colour else []
         return ", ".join(facts)
 
     def _kind(self) -> str:
@@ -139,10 +138,8 @@ class Face(Region):
                 nonzero_vector(getattr(self, key), f"face: {key}", "give a direction")
         if self.near is not None:
             vector(self.near, "face: near")
-        if self.colour is not None and not matplotlib.colors.is_color_like(self.colour):
-            raise InputError(
-                f"face: colour {self.colour!r} is unknown; give a name, '#rrggbb' or (r, g, b)"
-            )
+        if self.colour is not None:
+            rgb(self.colour)
         last = [key for key in ("near", "largest", "top", "all") if getattr(self, key)]
         if len(last) > 1:
             raise InputError(f"face: {' and '.join(last)} exclude each other; give one of them")
@@ -158,6 +155,10 @@ class Face(Region):
             )
         found = self.chosen(sets.faces, nodes)
         return np.unique(np.concatenate([each.nodes for each in found]))
+
+    def centre(self, nodes: Array, sets: NodeSets) -> Array | None:
+        """Centroid of the area of the curved faces; flat triangles would shift that of a bore."""
+        return _centre(self.chosen(sets.faces, nodes)) if isinstance(sets, CadSets) else None
 
     def chosen(self, faces: Sequence[CadFace], nodes: Array) -> list[CadFace]:
         """Faces described, of a model meshed with these nodes (N, 3). Raises InputError."""
@@ -199,15 +200,14 @@ class Face(Region):
         """True if a face has the wanted colour, or if none is asked for."""
         if self.colour is None:
             return True
-        wanted = np.array(matplotlib.colors.to_rgb(self.colour))
+        wanted = np.array(rgb(self.colour))
         return face.colour is not None and bool((np.abs(wanted - face.colour) <= SAME_COLOUR).all())
 
     def _score(self, group: Sequence[CadFace], nodes: Array) -> float:
         """Measure (m², m) of a group of faces that is least for the largest, topmost or nearest."""
-        area = np.array([each.area for each in group])
         if self.largest:
-            return -float(area.sum())
-        centre = area @ np.array([each.centre for each in group]) / area.sum()
+            return -sum(each.area for each in group)
+        centre = _centre(group)
         if self.top is not None:
             return -float(centre @ np.array(self.top) / np.linalg.norm(self.top))
         x = nodes[np.concatenate([each.nodes for each in group])]
@@ -239,19 +239,7 @@ class Face(Region):
         return f"face({', '.join(given)})"
 
 
-def face(**conditions: Any) -> Face:
-    """Region of the nodes of a CAD face with these conditions.
-
-    conditions: arguments of `Face`.
-
-    Examples
-    --------
-    >>> import preprocess as pp
-    >>> hole = pp.face(hole=10e-3, near=(0, 0, 0))
-    >>> hole.hole
-    0.01
-    """
-    return Face(**conditions)
+face = Face  # as it is called: pp.face(hole=10e-3)
 
 
 def _text(value: Any) -> str:
@@ -278,6 +266,12 @@ def _along(wanted: Vector | None, axis: Array, *, signed: bool = False) -> bool:
     return (cosine if signed else abs(cosine)) >= np.cos(EQUAL)
 
 
+def _centre(faces: Sequence[CadFace]) -> Array:
+    """Centroid of the area of faces together, m."""
+    area = np.array([each.area for each in faces])
+    return np.asarray(area @ np.array([each.centre for each in faces]) / area.sum())
+
+
 def _one_surface_each(faces: Iterable[CadFace], nodes: Array) -> list[list[CadFace]]:
     """Groups of faces that touch and lie on the same surface."""
     groups: list[list[CadFace]] = []
@@ -294,6 +288,20 @@ def _continues(a: CadFace, b: CadFace, nodes: Array) -> bool:
         return False
     x = nodes[a.nodes]
     return bool(b.surface.distances(x).max() <= EQUAL * np.ptp(x, axis=0).max())
+
+
+def rgb(colour: str | Vector) -> Vector:
+    """Components, 0 to 1, of a colour by name, as "#rrggbb" or as components. Raises InputError."""
+    from matplotlib.colors import is_color_like, to_rgb  # a tenth of a second
+
+    if not is_color_like(colour):
+        raise InputError(f"face: colour {colour!r} is unknown; give a name, '#rrggbb' or (r, g, b)")
+    return to_rgb(colour)
+
+
+def _hex(colour: Vector) -> str:
+    """Colour (r, g, b) as text "#rrggbb"."""
+    return "#" + "".join(f"{round(255 * c):02x}" for c in colour)
 
 
 def mm(length: float) -> str:

@@ -17,6 +17,9 @@ from flexmbs.files.reserved_outputs import reserved
 from preprocess.command.mesh import solid_of
 from preprocess.command.outcome import costs, print_warnings
 
+SERIAL = "serial"
+ENGINES = (SERIAL, "petsc", "slepc")
+
 if TYPE_CHECKING:
     from flexmbs.flexible_body.record import FlexibleBodyData
     from preprocess.part_file import Part
@@ -37,44 +40,21 @@ def reduce_file(
 
     Raises InputError, SolverError, MachineError.
     """
-    from preprocess.cad.netgen import FORMATS
-
-    if path.suffix.lower() in FORMATS:
-        if engine != "serial":
-            raise InputError(f"--engine: {engine} needs a part file; write one with mesh = {path}")
+    if engine not in ENGINES:
+        raise InputError(f"--engine: {engine!r} is unknown; choose one of {', '.join(ENGINES)}")
+    if engine == SERIAL:
         target = output or path.with_suffix(".h5")
-        read = functools.partial(cad_part, path, given)
+        read = functools.partial(read_any_part, path, given, allow_outside=allow_outside)
         with reserved((target, BODY)):
             _reduce(read, target, force=force, allow_large=allow_large, keep=keep)
         return
+    from preprocess.command.reduce_together import reduce_together
+
+    if keep is not None:
+        raise InputError(f"--keep: the engine {engine} does not store factors; omit it")
     if given != CadPartOptions():
-        raise InputError(f"{path}: give --material, --interface and the like in the part file")
-    if engine not in ENGINES:
-        raise InputError(f"--engine: {engine!r} is unknown; choose one of {', '.join(ENGINES)}")
-    ENGINES[engine](
-        path, output, force=force, allow_outside=allow_outside, allow_large=allow_large, keep=keep
-    )
-
-
-def reduce_serially(
-    path: Path,
-    output: Path | None,
-    *,
-    force: bool,
-    allow_outside: bool,
-    allow_large: bool,
-    keep: Path | None,
-) -> None:
-    """Write the flexible body of a part file, unless an existing file has the same inputs.
-
-    Raises InputError, SolverError, MachineError.
-    """
-    target = output or path.with_suffix(".h5")
-    with reserved((target, BODY)):
-        from preprocess.part_file import read_part
-
-        read = functools.partial(read_part, path, allow_outside=allow_outside)
-        _reduce(read, target, force=force, allow_large=allow_large, keep=keep)
+        raise InputError(f"{path}: --engine {engine} needs a part file with these options")
+    reduce_together(path, output, engine, force=force, allow_outside=allow_outside)
 
 
 @dataclass(frozen=True)
@@ -93,6 +73,18 @@ class CadPartOptions:
     solid: str | None = None
     modes: int | None = None
     damping: float | None = None
+
+
+def read_any_part(path: Path, given: CadPartOptions, *, allow_outside: bool) -> Part:
+    """Part of a part file, or of a CAD file with options. Raises InputError."""
+    from preprocess.cad.netgen import FORMATS
+    from preprocess.part_file import read_part
+
+    if path.suffix.lower() in FORMATS:
+        return cad_part(path, given)
+    if given != CadPartOptions():
+        raise InputError(f"{path}: give --material, --interface and the like in the part file")
+    return read_part(path, allow_outside=allow_outside)
 
 
 def cad_part(path: Path, given: CadPartOptions) -> Part:
@@ -193,27 +185,3 @@ def _summed(pieces: Iterable[Mapping[str, str | float]]) -> dict[str, float]:
             if key.startswith("time "):
                 total[key] = total.get(key, 0.0) + float(value)
     return total
-
-
-def _together(
-    engine: str,
-    path: Path,
-    output: Path | None,
-    *,
-    force: bool,
-    allow_outside: bool,
-    allow_large: bool,
-    keep: Path | None,
-) -> None:
-    """Reduce a part file in all MPI processes."""
-    from preprocess.command.reduce_together import reduce_together
-
-    if keep is not None:
-        raise InputError(f"--keep: the engine {engine} does not store factors; omit it")
-    reduce_together(path, output, engine, force=force, allow_outside=allow_outside)
-
-
-ENGINES: dict[str, Callable[..., None]] = {
-    "serial": reduce_serially,
-    **{name: functools.partial(_together, name) for name in ("petsc", "slepc")},
-}

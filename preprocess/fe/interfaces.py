@@ -78,8 +78,9 @@ class BoundInterface:
 class Interface(ABC):
     """Declaration of an interface.
 
-    where: its nodes, by a set's name, a `Point` or a `Plane`. position (3,): of the frame [m]; by
-    default the centroid of the surface between the nodes, or the mean of the nodes. axes (3, 3): of
+    where: its nodes, by a set's name, a `Point`, a `Plane` or a `face` of a CAD model. position (3,):
+    of the frame [m]; by default the centroid of the face or of the surface between the nodes, or the
+    mean of the nodes. axes (3, 3): of
     the frame, columns in mesh axes; by default mesh axes.
     """
 
@@ -112,11 +113,12 @@ class Interface(ABC):
             region = region_of(self.where)
             rows = region.rows(nodes, sets)
             turned = self._turned(nodes[rows], rows, freedoms)
-            position = (
-                surface_centroid(nodes, rows, triangles)
-                if self.position is None
-                else _vector(self.position)
-            )
+            if self.position is not None:
+                position = _vector(self.position)
+            elif (centre := region.centre(nodes, sets)) is not None:
+                position = centre
+            else:
+                position = surface_centroid(nodes, rows, triangles)
             check_distance(position, nodes, "position")
             axes = np.eye(3) if self.axes is None else rotation_of(self.axes)
             weights = self.node_weights(len(rows))

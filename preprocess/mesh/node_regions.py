@@ -34,6 +34,10 @@ class Region(ABC):
     def rows(self, nodes: FloatArray, sets: NodeSets) -> NodeRows:
         """Rows of the nodes (N, 3) in the region. Raises InputError."""
 
+    def centre(self, nodes: FloatArray, sets: NodeSets) -> FloatArray | None:
+        """Exact centre (3,) of the region, m; None where only its nodes are known."""
+        return None
+
 
 @dataclass(frozen=True)
 class NamedSet(Region):

@@ -74,6 +74,7 @@ def program_sources(root: Path) -> list[Path]:
     shared = root / "flexmbs"
     found = (
         (root / "preprocess").rglob("*.py"),
+        (root / "preprocess").rglob("*.toml"),
         (shared / "flexible_body").glob("*.py"),
         shared.glob("*.py"),
     )

@@ -21,6 +21,7 @@ from flexmbs.declaration import NestedError, Problem, close_names, raise_nested,
 from flexmbs.errors import InputError
 from flexmbs.files.inputs import check_regular, read_text
 from flexmbs.toml.document import Locator
+from preprocess.fe.material_library import MaterialData
 from preprocess.inputs.reader_guard import error_summary
 
 Made = TypeVar("Made")
@@ -38,11 +39,15 @@ _ARRAY = set(typing.get_args(ArrayLike)) or {ArrayLike}
 
 
 class PartFiles:
-    """Files of a part, inside its folder unless allowed otherwise; ``used`` lists them."""
+    """Files of a part, inside its folder unless allowed otherwise; ``used`` lists them.
+
+    ``materials``: those of its own file of materials; None if that is damaged.
+    """
 
     def __init__(self, locator: Locator) -> None:
         self.locator = locator
         self.used: list[Path] = []
+        self.materials: tuple[MaterialData, ...] | None = ()
 
     def path(self, file: str, key: str) -> Path:
         """Absolute path under a key. Raises NestedError for a file outside the folder."""

@@ -9,7 +9,7 @@ structural = false           # true: beams and shells of the mesh as elements
 reference = "hub"            # an interface, "mean axes", "principal axes", "chord" or "node 17"
 damping = 0.01               # one ratio, or one per mode
 [material]                   # or [materials."name of an element set"], one for each region
-kind = "isotropic"           # E, nu, rho; or "orthotropic" with E, nu, G, rho, axes
+kind = "isotropic"           # E, nu, rho; or "orthotropic" with E, nu, G, rho, axes; or its name: material = "S355"
 E = 70e9
 nu = 0.33
 rho = 2700.0
@@ -42,7 +42,8 @@ refine = [{ size = "1 mm", hole = "10 mm" }]
 
 Instead of mesh, unit and material: [matrices] with the file of another program (format, units,
 mass, nodes: see `read_model`). Further keys: name, fix = ["orientation"], lumped, stiffening,
-estimate, inertia_loads, allow_large, stress = false or a table, [prestress], [formulation].
+estimate, inertia_loads, allow_large, stress = false or a table, [prestress], [formulation],
+material_file = "own.toml" with materials by name.
 """
 
 from __future__ import annotations
@@ -140,6 +141,7 @@ class PartOptions:
     estimate: bool = True
     inertia_loads: bool = False
     structural: bool = False
+    material_file: str | None = None
 
 
 OPTIONS = field_names(PartOptions)
@@ -269,7 +271,7 @@ class Part:
 
     def model(self, *, allow_large: bool = False) -> FEModel:
         """Finite-element model with its attached masses: assembled, or read. Raises InputError."""
-        options, given = self.options, self.matrices
+        given = self.matrices
         if given is not None:
             fe = read_model(
                 given.file,
@@ -279,18 +281,22 @@ class Part:
                 nodes=given.nodes,
             )
         else:
-            mesh, large = self.read_mesh(), allow_large or options.allow_large
-            with self.located():
-                fe = assemble(
-                    mesh,
-                    self.material,
-                    formulation=self.formulation,
-                    sections=self.sections,
-                    connections=self.connections,
-                    lumped=options.lumped,
-                    allow_large=large,
-                )
+            return self.assembled(self.read_mesh(), allow_large=allow_large)
         with self.located():
+            return attach(fe, self.point_masses.values()) if self.point_masses else fe
+
+    def assembled(self, mesh: Mesh, *, allow_large: bool = False) -> FEModel:
+        """Finite-element model of a mesh of the part with its attached masses. Raises InputError."""
+        with self.located():
+            fe = assemble(
+                mesh,
+                self.material,
+                formulation=self.formulation,
+                sections=self.sections,
+                connections=self.connections,
+                lumped=self.options.lumped,
+                allow_large=allow_large or self.options.allow_large,
+            )
             return attach(fe, self.point_masses.values()) if self.point_masses else fe
 
     def reduce(

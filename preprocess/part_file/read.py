@@ -19,6 +19,7 @@ from preprocess.cad.netgen import FORMATS as CAD_FORMATS
 from preprocess.elements.formulation import Formulation
 from preprocess.fe.beam_sections import SECTIONS
 from preprocess.fe.material import MATERIALS, Material
+from preprocess.fe.material_library import MaterialData, find_material, read_materials
 from preprocess.fe.point_mass import PointMass
 from preprocess.fe.section_base import Section
 from preprocess.inputs.argument_checks import checked_arguments
@@ -56,6 +57,7 @@ OF_MESH = (
     "lumped",
     "material",
     "materials",
+    "material_file",
     "connections",
     "section",
     "sections",
@@ -113,6 +115,8 @@ def part_of(document: TomlDocument, *, allow_outside: bool) -> Part:
             for name, given in _section(table, title, notes).items()
         }
 
+    if isinstance(table.get("material_file"), str):
+        files.materials = _own_materials(table["material_file"], files, notes)
     part = Part(
         document=document,
         options=notes.attempt(
@@ -195,7 +199,7 @@ def _source_problems(table: Mapping[str, Any]) -> list[Problem]:
         )
     # then the mesh file may have it
     if not (table.get("material") or "materials" in table or table.get("structural") is True):
-        problems.append(Problem(("material",), "is missing; give E, nu and rho"))
+        problems.append(Problem(("material",), "is missing; give E, nu and rho, or its name"))
     return problems
 
 
@@ -282,8 +286,21 @@ def _section_of(given: Any, files: PartFiles) -> Section:
     return read_kind(SECTIONS, given, "shell", files)
 
 
+def _own_materials(
+    given: str, files: PartFiles, notes: ProblemCollector
+) -> tuple[MaterialData, ...] | None:
+    """Materials of the file that a part file names; None with its problems recorded."""
+    key = "material_file"
+    path = notes.attempt((), lambda: files.path(given, key))
+    return None if path is None else _attempt(notes, (key,), given, lambda _: read_materials(path))
+
+
 def _material(given: Any, files: PartFiles) -> Material | None:
-    """Material from a table; None for an empty one."""
+    """Material by name or from a table; None for an empty one."""
+    if isinstance(given, str) and given:
+        if files.materials is None:
+            raise NestedError(())  # the problems of the file have been reported
+        return find_material(given, files.materials).isotropic
     return read_kind(MATERIALS, given, "isotropic", files) if given else None
 
 

@@ -39,7 +39,7 @@ POINT: Schema = {"type": "array", "items": {"type": "number"}, "minItems": 3, "m
 
 def part_schema() -> Schema:
     """JSON schema of ``flexmbs-part`` files."""
-    material = one_of_kinds(MATERIALS, "isotropic")
+    material = _material()
     region = {
         "set": {"type": "string"},
         "point": POINT,
@@ -124,8 +124,20 @@ def record(cls: type, more: Schema | None = None, *, kind: str = "") -> Schema:
 def _value(name: str, hint: Any) -> Schema:
     """JSON schema of a field by its type."""
     if name == "materials":
-        return {"type": "array", "items": one_of_kinds(MATERIALS, "isotropic")}
+        return {"type": "array", "items": _material()}
     return NUMBERS if is_array(hint) else type_adapter(hint).json_schema()
+
+
+def _material() -> Schema:
+    """JSON schema of a material: a table of numbers, or a name.
+
+    Not by anyOf, which hides the problems of a table.
+    """
+    return {
+        "description": "A table, or a name as listed by preprocess materials.",
+        "if": {"type": "string"},
+        "else": one_of_kinds(MATERIALS, "isotropic"),
+    }
 
 
 def _named(table: Schema) -> Schema:
