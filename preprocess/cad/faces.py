@@ -75,6 +75,7 @@ class CadFace:
         return ", ".join(facts)
 
     def _kind(self) -> str:
+        """Text of the kind of its surface with the size, as "hole of diameter 10 mm"."""
         own = self.surface
         if self.is_hole:
             return f"hole of diameter {mm(2.0 * own.radius)} mm"
@@ -151,6 +152,7 @@ class Face(Region):
             raise InputError("face: give a condition, for example hole=10e-3, or all=True")
 
     def rows(self, nodes: Array, sets: NodeSets) -> NodeRows:
+        """Rows of the nodes on the faces described. Raises InputError without a CAD model."""
         if not isinstance(sets, CadSets):
             raise InputError(
                 f"{self}: the mesh has no faces of a CAD model; make it with mesh_cad, or name a "
@@ -184,6 +186,7 @@ class Face(Region):
         return groups[0]
 
     def _fits(self, face: CadFace) -> bool:
+        """True if a face meets all conditions on the single face."""
         own = face.surface
         return (
             self.number in (None, face.number)
@@ -199,13 +202,14 @@ class Face(Region):
         )
 
     def _coloured(self, face: CadFace) -> bool:
+        """True if a face has the wanted colour, or if none is asked for."""
         if self.colour is None:
             return True
         wanted = np.array(rgb(self.colour))
         return face.colour is not None and bool((np.abs(wanted - face.colour) <= SAME_COLOUR).all())
 
     def _score(self, group: Sequence[CadFace], nodes: Array) -> float:
-        """Number that is least for the face wanted."""
+        """Measure (m², m) of a group of faces that is least for the largest, topmost or nearest."""
         if self.largest:
             return -sum(each.area for each in group)
         centre = _centre(group)
@@ -215,7 +219,7 @@ class Face(Region):
         return float(np.linalg.norm(np.vstack([x, centre]) - np.array(self.near), axis=1).min())
 
     def _nearest_miss(self, faces: Sequence[CadFace]) -> str:
-        """Hint for a misspelt name or another radius."""
+        """Hint of an error message: similar names, or faces of the kind with other radii."""
         if self.name is not None and not any(each.name == self.name for each in faces):
             names = sorted({each.name for each in faces if each.name})
             near = difflib.get_close_matches(self.name, names, n=3) or names[:6]
@@ -244,7 +248,7 @@ face = Face  # as it is called: pp.face(hole=10e-3)
 
 
 def _text(value: Any) -> str:
-    """Value of a condition."""
+    """Text of the value of a condition, as in Python."""
     if isinstance(value, tuple):
         return f"({', '.join(map(_text, value))})"
     return f"{value:.9g}" if isinstance(value, float) else repr(value)
@@ -260,6 +264,7 @@ def _sized(wanted: bool | float, fits: bool, size: float) -> bool:
 
 
 def _along(wanted: Vector | None, axis: Array, *, signed: bool = False) -> bool:
+    """True if an axis has the wanted direction (or the opposite one, if not signed)."""
     if wanted is None:
         return True
     cosine = float(axis @ np.array(wanted) / np.linalg.norm(wanted))
@@ -300,6 +305,7 @@ def rgb(colour: str | Vector) -> Vector:
 
 
 def _hex(colour: Vector) -> str:
+    """Colour (r, g, b) as text "#rrggbb"."""
     return "#" + "".join(f"{round(255 * c):02x}" for c in colour)
 
 
@@ -309,7 +315,7 @@ def mm(length: float) -> str:
 
 
 def _direction(axis: Array) -> str:
-    """Axis by name, or as components."""
+    """Text of an axis: its name, as "-z", or its components."""
     k = int(np.argmax(np.abs(axis)))
     if abs(axis[k]) > 1.0 - EQUAL**2:
         return ("-" if axis[k] < 0 else "") + "xyz"[k]

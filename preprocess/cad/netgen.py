@@ -44,11 +44,11 @@ Indices = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Request:
-    """What the process has to do; lengths in mm.
+    """Request to the meshing process; lengths in mm.
 
     size: largest elements, 0 for a usual one. solid: number or name of the one to mesh, "all",
-    None for the only one. sizes: largest elements on faces by number. surface: triangles only. curvature: elements
-    per radius of curvature.
+    None for the only one. sizes: largest elements on faces by number. surface: triangles only.
+    curvature: elements per radius of curvature.
     """
 
     file: str
@@ -97,8 +97,10 @@ def run_netgen(request: Request) -> NetgenMesh:
     with tempfile.TemporaryDirectory(prefix="flexmbs-cad-") as folder:
         output = Path(folder) / "mesh.npz"
         job = dataclasses.asdict(request) | {
-            "file": str(path.absolute()), "output": str(output), "memory": max(int(free_memory()), LEAST_MEMORY),
-        }  # fmt: skip
+            "file": str(path.absolute()),
+            "output": str(output),
+            "memory": max(int(free_memory()), LEAST_MEMORY),
+        }
         command = [sys.executable, "-I", "-c", PROGRAM, json.dumps(sys.path), json.dumps(job)]
         try:
             ended = subprocess.run(
@@ -138,7 +140,7 @@ def check_file(path: Path) -> None:
 
 
 def _solids_to_choose(facts: dict[str, Any]) -> str:
-    """Problem of a file without a solid, or with several."""
+    """Error message for a file without a solid, or with several to choose from."""
     if not facts["solids"]:
         return "holds no solid; close the surfaces in the CAD program"
     each = (
@@ -164,6 +166,7 @@ def _reason(ended: subprocess.CompletedProcess[bytes]) -> str:
 
 
 def _in_metres(path: Path, found: Mapping[str, Any]) -> NetgenMesh:
+    """Netgen mesh in m from the arrays in mm of the process. Raises InputError."""
     facts = json.loads(str(found["facts"]))
     if "faces" not in facts:
         raise InputError(f"{path}: {_solids_to_choose(facts)}")

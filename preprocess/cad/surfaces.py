@@ -87,13 +87,16 @@ def fitted_surface(x: Array, triangles: Indices) -> Surface:
 
 
 def _placed(found: Surface, centre: Array, size: float) -> Surface:
-    """Surface in metres."""
+    """Surface in m from one relative to the centre and size of the face."""
     point = centre + size * found.point
     return Surface(found.kind, point, found.axis, size * found.radius, found.angle)
 
 
 def _sphere(x: Array, normals: Array, middles: Array) -> tuple[Surface, Array]:
-    """|x − c| = r as the linear problem 2 c · x + (r² − c²) = x²."""
+    """Sphere of least squares through points, and the residuals (n,).
+
+    |x − c| = r is solved as the linear problem 2 c · x + (r² − c²) = x².
+    """
     A = np.column_stack([2.0 * x, np.ones(len(x))])
     c = np.linalg.lstsq(A, np.einsum("ij,ij->i", x, x), rcond=None)[0]
     radius = math.sqrt(max(c[3] + c[:3] @ c[:3], 0.0))
@@ -103,7 +106,10 @@ def _sphere(x: Array, normals: Array, middles: Array) -> tuple[Surface, Array]:
 
 
 def _cylinder(x: Array, normals: Array, middles: Array) -> tuple[Surface, Array]:
-    """|(x − c) × a| = r with the centre c in the plane through the origin across the axis a."""
+    """Cylinder of least squares through points, and the residuals (n,).
+
+    |(x − c) × a| = r with the centre c in the plane through the origin across the axis a.
+    """
     start = np.linalg.svd(normals, full_matrices=False)[2][2]
     across = _across(start)
     A = np.column_stack([2.0 * x @ across.T, np.ones(len(x))])
@@ -112,6 +118,7 @@ def _cylinder(x: Array, normals: Array, middles: Array) -> tuple[Surface, Array]
     radius = math.sqrt(max(c[2] + c[:2] @ c[:2], 0.0))
 
     def distance(p: Array) -> Array:
+        """Signed distances (n,) of the points from the cylinder of the parameters p."""
         axis = _turned(start, across, p[:2])
         off = x - p[2:4] @ across
         return np.asarray(np.linalg.norm(off - np.outer(off @ axis, axis), axis=1) - p[4])
@@ -125,7 +132,10 @@ def _cylinder(x: Array, normals: Array, middles: Array) -> tuple[Surface, Array]
 
 
 def _cone(x: Array, normals: Array, middles: Array) -> tuple[Surface, Array]:
-    """|(x − c) × a| cos α = (x − c) · a sin α with the apex c, which is on all tangent planes."""
+    """Cone of least squares through points, and the residuals (n,).
+
+    |(x − c) × a| cos α = (x − c) · a sin α with the apex c, which is on all tangent planes.
+    """
     unit = normals / np.linalg.norm(normals, axis=1)[:, None]
     apex = np.linalg.lstsq(unit, np.einsum("ij,ij->i", unit, middles), rcond=None)[0]
     lines = x - apex
@@ -135,6 +145,7 @@ def _cone(x: Array, normals: Array, middles: Array) -> tuple[Surface, Array]:
     across = _across(start)
 
     def distance(p: Array) -> Array:
+        """Signed distances (n,) of the points from the cone of the parameters p."""
         axis = _turned(start, across, p[:2])
         off = x - p[2:5]
         along = off @ axis
@@ -150,6 +161,7 @@ def _cone(x: Array, normals: Array, middles: Array) -> tuple[Surface, Array]:
 
 
 def _least(distance: Callable[[Array], Array], start: Array) -> tuple[Array, Array]:
+    """Parameters and residuals of a Levenberg-Marquardt fit."""
     found = scipy.optimize.least_squares(distance, start, method="lm", xtol=1e-15, ftol=1e-15)
     return found.x, found.fun
 

@@ -35,6 +35,7 @@ def materials(name: str | None, file: Path | None, *, as_json: bool) -> None:
 
 
 def _rows(found: Iterable[MaterialData]) -> Iterator[tuple[str, ...]]:
+    """Row of the table for each material: name, E, ν, density, yield stress, note."""
     for each in found:
         stress = "" if each.yield_stress is None else f"{each.yield_stress / 1e6:.4g}"
         numbers = (f"{each.E / 1e9:.4g}", f"{each.nu:.3g}", f"{each.rho:.4g}")
@@ -42,6 +43,7 @@ def _rows(found: Iterable[MaterialData]) -> Iterator[tuple[str, ...]]:
 
 
 def _words(each: MaterialData) -> list[str]:
+    """Lines with the other names and the note of a material."""
     return [text for text in (", ".join(each.aliases), each.note) if text]
 
 
@@ -53,4 +55,5 @@ def _numbers(each: MaterialData) -> Iterator[tuple[str, str, str]]:
 
 
 def _pairs(values: dict[str, float | None]) -> str:
+    """Text "key value, …" of the values that are given."""
     return ", ".join(f"{key} {value:.6g}" for key, value in values.items() if value is not None)

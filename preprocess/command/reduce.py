@@ -139,6 +139,7 @@ def _reduce(
     allow_large: bool,
     keep: Path | None,
 ) -> None:
+    """Reduce a part file and write the body in this process."""
     from flexmbs.flexible_body.divided import DividedBodyData
     from preprocess.command.inspect import described, described_pieces
     from preprocess.part_file.digest import stored_digest

@@ -114,6 +114,7 @@ def extrapolated(h: Array, f: Array) -> Extrapolation:
     if (f1 - f2) * (f2 - f3) > 0.0:
 
         def excess(p: float) -> float:
+            """Function that is zero at the order of convergence p."""
             return (h[0] ** p - h[1] ** p) * (f2 - f3) - (h[1] ** p - h[2] ** p) * (f1 - f2)
 
         ends = [np.sign(excess(p)) for p in ORDERS]

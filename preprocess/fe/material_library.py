@@ -210,6 +210,7 @@ def _material(name: str, table: Any) -> MaterialData:
 
 @functools.cache
 def _validator() -> TypeAdapter[MaterialData]:
+    """Validator of materials, made once."""
     return TypeAdapter(MaterialData)
 
 

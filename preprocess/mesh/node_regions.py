@@ -46,6 +46,7 @@ class NamedSet(Region):
     name: str
 
     def rows(self, nodes: FloatArray, sets: NodeSets) -> NodeRows:
+        """Rows of the nodes in the set. Raises `InputError`."""
         if self.name not in sets:
             near = difflib.get_close_matches(self.name, sets, n=3) or sorted(sets)[:10]
             raise InputError(
@@ -80,6 +81,7 @@ class Point(Region):
     radius: float | None = None
 
     def rows(self, nodes: FloatArray, sets: NodeSets) -> NodeRows:
+        """Row of the nearest node, or of all nodes within the radius. Raises `InputError`."""
         distance = np.linalg.norm(nodes - vector(self.position, "point"), axis=1)
         if self.radius is None:
             check_distance(np.asarray(self.position, float), nodes, "point")
@@ -122,6 +124,7 @@ class Plane(Region):
     tolerance: float | None = None
 
     def rows(self, nodes: FloatArray, sets: NodeSets) -> NodeRows:
+        """Rows of the nodes on the plane. Raises `InputError`."""
         normal, point = (
             nonzero_vector(self.normal, "plane normal", "give a direction"),
             vector(self.point, "plane point"),

@@ -410,9 +410,9 @@ class Part:
                 attach(
                     assemble(
                         each,
-                        _within(self.material, each),
+                        _entries_of_piece(self.material, each),
                         formulation=self.formulation,
-                        sections=_within(self.sections, each),
+                        sections=_entries_of_piece(self.sections, each),
                         connections=links,
                         lumped=options.lumped,
                         allow_large=large,
@@ -468,7 +468,7 @@ class Part:
             ) from None
 
 
-def _within(given: Any, mesh: Mesh) -> Any:
+def _entries_of_piece(given: Any, mesh: Mesh) -> Any:
     """Entries by element set restricted to the sets of a piece; one for all is unchanged."""
     return (
         {name: each for name, each in given.items() if name in mesh.element_sets}

@@ -71,7 +71,7 @@ WHOLE = ("matrices", "prestress", "band", "tolerance")  # not with [divide]
 
 @checked_arguments
 def read_part(path: str | Path, *, allow_outside: bool = False) -> Part:
-    """Part of a file.
+    """Read a part from a part file.
 
     Raises InputError with every problem, one line each: ``file:line: key: what``.
 
@@ -105,9 +105,11 @@ def part_of(document: TomlDocument, *, allow_outside: bool) -> Part:
     notes.problems += _source_problems(table)
 
     def one(title: str, given: Any, read: Callable[[Any, PartFiles], Any]) -> Any:
+        """Value of a table, with problems collected."""
         return _attempt(notes, (title,), given, lambda each: read(each, files))
 
     def named(title: str, read: Callable[[Any, PartFiles], Any]) -> dict[str, Any]:
+        """Values of a table of named items, with problems collected."""
         return {
             name: _attempt(notes, (title, name), given, lambda each: read(each, files))
             for name, given in _section(table, title, notes).items()
@@ -154,7 +156,7 @@ def part_of(document: TomlDocument, *, allow_outside: bool) -> Part:
 
 
 def _source_problems(table: Mapping[str, Any]) -> list[Problem]:
-    """Problems of the source.
+    """Problems of the source of a part: mesh file or matrices.
 
     Either a mesh with unit and materials, or matrices; a divided part has a mesh only.
     """
@@ -240,6 +242,7 @@ def _matrices(given: Any, files: PartFiles) -> MatrixSource:
 
 
 def _check_format(table: Mapping[str, Any], notes: ProblemCollector) -> None:
+    """Collect problems of the format and of unknown keys of a part file."""
     if table.get("format") != FORMAT:
         given = f"is {shown(table['format'])}" if "format" in table else "is missing"
         notes.problems.append(
@@ -262,7 +265,7 @@ def _attempt(
 
 
 def _section(table: Mapping[str, Any], name: str, notes: ProblemCollector) -> Mapping[str, Any]:
-    """Non-empty table of tables."""
+    """Table of named tables; it is a problem if it is missing or empty."""
     found = notes.attempt((name,), lambda: as_table(table[name])) if name in table else {}
     if found is not None and not found:
         notes.problems.append(Problem((name,), f"is missing; give at least one [{name}.…]"))
@@ -277,6 +280,7 @@ def _sections(table: Mapping[str, Any], one: Callable[..., Any], named: Callable
 
 
 def _section_of(given: Any, files: PartFiles) -> Section:
+    """Section from a table."""
     if isinstance(given, Mapping) and isinstance(given.get("materials"), list):
         given = {**given, "materials": tuple(_material(each, files) for each in given["materials"])}
     return read_kind(SECTIONS, given, "shell", files)
@@ -285,13 +289,14 @@ def _section_of(given: Any, files: PartFiles) -> Section:
 def _own_materials(
     given: str, files: PartFiles, notes: ProblemCollector
 ) -> tuple[MaterialData, ...] | None:
+    """Materials of the file that a part file names; None with its problems recorded."""
     key = "material_file"
     path = notes.attempt((), lambda: files.path(given, key))
     return None if path is None else _attempt(notes, (key,), given, lambda _: read_materials(path))
 
 
 def _material(given: Any, files: PartFiles) -> Material | None:
-    """Material by name, or from a table."""
+    """Material by name or from a table; None for an empty one."""
     if isinstance(given, str) and given:
         if files.materials is None:
             raise NestedError(())  # the problems of the file have been reported
@@ -300,6 +305,7 @@ def _material(given: Any, files: PartFiles) -> Material | None:
 
 
 def _method(given: Any, files: PartFiles) -> Reduction:
+    """Reduction method from a table."""
     return read_kind(REDUCTIONS, given, "craig-bampton", files)
 
 
@@ -309,18 +315,22 @@ def _default_method(table: Mapping[str, Any]) -> Reduction | None:
 
 
 def _point_mass(given: Any, files: PartFiles) -> PointMass:
+    """Point mass from a table."""
     return read_with_region(PointMass, given, files)
 
 
 def _prestress(given: Any, files: PartFiles) -> Prestress:
+    """Prestress from a table."""
     return read_record(Prestress, as_table(given), files)
 
 
 def _division(given: Any, files: PartFiles) -> PartDivision:
+    """Division of the part into pieces from a table."""
     return read_record(PartDivision, as_table(given), files)
 
 
 def _formulation(given: Any, files: PartFiles) -> Formulation:
+    """Element formulation from a table."""
     return read_record(Formulation, as_table(given), files)
 
 

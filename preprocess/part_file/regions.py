@@ -60,7 +60,7 @@ def _read_kind(kinds: Mapping[str, type[Made]], table: Any, default: str, files:
 
 
 def read_with_region(cls: type[Made], table: Any, files: PartFiles) -> Made:
-    """Object whose argument ``where`` is a region.
+    """Read an object with a region as argument ``where`` from a table of a part file.
 
     Raises NestedError with every problem, InputError from the constructor.
     """
@@ -84,7 +84,7 @@ def read_with_region(cls: type[Made], table: Any, files: PartFiles) -> Made:
 
 
 def _where(table: Mapping[str, Any], files: PartFiles) -> str | Region:
-    """Region given by one of its keys."""
+    """Region of nodes given by one of the keys of a table."""
     of_face = [key for key in FACE_KEYS if key in table and not _plane_region(key, table)]
     given = [key for key in REGION_KEYS if key in table and key not in of_face]
     if of_face and not given and "radius" not in table:
@@ -135,6 +135,7 @@ def in_metres(value: Any, key: str) -> Any:
 
 
 def _inside(key: str, table: Any, files: PartFiles) -> Region:
+    """Plane that bounds a region, from a table. Raises `NestedError` with the key."""
     try:
         return read_record(Plane, as_table(table), files)
     except NestedError as error:

@@ -38,7 +38,7 @@ POINT: Schema = {"type": "array", "items": {"type": "number"}, "minItems": 3, "m
 
 
 def part_schema() -> Schema:
-    """Schema of ``flexmbs-part`` files."""
+    """JSON schema of ``flexmbs-part`` files."""
     material = _material()
     region = {
         "set": {"type": "string"},
@@ -122,13 +122,17 @@ def record(cls: type, more: Schema | None = None, *, kind: str = "") -> Schema:
 
 
 def _value(name: str, hint: Any) -> Schema:
+    """JSON schema of a field by its type."""
     if name == "materials":
         return {"type": "array", "items": _material()}
     return NUMBERS if is_array(hint) else type_adapter(hint).json_schema()
 
 
 def _material() -> Schema:
-    """A table of numbers, or a name: not anyOf, which hides the problems of a table."""
+    """JSON schema of a material: a table of numbers, or a name.
+
+    Not by anyOf, which hides the problems of a table.
+    """
     return {
         "description": "A table, or a name as listed by preprocess materials.",
         "if": {"type": "string"},
@@ -137,4 +141,5 @@ def _material() -> Schema:
 
 
 def _named(table: Schema) -> Schema:
+    """JSON schema of a table of named items."""
     return {"type": "object", "additionalProperties": table}
