@@ -27,9 +27,9 @@ Indices = NDArray[np.int64]
 HOLE = 2.6
 Vector = tuple[float, float, float]
 
-EQUAL = (
-    1e-3  # relative difference of radii, areas and distances, and angle (rad), that count as equal
-)
+# relative difference of radii, areas and distances, and angle (rad), that count as equal: exporters
+# write three digits or more
+EQUAL = 1e-3
 SAME_COLOUR = 2 / 255  # of a component: exporters round colours
 
 

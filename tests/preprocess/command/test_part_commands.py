@@ -131,7 +131,7 @@ def test_unchanged_parts_are_not_computed_again(part: Path, capsys: Captured) ->
         ('mesh = "bar.vtu"', 'mesh = "http://x/bar.vtu"', "'http://x/bar.vtu' is a URL; only files are read"),
         ('mesh = "bar.vtu"', 'mesh = "bra.vtu"', "bra.vtu: no such file"),
         ("plane = { point = [0.0, 0.0, 0.0],", "plane = {", "bar.toml:12: interfaces.left.plane.point: is missing"),
-        ("plane = { point", 'set = "end"\nplane = { point', "interfaces.left: give one of set, point, plane, or conditions of a face, not set and plane"),
+        ("plane = { point", 'set = "end"\nplane = { point', "or conditions of a face, not set and plane"),
         ("[0.0, 0.0, 0.0]", "[0.05, 0.0, 0.0]", "bar.toml:11: interfaces.left: no node on the plane"),
         (LEFT, 'set = "end"', "interfaces.left: the mesh has no set 'end'"),
         (LEFT, 'kind = "welded"', "interfaces.left.kind: unknown kind 'welded'; known: averaged, rigid"),
