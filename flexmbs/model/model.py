@@ -104,6 +104,7 @@ class ModelData:
         cuts: Iterable[Any] = (),
         run: Run | None = None,
     ) -> None:
+        """Empty model with a name, gravity, frames on the ground, cuts and run settings."""
         self._header = ModelHeader(name=name, gravity=gravity, frames=frames or {}, cuts=cuts)
         self.run = run
         self.folder = Path()
@@ -125,6 +126,7 @@ class ModelData:
 
     @frames.setter
     def frames(self, value: Mapping[str, Any]) -> None:
+        """Replace the frames on the ground."""
         self._header = dataclasses.replace(self._header, frames=value)
 
     @property
@@ -135,6 +137,7 @@ class ModelData:
 
     @gravity.setter
     def gravity(self, value: Any) -> None:
+        """Replace the acceleration of gravity."""
         self._header = dataclasses.replace(self._header, gravity=value)
 
     @property
@@ -145,6 +148,7 @@ class ModelData:
 
     @cuts.setter
     def cuts(self, value: Any) -> None:
+        """Replace the joints at which loops are cut."""
         self._header = dataclasses.replace(self._header, cuts=value)
 
     @property
@@ -214,6 +218,7 @@ class ModelData:
     __hash__ = None  # type: ignore[assignment]
 
     def _values(self) -> tuple[Any, ...]:
+        """Header, run settings and all items, for comparisons."""
         sections = tuple(tuple(self.items(section).values()) for section in SECTIONS)
         return (self._header, self.run, sections)
 

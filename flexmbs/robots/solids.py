@@ -26,15 +26,14 @@ Mesh = tuple[np.ndarray, np.ndarray]
 def solids_of(
     model: ModelData, visuals: tuple[Visual, ...], frames: Mapping[str, FrameRef]
 ) -> tuple[list[Solid], list[str]]:
-    """Solids in the axes of the bodies that carry the links, and notes on visuals that cannot be
-    shown."""
+    """(solids in the axes of the bodies of the links, notes on visuals that cannot be shown)."""
     found: list[Solid] = []
     notes: list[str] = []
     for visual in visuals:
         ref = frames.get(visual.link) or FrameRef(visual.link)
         try:
             pieces = [
-                each._replace(points=_placed(visual.origin, each.points))
+                each._replace(points=_transformed_points(visual.origin, each.points))
                 for each in _pieces(visual)
             ]
             if not sum(len(each.triangles) for each in pieces):
@@ -52,7 +51,7 @@ def solids_of(
                 x, triangles, max(MOST_TRIANGLES * len(triangles) // total, FEWEST)
             )
             if len(few):
-                placed = _placed(place, x[rows])
+                placed = _transformed_points(place, x[rows])
                 colour = own or visual.colour
                 found.append(
                     Solid(
@@ -66,20 +65,23 @@ def solids_of(
 
 
 def _place(model: ModelData, ref: FrameRef) -> Frame:
-    """Frame of a link on the body that carries it."""
+    """Frame of a link on the model body that carries it."""
     if not ref.frame:
         return Frame()
     frames = model.frames if ref.body == GROUND else model.bodies[ref.body].frames  # type: ignore[attr-defined]
     return frames[ref.frame]  # type: ignore[no-any-return]
 
 
-def _placed(place: Frame, x: np.ndarray) -> np.ndarray:
+def _transformed_points(place: Frame, x: np.ndarray) -> np.ndarray:
+    """Points transformed from a frame to its body."""
     return np.asarray(x @ np.asarray(place.rotation).T + np.asarray(place.position))
 
 
 def _pieces(visual: Visual) -> list[ColouredMesh]:
-    """Solids of a visual, one per colour; colour None means the colour of the visual. Raises
-    InputError, OSError."""
+    """Solids of a visual, one per colour; colour None means the colour of the visual.
+
+    Raises InputError, OSError.
+    """
     if visual.kind != "mesh":
         return [ColouredMesh(*PRIMITIVES[visual.kind](visual.size), None)]
     if visual.file and visual.file.suffix.lower() == ".dae":
@@ -92,6 +94,7 @@ def _pieces(visual: Visual) -> list[ColouredMesh]:
 
 
 def _check(file: Path) -> None:
+    """Raise `InputError` unless a file exists."""
     check_regular(file)
     if not file.exists():
         remedy = (
@@ -101,7 +104,7 @@ def _check(file: Path) -> None:
 
 
 def _mesh(visual: Visual) -> Mesh:
-    """Triangles of a file. Raises InputError, OSError."""
+    """Triangle mesh of a visual's file. Raises InputError, OSError."""
     assert visual.file is not None
     _check(visual.file)
     points, triangles = read_surface(visual.file)
@@ -109,6 +112,7 @@ def _mesh(visual: Visual) -> Mesh:
 
 
 def _box(size: tuple[float, ...]) -> Mesh:
+    """Triangle mesh of a box."""
     signs = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
     faces = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
     return signs * np.asarray(size), np.array(
@@ -117,8 +121,10 @@ def _box(size: tuple[float, ...]) -> Mesh:
 
 
 def _revolved(outline: np.ndarray) -> Mesh:
-    """Solid of revolution of a profile (n, 2) of radius and height that starts and ends on the
-    axis."""
+    """Solid of revolution of a profile (n, 2) of radius and height.
+
+    The profile starts and ends on the axis.
+    """
     turn = 2.0 * np.pi * np.arange(SIDES) / SIDES
     rings = [
         np.stack([r * np.cos(turn), r * np.sin(turn), np.full(SIDES, z)], axis=1)
@@ -135,6 +141,7 @@ def _revolved(outline: np.ndarray) -> Mesh:
 
 
 def _cylinder(size: tuple[float, ...]) -> Mesh:
+    """Triangle mesh of a cylinder (radius, length) along z."""
     radius, length = size
     return _revolved(
         np.array(
@@ -149,11 +156,13 @@ def _cylinder(size: tuple[float, ...]) -> Mesh:
 
 
 def _sphere(size: tuple[float, ...]) -> Mesh:
+    """Triangle mesh of a sphere."""
     u = np.linspace(0.0, np.pi, SIDES // 2 + 1)
     return _revolved(size[0] * np.stack([np.sin(u), -np.cos(u)], axis=1))
 
 
 def _capsule(size: tuple[float, ...]) -> Mesh:
+    """Triangle mesh of a capsule (radius, length) along z."""
     radius, length = size
     u = np.linspace(0.0, np.pi, SIDES // 2 + 1)
     ends = np.repeat([-0.5 * length, 0.5 * length], len(u) // 2 + 1)
@@ -162,6 +171,7 @@ def _capsule(size: tuple[float, ...]) -> Mesh:
 
 
 def _ellipsoid(size: tuple[float, ...]) -> Mesh:
+    """Triangle mesh of an ellipsoid with these half-axes."""
     points, triangles = _sphere((1.0,))
     return points * np.asarray(size), triangles
 

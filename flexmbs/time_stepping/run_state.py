@@ -22,11 +22,16 @@ import numpy as np
 
 from flexmbs._jit.scalars import Scalars
 from flexmbs.errors import InputError
+from flexmbs.integrators.missed_contacts import DIVIDES
+from flexmbs.integrators.run_context import Counts
 from flexmbs.system.trajectory import EventRecord, Impact
 from flexmbs.time_stepping.run import Pace, Run
 
 State = dict[str, np.ndarray]
 OUTPUTS = "out"  # field of the context that is not part of the state
+# kernels use these integers as indices of arrays of the same length
+PERMUTATIONS = ("row", "column", "order")
+MANY = 2**53  # larger than any counter: the integers below are those that a float represents
 
 
 def arrays(run: Run) -> State:
@@ -55,7 +60,7 @@ def arrays(run: Run) -> State:
 
 
 def _walk(path: str, fields: Mapping[str, Any]) -> Iterator[tuple[str, np.ndarray]]:
-    """Writable arrays of nested records."""
+    """(path, array) of the writable arrays in nested records."""
     for name, value in fields.items():
         if isinstance(value, Scalars):
             value = value.values
@@ -78,16 +83,17 @@ class RunState:
         self.run, self.arrays = run, arrays(run)
 
     def saved(self) -> State:
-        """Copies of all arrays, and of what the run keeps in Python, as arrays."""
-        return {name: array.copy() for name, array in self.arrays.items()} | _beside(self.run)
+        """Copies of all arrays of the state, including Python values as arrays."""
+        return {name: array.copy() for name, array in self.arrays.items()} | _python_state(self.run)
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
         """Write a state of a run of the same model and options into the arrays.
 
-        Raises `InputError` if it belongs to another run.
+        Raises `InputError` if it belongs to another run, or has indices beyond the arrays.
         """
         run = self.run
-        _check(self.arrays, _beside(run), state)
+        _check(self.arrays, _python_state(run), state)
+        self._require_indices(state)
         for name, array in self.arrays.items():
             array[...] = state[name]
         nq = len(run.state.q)
@@ -113,9 +119,42 @@ class RunState:
         run.ending = run.found[-1] if run.found and state["run.ended"][0] else None
         run.pace = next((Pace(int(n), float(t), int(k)) for n, t, k in state["run.pace"]), None)
 
+    def _require_indices(self, state: Mapping[str, np.ndarray]) -> None:
+        """Raise `InputError` for integers with which kernels would leave their arrays."""
+        largest = self._largest_integers() | {
+            "run.events": len(self.run.declared) - 1,
+            "run.impacts": len(self.run.compiled.contacts) - 1,
+        }
+        for name, most in largest.items():
+            given = state[name] if name in self.arrays else state[name][:, 0]
+            bad = np.flatnonzero(~((given >= 0) & (given <= most)))
+            if len(bad):
+                raise InputError(
+                    f"state: '{name}[{bad[0]}]' = {given.flat[bad[0]]} is not in the range of its "
+                    "indices; the state is damaged"
+                )
 
-def _beside(run: Run) -> State:
-    """Remaining jumps, events, impacts and the pace so far, as arrays.
+    def _largest_integers(self) -> dict[str, np.ndarray | int]:
+        """Largest value of each entry of the integer arrays; the smallest is 0."""
+        run, context = self.run, self.run.context
+        found: dict[str, np.ndarray | int] = {
+            name: array.size - 1 if name.rsplit(".", 1)[-1] in PERMUTATIONS else MANY
+            for name, array in self.arrays.items()
+            if array.dtype.kind == "i"
+        }
+        counts = Counts(np.full(len(context.counts.values), MANY))
+        counts.reached, counts.corner = len(context.times), len(context.corners)
+        counts.taking, counts.unseen = len(context.contact.row), DIVIDES
+        ns, nc = len(run.state.s), len(context.state.lam)
+        numbers = [min(ns, nc), ns, MANY]  # rank, named and made of `CoordinateChoice.numbers`
+        found["context.counts"] = counts.values
+        found["common.work.path.choice"] = np.array([*numbers, *[nc - 1] * nc, *[ns - 1] * ns])
+        found["model.workspace.choice.numbers"] = np.array(numbers)
+        return {name: most for name, most in found.items() if name in self.arrays}
+
+
+def _python_state(run: Run) -> State:
+    """Python values of the state as arrays: jumps, events, impacts, pace.
 
     The last event is the terminal one if ``ended``.
     """

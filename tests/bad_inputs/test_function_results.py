@@ -79,3 +79,20 @@ def test_31_functions_are_given_finite_numbers(bad: float, place: int, count: in
     assert given == [(0.1, 0.2, 0.3)]
     assert callbacks.error is None
     assert callbacks.where is None  # no fault of the function
+
+
+def test_overflow_in_a_function_is_an_infinite_result() -> None:
+    """``v**3`` of a trial step that ran away: an exception in Python, infinite in compiled code."""
+
+    def brake(t: float, x: float, v: float) -> float:
+        return -(v**3)
+
+    model = fm.Model("rod")
+    rod = model.add(fm.RigidBody("rod", mass=2.0, inertia=(1.0,) * 3))
+    hinge = model.add(fm.Revolute("hinge", model.ground, rod, v0=80.0))
+    model.add(fm.JointTorque("motor", hinge, brake))
+    with pytest.raises(fm.SolverError, match=r"forces\.motor returned a non-finite number"):
+        fm.simulate(model, t_end=0.2, integrator=fm.DormandPrince(step=0.05))
+    run = fm.simulate(model, t_end=0.2, output_step=0.1)  # the step is controlled
+    speed = 80.0 / np.sqrt(1.0 + 2.0 * 80.0**2 * run.t)  # v̇ = −v³
+    np.testing.assert_allclose(run.joint("hinge").velocity[:, 0], speed, rtol=1e-4)

@@ -267,6 +267,33 @@ def test_a_failing_function_leaves_the_state_before() -> None:
     assert stepper.step() == pytest.approx(0.04)
 
 
+@pytest.mark.parametrize("formalism, coordinates, integrator", PAIRS)
+def test_integers_of_a_state_that_leave_their_arrays_are_refused(
+    formalism: str, coordinates: str, integrator: str
+) -> None:
+    """Kernels index arrays with them: a damaged checkpoint ended the process."""
+    how = {"formalism": formalism, "coordinates": coordinates, "integrator": integrator}
+    stepper = fm.Stepper(linkage(), t_end=T, **how, **accuracy(integrator))
+    stepper.step()
+    state, rng = stepper.state, np.random.default_rng(4)
+    integers = [name for name, array in state.items() if array.dtype == np.int64]
+    assert "context.counts" in integers
+    for name in integers:
+        if name.startswith("stepper."):  # digests
+            continue
+        damaged = copy.deepcopy(state)
+        damaged[name].flat[rng.integers(damaged[name].size)] = rng.choice([-1, 2**62, -(2**62)])
+        with pytest.raises(fm.InputError, match="the state is damaged"):
+            stepper.state = damaged
+    choice = state["common.work.path.choice"]
+    largest = len(stepper.s) + len(choice)
+    damaged = state | {"common.work.path.choice": np.full_like(choice, largest)}
+    with pytest.raises(fm.InputError, match="the state is damaged"):
+        stepper.state = damaged
+    stepper.state = state
+    stepper.step()
+
+
 BAD: list[tuple[dict[str, Any], str]] = [
     (
         {"inputs": "motor"},

@@ -34,7 +34,7 @@ class MassProperties(NamedTuple):
 
 
 def explicit(given: ElementValues, compiler: Compiler) -> MassProperties:
-    """Mass, position, and principal moments or full matrix of an <inertial> element."""
+    """Inertia given by an <inertial> element."""
     mass, com = given.number("mass", 0.0), given.vector("pos")
     if "fullinertia" in given:
         xx, yy, zz, xy, xz, yz = given.numbers("fullinertia", (0.0,) * 6)
@@ -124,7 +124,7 @@ def _moments(kind: str, size: np.ndarray) -> tuple[float, np.ndarray]:
 
 
 def joined(lumps: Sequence[MassProperties]) -> MassProperties | None:
-    """Combined inertia; None without mass."""
+    """Combined inertia of several lumps; None without mass."""
     mass = sum(lump.mass for lump in lumps)
     if mass < LEAST:
         return None
@@ -137,8 +137,10 @@ def joined(lumps: Sequence[MassProperties]) -> MassProperties | None:
 
 
 def bounded(lump: MassProperties, compiler: Compiler) -> MassProperties:
-    """Inertia with the least mass and moments, and physically possible moments, as requested by the
-    <compiler> options."""
+    """Inertia raised to the minimum mass and moments and made physically possible.
+
+    As requested by the <compiler> options.
+    """
     mass = max(lump.mass, compiler.least_mass)
     moments, axes = np.linalg.eigh(lump.inertia)
     raised = np.maximum(moments, compiler.least_inertia)

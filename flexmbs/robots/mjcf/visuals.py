@@ -1,5 +1,6 @@
-"""Visuals of the bodies of an MJCF file: geoms of the groups that MuJoCo shows, materials, mesh
-files.
+"""Visuals of the bodies of an MJCF file.
+
+Geoms of the groups that MuJoCo shows, materials, mesh files.
 
 Planes and height fields are left out. Source: MuJoCo documentation, XML reference (asset,
 body/geom).
@@ -31,6 +32,7 @@ class MjcfVisuals:
     def __init__(
         self, root: XmlElement, defaults: Defaults, report: ImportLog, reach: PathPolicy
     ) -> None:
+        """Reader of visual geometry, with the materials and meshes of the file."""
         self.defaults, self.report, self.reach = defaults, report, reach
         compiler = {
             key: value for each in root.all("compiler") for key, value in each.attributes.items()
@@ -44,11 +46,13 @@ class MjcfVisuals:
         )
 
     def _assets(self, root: XmlElement, tag: str) -> Iterator[ElementValues]:
+        """Values of the assets with a tag."""
         for section in root.all("asset"):
             for element in section.all(tag):
                 yield ElementValues(element, self.defaults.of(element, MAIN), self.report)
 
     def _mesh(self, given: ElementValues) -> tuple[str, tuple[str, tuple[float, ...]]]:
+        """(name, (file, scale)) of a mesh asset."""
         file = given.text("file").replace("\\", "/")
         return given.text("name", Path(file).stem), (
             file,
@@ -56,6 +60,7 @@ class MjcfVisuals:
         )
 
     def _colour(self, given: ElementValues) -> tuple[float, ...] | None:
+        """Colour (r, g, b, opacity) of an element; None if it has none."""
         return tuple(given.numbers("rgba", (1.0,) * 4).tolist()) if "rgba" in given else None
 
     def of_geom(
@@ -83,6 +88,7 @@ class MjcfVisuals:
     def _of_mesh(
         self, body: str, given: ElementValues, pose: RigidPose, colour: tuple[float, ...] | None
     ) -> Visual | None:
+        """Visual of a mesh on a body; None if the file cannot be read."""
         if given.text("mesh") not in self.meshes:
             return None
         file, scale = self.meshes[given.text("mesh")]
@@ -95,4 +101,5 @@ class MjcfVisuals:
 
 
 def _frame(pose: RigidPose) -> Frame:
+    """Frame of a rigid pose."""
     return Frame(pose.o, pose.R)
