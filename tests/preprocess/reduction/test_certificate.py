@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pytest
 import scipy.linalg
+from draws import drawn
 from random_parts import KINDS, full_model, random_part
 
 import preprocess as pp
@@ -132,7 +133,7 @@ def check_part(seed: int, finer: int = 1) -> InterfaceStatics:
     return statics
 
 
-@pytest.mark.parametrize("seed", range(2 * len(KINDS)))
+@pytest.mark.parametrize("seed", drawn(len(KINDS), 2 * len(KINDS)))
 def test_bounds_hold_for_random_parts(seed: int) -> None:
     check_part(seed)
 

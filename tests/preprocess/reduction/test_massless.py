@@ -4,6 +4,7 @@ one clear line.
 
 import numpy as np
 import pytest
+from draws import drawn
 from random_parts import full_model
 
 import preprocess as pp
@@ -102,7 +103,7 @@ def light_sheet(seed: int, inertia: float = 1e-5) -> pp.FEModel:
     return pp.attach(fe, [point]) if inertia else fe
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", drawn(10, 20))
 def test_estimated_errors_behind_light_points(seed: int) -> None:
     """Against dense matrices: round-off of their corrections made them zero where frequencies were
     4 % too high, or thousands.

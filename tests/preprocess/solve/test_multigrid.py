@@ -4,6 +4,7 @@ factor, or it is used.
 
 import numpy as np
 import pytest
+from draws import drawn
 from random_parts import KINDS, frame_of, random_model
 
 import preprocess as pp
@@ -142,7 +143,7 @@ def test_bodies_are_those_of_a_direct_factor(part, monkeypatch, interfaces, meth
     assert found.validate().ok
 
 
-@pytest.mark.parametrize("seed", range(2 * len(KINDS)))
+@pytest.mark.parametrize("seed", drawn(len(KINDS), 2 * len(KINDS)))
 def test_random_parts_are_right_in_any_case(seed, monkeypatch):
     """All elements, spiders, rigid and averaged interfaces: by two grids or not."""
     monkeypatch.setattr(lanczos, "_DENSE_SIZE", 200)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import scipy.linalg
 import scipy.sparse as sp
+from draws import drawn
 from random_parts import KINDS, frame_of, full_model, random_model, random_part
 
 import preprocess as pp
@@ -106,7 +107,7 @@ def compliance(body: FlexibleBodyData) -> np.ndarray:
     return (unit / body.K_ff.diagonal()) @ unit.T * body.K_ff.diagonal().min()
 
 
-@pytest.mark.parametrize("seed", range(2 * len(KINDS)))
+@pytest.mark.parametrize("seed", drawn(len(KINDS), 2 * len(KINDS)))
 def test_bodies_of_random_parts_are_those_of_double_precision(seed, monkeypatch):
     """All elements, spiders, rigid and averaged interfaces."""
     monkeypatch.setattr(lanczos, "_DENSE_SIZE", 200)
