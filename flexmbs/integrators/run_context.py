@@ -501,7 +501,8 @@ def settle_accelerations(context, point, here, t, factored):
     correction(context, point)
     split_solution(x, here.sd, here.lam)
     if context.exchange.loaded[0] > 0.0:
-        settle_loads(context, point, here, t)
+        settle_loads(context, point, here, t)  # its residuals contain the power of the drives
+        return DONE
     if context.exchange.prescribed[0] > 0.0:
         residual(context, point, t, False)
         return DONE
