@@ -46,10 +46,10 @@ def _page(path: Path, access: dict[str, bool]) -> "View":
 
 def _robot(path: Path, *, allow_outside: bool) -> "View":
     """Page of a robot file, whose format is recognized by its root element."""
+    from flexmbs.model.xml_tree import read_xml
     from flexmbs.robots.mjcf.build import from_mujoco
     from flexmbs.robots.robot import Robot
     from flexmbs.robots.sdf.build import from_sdf
-    from flexmbs.robots.xml_tree import read_xml
 
     tag = read_xml(path).tag
     if tag not in ("mujoco", "sdf"):

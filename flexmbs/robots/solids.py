@@ -9,11 +9,11 @@ import numpy as np
 
 from flexmbs.errors import InputError
 from flexmbs.files.inputs import check_regular
+from flexmbs.files.surface_files import read_surface
 from flexmbs.model.frames import GROUND, Frame, FrameRef
 from flexmbs.model.model import ModelData
+from flexmbs.model.shapes.collada import ColouredMesh, read_collada
 from flexmbs.player.solids import Solid, thinned
-from flexmbs.robots.collada import ColouredMesh, read_collada
-from flexmbs.robots.surface_files import read_surface
 from flexmbs.robots.visual_elements import Visual
 
 # triangles per mesh, and the least number for each of its colours

@@ -22,10 +22,10 @@ from flexmbs.model.fields import name as checked_name
 from flexmbs.model.fields import switch
 from flexmbs.model.frames import GROUND, Frame
 from flexmbs.model.joints import Fixed, Free, Joint, Planar, Prismatic, Revolute
+from flexmbs.model.xml_tree import XmlElement, numbers, read_xml
 from flexmbs.robots.links import Motor
 from flexmbs.robots.urdf_elements import counted, rotors, unread
 from flexmbs.robots.visual_elements import Visual
-from flexmbs.robots.xml_tree import XmlElement, numbers, read_xml
 
 JOINTS: dict[str, type[Joint]] = {
     "revolute": Revolute,

@@ -12,8 +12,8 @@ from draws import drawn
 from test_collada import text as collada
 
 import flexmbs as fm
+from flexmbs.files.surface_files import read_surface
 from flexmbs.robots.solids import solids_of
-from flexmbs.robots.surface_files import read_surface
 from flexmbs.robots.visual_elements import Visual
 
 SECONDS = 2.0  # for a file of some kB, which is read in milliseconds

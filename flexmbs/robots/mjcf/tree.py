@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from flexmbs.declaration import shown
+from flexmbs.model.xml_tree import XmlElement
 from flexmbs.robots.import_result import WORLD, free_name
 from flexmbs.robots.mjcf.document import MAIN, Defaults
 from flexmbs.robots.mjcf.inertia import MassProperties, bounded, explicit, joined, of_geom
@@ -20,7 +21,6 @@ from flexmbs.robots.mjcf.values import (
 )
 from flexmbs.robots.mjcf.visuals import MjcfVisuals
 from flexmbs.robots.visual_elements import Visual
-from flexmbs.robots.xml_tree import XmlElement
 
 FREEDOMS = {"hinge": 1, "slide": 1, "ball": 3, "free": 6}
 UNREAD = ("replicate", "attach", "composite", "flexcomp")

@@ -12,12 +12,12 @@ import numpy as np
 
 from flexmbs.files.path_policy import PathPolicy
 from flexmbs.model.frames import Frame
+from flexmbs.model.xml_tree import XmlElement
 from flexmbs.robots.import_result import ImportLog
 from flexmbs.robots.mjcf.document import MAIN, Defaults
 from flexmbs.robots.mjcf.inertia import SIZES, size_and_pose
 from flexmbs.robots.mjcf.values import Compiler, ElementValues, RigidPose, pose_of
 from flexmbs.robots.visual_elements import Visual
-from flexmbs.robots.xml_tree import XmlElement
 
 # last group of geoms that MuJoCo shows by default; collision meshes are in higher groups
 SHOWN = 2

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from flexmbs.model.frames import Frame
+from flexmbs.model.xml_tree import XmlElement
 from flexmbs.robots.mjcf.values import RigidPose
 from flexmbs.robots.sdf.scopes import Scope, SdfPoses, SdfReader
 from flexmbs.robots.visual_elements import Visual
-from flexmbs.robots.xml_tree import XmlElement
 
 ONE = (1.0, 1.0, 1.0)
 # elements of each shape, with their default values

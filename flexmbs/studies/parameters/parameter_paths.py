@@ -172,7 +172,7 @@ def _parts(value: Any, key: str = "") -> Mapping[str, Any]:
             run = {} if value.run is None else {"run": value.run}
             return (
                 {section: value.items(section) for section in SECTIONS}
-                | {"gravity": value.gravity, "frames": value.frames}
+                | {"gravity": value.gravity, "frames": value.frames, "shapes": value.shapes}
                 | run
             )
         case Declaration():
