@@ -17,14 +17,13 @@ from flexmbs.model.fields import (
     Damping,
     Matrix,
     Name,
+    OptionalNonnegative,
     OptionalPositive,
     OptionalVector,
     Positive,
     Switch,
     Vector,
     items,
-    nonnegative,
-    optional,
     sized,
     vector,
 )
@@ -183,21 +182,23 @@ def _check_physical(inertia: np.ndarray) -> None:
         )
 
 
-def _rigid_mass(value: object, info: ValidationInfo) -> float | None:
-    return nonnegative(value) if _given(value, info) else None
+def _or_from_shapes(value: object, info: ValidationInfo) -> object:
+    """The value; None if it follows from shapes."""
+    if value is None and info.data.get("shapes") == ():
+        raise ValueError("is missing")
+    return value
 
 
 def _rigid_inertia(value: object, info: ValidationInfo) -> Matrix | None:
-    if not _given(value, info):
+    if value is None:
         return None
     return inertia_matrix(value, physical=not info.data.get("unphysical", False))
 
 
-def _given(value: object, info: ValidationInfo) -> bool:
-    """False for a value that follows from shapes."""
-    if value is None and info.data.get("shapes") == ():
-        raise ValueError("is missing")
-    return value is not None
+def _rigid_com(value: object, info: ValidationInfo) -> Vector | None:
+    if value is None:
+        return None if info.data.get("inertia") is None else (0.0, 0.0, 0.0)
+    return sized(3)(value)
 
 
 class RigidBody(BodyWithFrames, kind="rigid"):
@@ -237,10 +238,12 @@ class RigidBody(BodyWithFrames, kind="rigid"):
     """
 
     density: OptionalPositive = None
-    mass: Annotated[Any, BeforeValidator(_rigid_mass)] = None
+    mass: Annotated[OptionalNonnegative, BeforeValidator(_or_from_shapes)] = None
     unphysical: Switch = False
-    inertia: Annotated[Any, BeforeValidator(_rigid_inertia)] = None
-    com: Annotated[Any, BeforeValidator(optional(sized(3)))] = None
+    inertia: Annotated[Any, BeforeValidator(_rigid_inertia), BeforeValidator(_or_from_shapes)] = (
+        None
+    )
+    com: Annotated[Any, BeforeValidator(_rigid_com)] = None
 
     @property
     def mass_properties(self) -> MassProperties:
@@ -249,8 +252,7 @@ class RigidBody(BodyWithFrames, kind="rigid"):
         Raises `InputError` for shapes whose file has no closed surface.
         """
         if self.inertia is not None:
-            com = (0.0, 0.0, 0.0) if self.com is None else self.com
-            return MassProperties(self.mass, np.array(com), np.array(self.inertia))
+            return MassProperties(self.mass, np.array(self.com), np.array(self.inertia))
         try:
             return derived_properties(self.shapes, self.mass, self.density)
         except InputError as error:

@@ -44,6 +44,11 @@ def numbers(size: int | None = None) -> Schema:
     )
 
 
+def lengths(size: int) -> Schema:
+    """A list of ``size`` lengths."""
+    return numbers(size) | {"items": NUMBER | {"exclusiveMinimum": 0.0}}
+
+
 def rows(*sizes: int) -> Schema:
     """A list of lists of numbers, each of one of the sizes."""
     return {
@@ -68,6 +73,8 @@ TYPES: dict[str, Schema] = {  # by the type stated in a declaration, without uni
     "bool": {"type": "boolean"},
     "str": TEXT,
     "path": TEXT,
+    "2 lengths": lengths(2),
+    "3 lengths": lengths(3),
     "float or 3 floats": {"anyOf": [NUMBER, numbers(3)]},
     "3 or 4 floats": {"anyOf": [numbers(3), numbers(4)]},
     "float, floats": {"anyOf": [NUMBER, numbers()]},
@@ -110,7 +117,8 @@ TYPES: dict[str, Schema] = {  # by the type stated in a declaration, without uni
 IN_MEMORY = "FlexibleBodyData"  # type that a file cannot represent
 BOUNDS: dict[Callable[..., Any], Schema] = {
     fields.positive: {"exclusiveMinimum": 0.0}, fields.optional_positive: {"exclusiveMinimum": 0.0},
-    fields.nonnegative: {"minimum": 0.0}, dimension: {"exclusiveMinimum": 0.0}, fields.index: {"minimum": 0},
+    fields.nonnegative: {"minimum": 0.0}, fields.optional_nonnegative: {"minimum": 0.0},
+    dimension: {"exclusiveMinimum": 0.0}, fields.index: {"minimum": 0},
 }  # fmt: skip
 LAWS: dict[str, tuple[type[Declaration], ...]] = {
     "law of time": (TimeLaw,),

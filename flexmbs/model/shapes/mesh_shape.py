@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import hashlib
 import numbers
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -11,7 +12,7 @@ from pydantic import BeforeValidator
 
 from flexmbs.declaration import shown
 from flexmbs.errors import InputError
-from flexmbs.files.inputs import check_regular
+from flexmbs.files.inputs import read_bytes
 from flexmbs.files.surface_files import read_surface
 from flexmbs.model.fields import Vector, nonzero, sized
 from flexmbs.model.shapes.collada import ColouredMesh, read_collada
@@ -28,11 +29,10 @@ FILES = 32  # in the cache: more than the parts of a machine that are used at on
 
 
 class _Stamp(NamedTuple):
-    """State of a file; other contents have another stamp."""
+    """File and the digest of its contents."""
 
     path: str
-    size: int
-    changed: int
+    digest: str
 
 
 def _file(value: object) -> str:
@@ -113,12 +113,11 @@ class MeshShape(Shape, kind="mesh"):
     def _stamp(self) -> _Stamp:
         """State of the file. Raises `InputError` if it cannot be read."""
         path = Path(self.file)
-        check_regular(path)
         try:
-            state = path.stat()
+            digest = hashlib.sha256(read_bytes(path)).hexdigest()
         except OSError as error:
             raise InputError(f"cannot be read: {error.strerror}") from None
-        return _Stamp(str(path.resolve()), state.st_size, state.st_mtime_ns)
+        return _Stamp(str(path.resolve()), digest)
 
     def _compared(self) -> tuple[Any, ...]:
         """Values of all fields; the file by its resolved path, as model files store it."""

@@ -34,7 +34,7 @@ class Box(Shape, kind="box"):
 
     Parameters
     ----------
-    size : 3 floats [m]
+    size : 3 lengths [m]
         Lengths of the edges along x, y, z.
 
     Examples
@@ -238,7 +238,7 @@ class Ellipsoid(Shape, kind="ellipsoid"):
 
     Parameters
     ----------
-    radii : 3 floats [m]
+    radii : 3 lengths [m]
         Half axes along x, y, z.
 
     Examples
@@ -301,7 +301,7 @@ class Plane(Shape, kind="plane"):
 
     Parameters
     ----------
-    size : 2 floats [m]
+    size : 2 lengths [m]
         Lengths of the edges along x and y.
 
     Examples
