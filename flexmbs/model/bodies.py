@@ -29,7 +29,7 @@ from flexmbs.model.fields import (
 )
 from flexmbs.model.frames import GROUND, BodyHandle, Frames
 from flexmbs.model.shapes import MeshShape, Shapes
-from flexmbs.model.shapes.derived_inertia import density_problems, derived_properties
+from flexmbs.model.shapes.derived_inertia import density_problems, derived_properties, have_mass
 from flexmbs.model.shapes.mass_properties import MassProperties
 
 ROUND_OFF = 1e-14  # relative to the largest principal moment: smaller moments count as zero
@@ -303,15 +303,19 @@ class RigidBody(BodyWithFrames, kind="rigid"):
 
     @property
     def has_mass(self) -> bool:
-        return self.mass_properties.mass > 0.0
+        return have_mass(self.shapes, self.mass, self.density)
 
     @property
     def has_inertia(self) -> bool:
-        return bool(self.mass_properties.inertia.any())
+        if self.inertia is None:
+            return self.has_mass  # a volume has inertia about every axis
+        return any(any(row) for row in self.inertia)
 
     @property
     def has_full_inertia(self) -> bool:
-        low, _, high = np.linalg.eigvalsh(self.mass_properties.inertia)
+        if self.inertia is None:
+            return self.has_mass
+        low, _, high = np.linalg.eigvalsh(np.array(self.inertia))
         return bool(low > ROUND_OFF * high)
 
     def lever(self, frame: str) -> Vector:

@@ -29,6 +29,14 @@ def density_problems(
                 yield Problem(own, f"is missing; give it here or as density of the body, {GIVE}")
 
 
+def have_mass(shapes: Sequence[Shape], mass: float | None, density: float | None) -> bool:
+    """True if the mass that follows from valid shapes is positive; reads no files."""
+    if mass is not None:
+        return mass > 0.0
+    own = (density if shape.density is None else shape.density for shape in shapes if shape.solid)
+    return any(own)
+
+
 def derived_properties(
     shapes: Sequence[Shape], mass: float | None, density: float | None
 ) -> MassProperties:
