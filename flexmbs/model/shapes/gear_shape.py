@@ -8,7 +8,7 @@ from typing import Annotated
 import numpy as np
 from pydantic import BeforeValidator, model_validator
 
-from flexmbs.declaration import NestedError
+from flexmbs.declaration import NestedError, shown
 from flexmbs.model.fields import index, number
 from flexmbs.model.shapes.mass_properties import MassProperties
 from flexmbs.model.shapes.shape import SIDES, Dimension, OptionalDimension, Shape
@@ -23,7 +23,7 @@ ADDENDUM, DEDENDUM = 1.0, 1.25  # relative to the module: the basic rack of ISO 
 def _teeth(value: object) -> int:
     count = index(value)
     if not FEWEST <= count <= MOST:
-        raise ValueError(f"must be within {FEWEST} … {MOST}, not {count}")
+        raise ValueError(f"must be within {FEWEST} … {MOST}, not {shown(count)}")
     return count
 
 
