@@ -90,8 +90,8 @@ def of_geom(
 
 
 def kind_of(given: ElementValues) -> str:
-    """Type of a geom."""
-    return given.text("type", "mesh" if "mesh" in given else "sphere")
+    """Type of a geom; one with a mesh but another type is a primitive fitted to the mesh."""
+    return given.text("type", "sphere")
 
 
 def _of_mesh(
