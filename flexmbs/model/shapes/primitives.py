@@ -42,7 +42,7 @@ class Box(Shape, kind="box"):
     >>> import flexmbs as fm
     >>> plank = fm.RigidBody("plank", shapes=[fm.Box((1.0, 0.2, 0.1))], density=500.0)
     >>> mass, com, inertia = plank.mass_properties
-    >>> mass, inertia.diagonal().round(6).tolist()  # ρ a b c, m (b² + c²)/12
+    >>> round(mass, 6), inertia.diagonal().round(6).tolist()  # ρ a b c, m (b² + c²)/12
     (10.0, [0.041667, 0.841667, 0.866667])
     """
 
@@ -92,7 +92,7 @@ class Cylinder(Shape, kind="cylinder"):
     >>> import flexmbs as fm
     >>> disc = fm.RigidBody("disc", shapes=[fm.Cylinder(0.5, 0.1)], density=1000.0)
     >>> mass, _, inertia = disc.mass_properties
-    >>> round(inertia[2, 2] / mass, 6)  # r²/2
+    >>> (inertia / mass)[2, 2].round(6).item()  # r²/2
     0.125
     """
 
@@ -160,7 +160,7 @@ class Tube(Shape, kind="tube"):
     >>> import flexmbs as fm
     >>> pipe = fm.RigidBody("pipe", shapes=[fm.Tube(0.05, 0.04, 1.0)], density=7850.0)
     >>> mass, _, inertia = pipe.mass_properties
-    >>> round(inertia[2, 2] / mass, 6)  # (r_o² + r_i²)/2
+    >>> (inertia / mass)[2, 2].round(6).item()  # (r_o² + r_i²)/2
     0.00205
     """
 
@@ -199,7 +199,7 @@ class Sphere(Shape, kind="sphere"):
     >>> import flexmbs as fm
     >>> ball = fm.RigidBody("ball", shapes=[fm.Sphere(0.1)], density=1000.0)
     >>> mass, _, inertia = ball.mass_properties
-    >>> round(inertia[0, 0] / mass, 6)  # 2 r²/5
+    >>> (inertia / mass)[0, 0].round(6).item()  # 2 r²/5
     0.004
     """
 

@@ -25,7 +25,7 @@ from flexmbs.model.shapes.triangles import Triangles
 # m: products of five such lengths are within double precision, their squares within the single
 # precision of pictures
 SMALLEST, LARGEST = 1e-12, 1e9
-SIDES = 32  # of a circle in a picture
+SIDES = 24  # of a circle in a picture
 
 
 def dimension(value: object) -> float:
