@@ -1,5 +1,6 @@
-"""Command line. NumPy and plotting are imported inside the commands, so that help appears
-immediately.
+"""Command line.
+
+NumPy and plotting are imported inside the commands, so that help appears immediately.
 """
 
 from pathlib import Path
@@ -272,8 +273,9 @@ def report(
         typer.Option("--output", "-o", help="HTML or PDF file; default: SOLUTION with .html."),
     ] = None,
 ) -> None:
-    """Report of a solution: an HTML page or PDF document, and its key numbers as JSON; for two
-    solutions, their comparison on one page.
+    """Report of a solution: an HTML page or PDF document, and its key numbers as JSON.
+
+    For two solutions, their comparison on one page.
     """
     from flexmbs.command.report import report as command
 
@@ -298,8 +300,7 @@ def view(
     allow_outside: AllowOutside = False,
     allow_code: AllowCode = False,
 ) -> None:
-    """Three-dimensional page of a model at its start with joints and frames, a robot, the motion of
-    a solution, or a body with its modes."""
+    """Three-dimensional page of a model at its start, a robot, a solution or a body with modes."""
     from flexmbs.command.view import view as command
 
     command(
@@ -388,8 +389,7 @@ def fmu(
     allow_outside: AllowOutside = False,
     allow_code: AllowCode = False,
 ) -> None:
-    """Export a model as an FMU for co-simulation, which runs where Python with flexmbs is
-    installed."""
+    """Export a model as an FMU for co-simulation; it requires Python with flexmbs."""
     from flexmbs.command.fmu import fmu as command
 
     options = {
@@ -411,8 +411,9 @@ def list_kinds(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List kinds of items, formalisms and integrators; for one kind (e.g. revolute), its keys with
-    units and an example.
+    """List kinds of items, formalisms and integrators.
+
+    For one kind (e.g. revolute), its keys with units and an example.
     """
     from flexmbs.command.listing import listing as command
 

@@ -1,5 +1,8 @@
-"""`Declaration`: base class of everything a user declares; frozen, validated, registered under
-its name in files.
+"""`Declaration`: base class of everything a user declares.
+
+Declarations are frozen, validated, and registered under their name in files.
+
+They are frozen, validated, and registered under their name in files.
 """
 
 import abc
@@ -32,8 +35,9 @@ class Problem(NamedTuple):
 
 
 class NestedError(ValueError):
-    """Problems inside a nested declaration (a law in a force, a frame in a body), passed on with
-    their paths.
+    """Problems inside a nested declaration (a law in a force, a frame in a body).
+
+    They are passed on with their paths.
     """
 
     def __init__(self, problems: Iterable[Problem]) -> None:
@@ -42,7 +46,7 @@ class NestedError(ValueError):
 
     @classmethod
     def at(cls, path: tuple[str, ...], message: str) -> Self:
-        """One problem at a path."""
+        """Error with one problem at a path."""
         return cls([Problem(path, message)])
 
 
@@ -68,7 +72,7 @@ def require_known(name: object, names: Collection[Any], problem: str) -> None:
 
 
 def _message(error: Any, names: Iterable[str]) -> str:
-    """One-line message for a pydantic error."""
+    """One-line message of a pydantic error."""
     match error["type"]:
         case "unexpected_keyword_argument" | "extra_forbidden":
             return f"unknown key; {close_names(str(error['loc'][-1]), names)}"
@@ -87,7 +91,7 @@ def _message(error: Any, names: Iterable[str]) -> str:
 
 
 def _named(loc: tuple[int | str, ...], names: tuple[str, ...]) -> tuple[str, ...]:
-    """Path of an error; a leading number is a positional argument, in the order of the fields."""
+    """Key path of a pydantic error; a leading number is a positional argument."""
     if loc and isinstance(loc[0], int):
         loc = (names[loc[0]], *loc[1:]) if loc[0] < len(names) else loc[1:]
     return tuple(map(str, loc))
@@ -96,8 +100,10 @@ def _named(loc: tuple[int | str, ...], names: tuple[str, ...]) -> tuple[str, ...
 def problems_of(
     error: ValidationError, names: Iterable[str], path: tuple[str, ...] = ()
 ) -> list[Problem]:
-    """All problems in a pydantic error, with paths below ``path``; ``names`` are the existing
-    keys."""
+    """All problems in a pydantic error, with paths below ``path``.
+
+    ``names`` are the existing keys.
+    """
     found: list[Problem] = []
     for item in error.errors(include_url=False):
         where = path + (
@@ -122,8 +128,7 @@ EXAMPLES = "Examples\n--------\n"
 
 
 class DeclarationMeta(abc.ABCMeta):
-    """Metaclass of declarations, whose ``dir`` and ``help`` omit the internals of dataclasses and
-    pydantic.
+    """Metaclass of declarations; hides internals of dataclasses and pydantic from dir and help.
 
     It turns them into dataclasses and builds their validators on the first instance: an import
     declares all kinds, a model uses few. Validators must not exist before the abstract methods have
@@ -150,8 +155,10 @@ class DeclarationMeta(abc.ABCMeta):
             _describe(made)
 
     def __call__(cls: Any, *args: Any, **given: Any) -> Any:
-        """Make a declaration. Raises `InputError`, one line per problem, instead of pydantic's
-        error."""
+        """Make a declaration.
+
+        Raises `InputError`, one line per problem, instead of pydantic's error.
+        """
         cls.complete()
         try:
             return super().__call__(*args, **given)
@@ -220,6 +227,7 @@ class Declaration(metaclass=DeclarationMeta):
         raise dataclasses.FrozenInstanceError(f"cannot delete field {name!r}")
 
     def _compared(self) -> tuple[Any, ...]:
+        """Values of the fields that take part in comparisons."""
         return tuple(getattr(self, f.name) for f in dataclasses.fields(self) if f.compare)  # type: ignore[arg-type]
 
     def __init_subclass__(cls, *, kind: str = "", section: str = "") -> None:
@@ -248,8 +256,10 @@ class Declaration(metaclass=DeclarationMeta):
 
     @classmethod
     def read(cls, table: Mapping[str, object]) -> Self:
-        """Make the declaration from a table of a file. Raises `NestedError` with every problem in
-        it."""
+        """Make the declaration from a table of a file.
+
+        Raises `NestedError` with every problem in it.
+        """
         cls.complete()
         try:
             made: Self = cls.__pydantic_validator__.validate_python(dict(table))
@@ -294,8 +304,9 @@ def described(doc: str) -> dict[str, tuple[str, str]]:
 
 
 def _describe(cls: type[Declaration]) -> None:
-    """Set the signature of a class from its fields, their documented types and defaults, and append
-    all of them to its docstring.
+    """Set the signature of a class from its fields and append the fields to its docstring.
+
+    The signature contains their documented types and defaults.
     """
     doc = inspect.cleandoc(cls.__dict__.get("__doc__") or "")
     own = described(doc)

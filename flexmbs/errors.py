@@ -196,13 +196,15 @@ class AuditError(FlexmbsError):
 
 
 def _printable(text: str) -> str:
-    """Lines of limited length with control characters as escapes: names from a damaged file must
-    not reach the terminal as commands or fill it.
+    """Text as lines of limited length with control characters as escapes.
+
+    Names from a damaged file must not reach the terminal as commands or fill it.
     """
     return "\n".join(map(_printable_line, text.split("\n")))
 
 
 def _printable_line(line: str) -> str:
+    """Line with unprintable characters escaped and its middle cut out if it is too long."""
     if len(line) > LONGEST_LINE:
         line = f"{line[: LONGEST_LINE // 2]} ... {line[-LONGEST_LINE // 2 :]}"
     if line.isprintable():

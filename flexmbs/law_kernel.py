@@ -39,15 +39,16 @@ class LawKernel:
         LAW_KERNELS.append(self)
 
     def slopes(self, function: Callable[..., None]) -> Callable[..., None]:
-        """Decorate the function (p, u, x, out) for stiffness and damping of the law; the default is
-        central differences.
+        """Decorate the function (p, u, x, out) for stiffness and damping of the law.
+
+        The default is central differences.
         """
         self.derivatives = function
         return function
 
 
 def law_kernel(value: Callable[..., None]) -> LawKernel:
-    """Decorator of a law."""
+    """Decorator of the kernel (p, u, x, out) of a force law."""
     return LawKernel(value)
 
 

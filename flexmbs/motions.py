@@ -1,5 +1,6 @@
-"""Elementary motions that compose the chain of a joint: ``Chain(..., motions=(Rotate("z"),
-Slide("x")))``.
+"""Elementary motions that compose the chain of a joint.
+
+``Chain(..., motions=(Rotate("z"), Slide("x")))``.
 
 Examples
 --------

@@ -10,6 +10,8 @@ from .body.reference import MeanAxes as MeanAxes
 from .body.reference import PrincipalAxes as PrincipalAxes
 from .body.shape_derivatives import shape_derivatives as shape_derivatives
 from .body.stress import Stress as Stress
+from .cad.faces import face as face
+from .cad.mesh_cad import mesh_cad as mesh_cad
 from .elements.formulation import Formulation as Formulation
 from .fe.assembly import assemble as assemble
 from .fe.attach import attach as attach
@@ -28,6 +30,8 @@ from .fe.links import Spring as Spring
 from .fe.material import Anisotropic as Anisotropic
 from .fe.material import Isotropic as Isotropic
 from .fe.material import Orthotropic as Orthotropic
+from .fe.material_library import material as material
+from .fe.material_library import material_data as material_data
 from .fe.open_sections import AngleSection as AngleSection
 from .fe.open_sections import ChannelSection as ChannelSection
 from .fe.open_sections import TSection as TSection

@@ -13,14 +13,15 @@ from flexmbs.console.program import run as run_program
 
 HELP = (
     "Flexible bodies from finite-element meshes and matrices: reduce, inspect, compare, "
-    "convert, report."
+    "convert, report, list materials."
 )
 
 app = typer.Typer(name="preprocess", cls=Commands, help=HELP, **PLAIN)
 app.callback()(common_options)
 
 PartFile = Annotated[
-    Path, typer.Argument(metavar="PART", help="Part file (TOML).", show_default=False)
+    Path,
+    typer.Argument(metavar="PART", help="Part file (TOML), or a CAD file.", show_default=False),
 ]
 BodyFile = Annotated[
     Path, typer.Argument(metavar="BODY", help="Flexible body (HDF5).", show_default=False)
@@ -28,6 +29,28 @@ BodyFile = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Write the result as JSON.")]
 AllowOutside = Annotated[
     bool, typer.Option("--allow-outside", help="Allow files outside the part's folder.")
+]
+Material = Annotated[
+    str | None,
+    typer.Option("--material", help="Of a CAD file: name, or 'E = …, nu = …, rho = …'."),
+]
+Interfaces = Annotated[
+    list[str] | None,
+    typer.Option("--interface", help="NAME=FACE: hub=7, or hub='hole = \"10 mm\"'."),
+]
+AveragedFaces = Annotated[
+    bool, typer.Option("--averaged", help="Interfaces that do not stiffen their faces.")
+]
+Size = Annotated[
+    str | None,
+    typer.Option("--size", help="Largest elements, as 4mm; default: 1/20 of the diagonal."),
+]
+Refine = Annotated[
+    list[str] | None,
+    typer.Option("--refine", help='Smaller elements: \'size = "1 mm", hole = "10 mm"\'.'),
+]
+Solid = Annotated[
+    str | None, typer.Option("--solid", help="Number or name of one of several solids, or all.")
 ]
 AllowLarge = Annotated[
     bool, typer.Option("--allow-large", help="Continue although the memory may be insufficient.")
@@ -53,11 +76,28 @@ def reduce_part(
         str,
         typer.Option("--engine", help="serial; petsc or slepc: in several processes, by mpirun."),
     ] = "serial",
+    material: Material = None,
+    interface: Interfaces = None,
+    averaged: AveragedFaces = False,
+    reference: Annotated[
+        str | None, typer.Option("--reference", help="Body frame; default: first interface.")
+    ] = None,
+    size: Size = None,
+    refine: Refine = None,
+    solid: Solid = None,
+    modes: Annotated[
+        int | None, typer.Option("--modes", min=0, help="Fixed-interface modes; default: 12.")
+    ] = None,
+    damping: Annotated[
+        float | None, typer.Option("--damping", help="Damping ratio of all modes; default: 0.")
+    ] = None,
 ) -> None:
     """Reduce a meshed part to a flexible body.
 
-    PART names mesh, unit, material, interfaces, method, reference, damping.
+    PART names mesh, unit, material, interfaces, method, reference, damping. For a CAD file (STEP,
+    IGES, BREP) options give them; preprocess inspect lists its faces.
     """
+    from preprocess.command.reduce import CadPartOptions
     from preprocess.command.reduce import reduce_file as command
 
     command(
@@ -68,6 +108,53 @@ def reduce_part(
         allow_outside=allow_outside,
         allow_large=allow_large,
         keep=keep,
+        given=CadPartOptions(
+            material,
+            tuple(interface or ()),
+            averaged,
+            reference,
+            size,
+            tuple(refine or ()),
+            solid,
+            modes,
+            damping,
+        ),
+    )
+
+
+@app.command("mesh")
+def mesh_cad_file(
+    file: Annotated[
+        Path, typer.Argument(metavar="CAD", help="STEP, IGES or BREP file.", show_default=False)
+    ],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Mesh; default: CAD with .msh.")
+    ] = None,
+    size: Size = None,
+    refine: Refine = None,
+    order: Annotated[
+        int, typer.Option("--order", min=1, max=2, help="Tetrahedra of ten (2) or four nodes.")
+    ] = 2,
+    curvature: Annotated[
+        float, typer.Option("--curvature", help="Elements per radius of curvature.")
+    ] = 2.0,
+    grading: Annotated[
+        float, typer.Option("--grading", help="Growth of elements, 0 (slow) to 1.")
+    ] = 0.3,
+    solid: Solid = None,
+) -> None:
+    """Mesh a CAD file by curved tetrahedra and list its faces."""
+    from preprocess.command.mesh import mesh_file as command
+
+    command(
+        file,
+        output,
+        size=size,
+        refine=refine or [],
+        order=order,
+        curvature=curvature,
+        grading=grading,
+        solid=solid,
     )
 
 
@@ -90,6 +177,37 @@ def inspect_file(
     from preprocess.command.inspect import inspect as command
 
     raise typer.Exit(command(file, unit=unit, as_json=as_json, allow_outside=allow_outside))
+
+
+@app.command("converge")
+def converge_part(
+    file: PartFile,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Plot: PNG, SVG or PDF.")
+    ] = None,
+    material: Material = None,
+    interface: Interfaces = None,
+    averaged: AveragedFaces = False,
+    size: Size = None,
+    refine: Refine = None,
+    solid: Solid = None,
+    modes: Annotated[int, typer.Option("--modes", min=1, help="Number of modes.")] = 6,
+    as_json: AsJson = False,
+    allow_outside: AllowOutside = False,
+    allow_large: AllowLarge = False,
+) -> None:
+    """Frequencies and interface compliance of a CAD part over three sizes of elements.
+
+    The sizes are 1, 0.7 and 0.5 of the part's; values are extrapolated to size zero.
+    """
+    from preprocess.command.converge import converge as command
+    from preprocess.command.reduce import CadPartOptions, read_any_part
+
+    given = CadPartOptions(
+        material, tuple(interface or ()), averaged, None, size, tuple(refine or ()), solid
+    )
+    part = read_any_part(file, given, allow_outside=allow_outside)
+    command(part, output, modes=modes, as_json=as_json, allow_large=allow_large)
 
 
 @app.command("compare")
@@ -167,6 +285,22 @@ def report_body(
     from preprocess.command.report import report as command
 
     command(body, part, output, full=full, allow_outside=allow_outside)
+
+
+@app.command("materials")
+def list_materials(
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="All data of one, with sources.")
+    ] = None,
+    file: Annotated[
+        Path | None, typer.Option("--file", help="TOML file with materials of your own.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the materials that part files and pp.material have by name."""
+    from preprocess.command.materials import materials as command
+
+    command(name, file, as_json=as_json)
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -5,6 +5,7 @@ studies of `reports/`.
 import inspect
 import re
 import shutil
+import tomllib
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -16,6 +17,7 @@ import preprocess as pp
 from flexmbs.command.item_help import example
 from flexmbs.command.listing import all_kinds
 from flexmbs.declaration import Declaration
+from preprocess.fe.material_library import BUILT_IN, read_materials
 
 DOCS = Path(__file__).resolve().parents[1]
 ROOT = DOCS.parent
@@ -36,7 +38,7 @@ GROUPS = {  # title: packages whose names it has, in the order of a project
     "Errors and warnings": ("errors",),
 }
 PREPROCESS = {
-    "Meshes": ("mesh", "mesh_files"),
+    "Meshes": ("mesh", "mesh_files", "cad"),
     "Finite elements": ("fe", "elements"),
     "Reductions": ("reduction",),
     "Bodies": ("body", "part_file"),
@@ -65,6 +67,7 @@ def write_pages(app: Sphinx) -> None:
     write_api(fm, "flexmbs", GROUPS)
     write_api(pp, "preprocess", PREPROCESS)
     write_kinds()
+    write_materials()
     write_studies()
     put(DOCS / "changelog.md", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"))
 
@@ -226,6 +229,39 @@ def write_kinds() -> None:
                     ]
             lines += shown_example(cls)
     put(DOCS / "formats" / "kinds.rst", "\n".join(lines))
+
+
+def write_materials() -> None:
+    """The materials that have names, with the sources of their numbers."""
+    table = tomllib.loads(BUILT_IN.read_text(encoding="utf-8"))
+    lines = [
+        "# Materials",
+        "",
+        "Materials of `pp.material`, part files and `preprocess materials` "
+        "([how to use and extend them](../howto/materials.md)); α is the linear thermal expansion.",
+        "",
+        "| name, aliases | E [GPa] | ν | ρ [kg/m³] | yield [MPa] | α [10⁻⁶/K] | S–N | note | sources |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for data in read_materials(BUILT_IN):
+        sources = dict.fromkeys(data.sources.values())
+        cells = (
+            f"**{data.name}** {', '.join(data.aliases)}",
+            f"{data.E / 1e9:.4g}",
+            f"{data.nu:.3g}",
+            f"{data.rho:.4g}",
+            "" if data.yield_stress is None else f"{data.yield_stress / 1e6:.4g}",
+            "" if data.expansion is None else f"{data.expansion * 1e6:.3g}",
+            "" if data.fatigue is None else "yes",
+            data.note,
+            "; ".join(
+                f"{', '.join(key for key in data.sources if data.sources[key] == source)}: {source}"
+                for source in sources
+            ),
+        )
+        lines.append(f"| {' | '.join(cells)} |")
+    lines += ["", *(f"- {key}: {text}" for key, text in table["references"].items()), ""]
+    put(DOCS / "formats" / "materials.md", "\n".join(lines))
 
 
 def write_studies() -> None:

@@ -1,5 +1,6 @@
-"""The `kernel` and `part` decorators. Numba is imported in this package only, and only when
-something is compiled.
+"""The `kernel` and `part` decorators.
+
+Numba is imported in this package only, and only when something is compiled.
 
 Kernels that are called by address are loaded from the disk without Numba
 (`flexmbs._jit.object_cache`); others are compiled by `flexmbs._jit.compiler` when they are called.
@@ -59,8 +60,9 @@ def compiler_digest(folder: pathlib.Path = _HERE) -> str:
 
 
 def _cache_folder(digest: str) -> str | None:
-    """``<base>/flexmbs-kernels/<digest>``, a folder of this user alone, in the first base of
-    NUMBA_CACHE_DIR, XDG_CACHE_HOME and ~/.cache that allows it.
+    """Folder ``<base>/flexmbs-kernels/<digest>`` of compiled kernels, private to the user.
+
+    The first base of NUMBA_CACHE_DIR, XDG_CACHE_HOME and ~/.cache that allows it.
     """
     bases = (
         os.environ.get("NUMBA_CACHE_DIR"),
@@ -81,7 +83,7 @@ CACHE = _cache_folder(compiler_digest()) if COMPILED else None
 
 
 def compiler_unchanged() -> bool:
-    """True if the files of this package are those that name the folder.
+    """True if the source files of this package have not changed since import.
 
     Modules are imported when they are needed, hence a process that began before an edit may compile
     with edited ones.
@@ -90,7 +92,7 @@ def compiler_unchanged() -> bool:
 
 
 def may_be_kept(function: Callable[..., Any], key: str | None) -> bool:
-    """True if the code compiled from a function has the fingerprint ``key`` that names its file.
+    """True if a function still has the fingerprint ``key`` that names its cache file.
 
     The fingerprint is computed again: a global may have been replaced since the first time.
     """
@@ -129,7 +131,7 @@ class Intrinsic:
 
 
 def _compiler() -> Any:
-    """Module that imports Numba."""
+    """Module `compiler`, imported on demand since it imports Numba."""
     from flexmbs._jit import compiler
 
     return compiler
@@ -155,7 +157,7 @@ def part(function: F) -> F:
 
 
 def called(function: F) -> F:
-    """Decorate a long part that an evaluation calls once: it stays a function within the kernel.
+    """Decorate a long function called from kernels: compiled as a function, not inlined.
 
     The time to compile a function grows faster than its length.
     """
@@ -163,7 +165,7 @@ def called(function: F) -> F:
 
 
 def intrinsic(twin: F) -> F:
-    """Decorate the interpreted form of a function of `flexmbs._jit.intrinsics` of the same name."""
+    """Decorate an interpreted function that has a twin of the same name in `intrinsics`."""
     return Intrinsic(twin) if COMPILED else twin  # type: ignore[return-value]
 
 
@@ -178,7 +180,7 @@ def rebound(function: Callable[..., Any], name: str, parts: dict[str, Callable[.
 
 @functools.cache
 def as_part(function: Callable[..., Any]) -> Any:
-    """A plain function as part of kernels, together with the `LawPart` that it calls."""
+    """User law as part of kernels, together with the `LawPart` that it calls."""
     plain = function.function if isinstance(function, LawPart) else function
     named = {name: plain.__globals__.get(name) for name in plain.__code__.co_names}
     parts = {name: as_part(value) for name, value in named.items() if isinstance(value, LawPart)}
@@ -206,7 +208,7 @@ def compiled_callback(body: Callable[..., Any], n_in: int, n_out: int) -> tuple[
 
 
 def jitted(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile a user-defined function, or one around it, by Numba for this run only."""
+    """Compile a user-defined function by Numba for this run only."""
     return _compiler().jitted(function)  # type: ignore[no-any-return]
 
 
@@ -215,7 +217,7 @@ WITHIN: list[Callable[..., Any]] = []
 
 
 def within_jitted(function: F) -> F:
-    """Decorate a function of Python that compiled user functions may call."""
+    """Decorate a Python function that compiled user functions may call."""
     WITHIN.append(function)
     return function
 

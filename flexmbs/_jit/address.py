@@ -52,7 +52,7 @@ class Packed:
 
 
 def _record(address: Any) -> Any:
-    """Record at an address, interpreted."""
+    """Record at an address (interpreted mode)."""
     return (
         _known[int(address)].record
         if isinstance(address, (int, np.integer)) and address in _known
@@ -74,7 +74,7 @@ def memory_of(words: Any, record: Any) -> Any:
 
 @intrinsic
 def call(address: int, one: Any, two: Any, three: Any, t: float, a: float, b: float) -> int:
-    """``int64 f(record, record, record, double, double, double)`` at an address."""
+    """Call a kernel ``int64 f(record, record, record, double, double, double)`` at an address."""
     return int(
         _functions[address](
             _record(one), _record(two), _record(three), float(t), float(a), float(b)
@@ -86,7 +86,7 @@ _before_compilation: Callable[[], None] | None = None
 
 
 def before_compilation(call: Callable[[], None] | None) -> None:
-    """Call a function once, before the next kernel that is not on the disk is compiled."""
+    """Register a function called once before the next kernel is compiled."""
     global _before_compilation
     _before_compilation = call
 
@@ -98,7 +98,7 @@ def _linked_code(
     layouts: tuple[Any, ...],
     compiled: Callable[[Any, str | None], Any],
 ) -> Any:
-    """Machine code of a kernel for records of these layouts, from the disk or compiled.
+    """Machine code of a kernel for these record layouts, loaded or compiled.
 
     One process at a time compiles it, the others load it.
 
@@ -131,7 +131,7 @@ def _being_compiled(name: str) -> bool:
 
 
 def _called(kind: Any, address: int) -> Any:
-    """Function of Python that calls a C function and raises if a kernel failed in it."""
+    """Python function that calls a C function and raises if a kernel failed in it."""
     function = kind(address)
     function.errcheck = object_cache.checked
     return function
@@ -145,8 +145,10 @@ _asked: "list[tuple[Entry, tuple[Any, Any, Any]]] | None" = None
 
 @contextlib.contextmanager
 def layouts_only() -> "Iterator[list[tuple[Entry, tuple[Any, Any, Any]]]]":
-    """Context in which addresses are 0 and nothing is compiled, for records whose layout is needed
-    only. Gives the kernels whose addresses were asked for, with the records.
+    """Context in which kernels are not compiled and addresses are 0.
+
+    For records whose layout is needed only. Gives the kernels whose addresses were asked for, with
+    the records.
     """
     global _asked
     before, _asked = _asked, []
@@ -157,7 +159,7 @@ def layouts_only() -> "Iterator[list[tuple[Entry, tuple[Any, Any, Any]]]]":
 
 
 def all_linked() -> bool:
-    """True if addresses are those of kernels, that is outside of `layouts_only`."""
+    """True unless within `layouts_only`: addresses are those of compiled kernels."""
     return _asked is None
 
 
@@ -169,6 +171,7 @@ class Entry:
     """
 
     def __init__(self, function: Callable[..., Any], name: str, *, lightly: bool = False) -> None:
+        """Entry of a kernel, compiled for each combination of record layouts on demand."""
         self.function, self.name, self.lightly = function, name, lightly
         code = getattr(function, "py_func", function).__code__
         self.records = code.co_posonlyargcount or 3
@@ -179,6 +182,7 @@ class Entry:
             self.place = len(_functions) - 1
 
     def _interpreted(self, one: Any, two: Any, three: Any, t: float, a: float, b: float) -> int:
+        """Call the Python function with only those records and numbers that it takes."""
         return int(
             self.function(*(one, two, three)[: self.records], *(t, a, b)[: self.numbers]) or 0
         )
@@ -191,6 +195,7 @@ class Entry:
         return int(self._for(*map(layout, (one, two, three))).address) if COMPILED else self.place
 
     def _for(self, *given: Any) -> Any:
+        """Machine code for records of these layouts, compiled at the first request."""
         layouts = given[: self.records]
         found = self.compiled.get(layouts)
         if found is None:
@@ -207,7 +212,7 @@ class Entry:
         return found
 
     def compile_ahead(self, one: Any, two: Any, three: Any) -> None:
-        """Compile into the cache unless another process is already doing so."""
+        """Compile the kernel into the cache unless another process is already doing so."""
         if not _being_compiled(self.name):
             self.address(one, two, three)
 
@@ -228,7 +233,7 @@ class Entry:
     def bound(
         self, one: Packed, two: Packed, three: Packed
     ) -> Callable[[float, float, float], int]:
-        """Function (t, a, b) with bound records, which the caller keeps alive; 1 µs a call."""
+        """Function (t, a, b) with bound records, which the caller must keep alive."""
         if not COMPILED:
             return lambda t, a, b: self(one, two, three, t, a, b)
         found = self._for(one.layout, two.layout, three.layout)
@@ -267,7 +272,7 @@ def bound_entry(
 def invoke(
     address: int, one: int, two: int, three: int, t: float, a: float = 0.0, b: float = 0.0
 ) -> int:
-    """`call` from Python."""
+    """Call a kernel at an address from Python, as `call` does in kernels."""
     return (
         int(_called(_ENTRY_C, address)(one, two, three, t, a, b))
         if COMPILED
@@ -282,6 +287,7 @@ class PackedKernel:
     """
 
     def __init__(self, function: Callable[..., Any], returns: type | None) -> None:
+        """Kernel called with the address of its packed arguments; ``returns`` is its type."""
         functools.update_wrapper(self, function)
         self.function, self.returns = part(function), returns
         self._name = f"{function.__module__}.{function.__name__}".replace(".", "_")
@@ -300,12 +306,13 @@ class PackedKernel:
         return found[1](memory.__array_interface__["data"][0])
 
     def compile_ahead(self, *given: Any) -> None:
-        """Compile into the cache for arguments like these unless another process is doing so."""
+        """Compile the kernel into the cache unless another process is already doing so."""
         if not _being_compiled(self._name):
             layouts = tuple(map(layout, given))
             self.compiled.setdefault(layouts, self._compile(layouts))
 
     def _compile(self, layouts: tuple[Any, ...]) -> tuple[Any, Any]:
+        """(linked code, ctypes function) of the kernel for arguments of these layouts."""
         made = _linked_code(
             self.function, self._name, f"packed {self.returns}", layouts,
             lambda c, key: c.compiled_packed(self._name, self.function, layouts, self.returns, key),
@@ -315,7 +322,7 @@ class PackedKernel:
 
 
 def packed(returns: type | None = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorator of a kernel that Python calls and that ``returns`` int, float or nothing."""
+    """Decorator of a kernel that Python calls with packed arguments."""
     return (
         (lambda function: PackedKernel(function, returns))
         if COMPILED

@@ -40,7 +40,7 @@ def symbol_number(function: Callable[..., Any]) -> int | None:
 
 
 def make_entry(fndesc: Any, environment: Any, stand_in: tuple[Any, Any], library: Any) -> Any:
-    """Object that represents a part in Python, the key of its symbol in Numba's tables.
+    """Numba dispatcher entry that represents a part in Python, with its symbol.
 
     stand_in: a compiled function and its address.
     """
@@ -52,7 +52,7 @@ def make_entry(fndesc: Any, environment: Any, stand_in: tuple[Any, Any], library
 
 
 def parts_on_disk(dispatcher: Any, folder: str, compiler: Any) -> Any:
-    """The same dispatcher, which searches the folder for a part before it compiles it.
+    """Dispatcher that searches the folder for a compiled part before it compiles it.
 
     compiler: the one of parts. A function without a fingerprint is compiled as usual.
     """
@@ -64,6 +64,7 @@ def parts_on_disk(dispatcher: Any, folder: str, compiler: Any) -> Any:
     compile_new = dispatcher.compile
 
     def compile_or_load(signature: Any) -> Any:
+        """Load the bitcode for a signature from the disk, or compile and store it."""
         arguments = tuple(sigutils.normalize_signature(signature)[0])
         with global_compiler_lock:
             if arguments not in dispatcher.overloads:
@@ -84,7 +85,7 @@ def parts_on_disk(dispatcher: Any, folder: str, compiler: Any) -> Any:
 
 
 def _save(made: Any, folder: pathlib.Path, key: str, arguments: tuple[Any, ...]) -> None:
-    """Write a compiled part to its file if it and the parts that it calls can be stored."""
+    """Write a compiled part to the cache if all that it calls can be stored."""
     library = made.library
     library.key = key
     _libraries[key] = library
@@ -159,7 +160,7 @@ def _load(
 
 
 def _content(folder: pathlib.Path, key: str) -> Any:
-    """Content of a file, or None if it is missing or damaged."""
+    """Content of a cache file; None if it is missing or damaged."""
     try:
         return pickle.loads((folder / key).read_bytes())  # from a folder of this user's alone
     except Exception:  # whatever pickle raises for a file that is cut short
@@ -167,7 +168,7 @@ def _content(folder: pathlib.Path, key: str) -> Any:
 
 
 def _library(context: Any, folder: pathlib.Path, key: str, content: Any, compiler: Any) -> Any:
-    """Code of a part with the code of those that it calls, or None if one is missing."""
+    """Code library of a part with those that it calls; None if one is missing."""
     if key in _libraries:
         return _libraries[key]
     content = content or _content(folder, key)

@@ -60,9 +60,11 @@ def _routine(name: str) -> Any:
 
     @intrinsic
     def call(_context, array, addresses):  # type: ignore[no-untyped-def]
+        """Typing and code of a call of a BLAS routine in single or double precision."""
         symbol = f"flexmbs_{'s' if array.dtype == types.float32 else 'd'}{name}"
 
         def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            """Emit the call of the Fortran symbol with the addresses of its arguments."""
             signature = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t] * len(addresses))
             routine = cgutils.get_or_insert_function(builder.module, signature, symbol)
             builder.call(routine, cgutils.unpack_tuple(builder, arguments[1]))
@@ -85,6 +87,7 @@ if COMPILED:
         """Address of a C int with a value."""
 
         def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            """Emit a 32-bit copy of an integer on the stack; its address."""
             place = cgutils.alloca_once_value(builder, builder.trunc(arguments[0], ir.IntType(32)))
             return builder.bitcast(place, cgutils.voidptr_t)
 
@@ -95,6 +98,7 @@ if COMPILED:
         """Address of a value in the precision of an array."""
 
         def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            """Emit a copy of a number in the precision of the array on the stack; its address."""
             number = context.cast(builder, arguments[0], types.float64, signature.args[1].dtype)
             return builder.bitcast(cgutils.alloca_once_value(builder, number), cgutils.voidptr_t)
 
@@ -105,6 +109,7 @@ if COMPILED:
         """Address of an entry of a flat array."""
 
         def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            """Emit the address of entry ``place`` of an array."""
             data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
             return builder.bitcast(builder.gep(data, [arguments[1]]), cgutils.voidptr_t)
 
@@ -113,14 +118,17 @@ if COMPILED:
 else:
 
     def _integer(value: int) -> Any:
+        """Reference to a C integer, as BLAS takes it (interpreted mode)."""
         return ctypes.byref(ctypes.c_int(int(value)))
 
     def _number(value: float, array: Array) -> Any:
+        """Reference to a C float or double, as the array has it (interpreted mode)."""
         return ctypes.byref(
             ctypes.c_float(value) if array.itemsize == SINGLE else ctypes.c_double(value)
         )
 
     def _entry(array: Any, place: int) -> Any:
+        """Address of entry ``place`` of an array (interpreted mode)."""
         return int(array.ctypes.data + array.itemsize * place)
 
 

@@ -24,6 +24,7 @@ class Reference(types.Type):  # type: ignore[misc]
     """Type of the address of a record; its name depends on the fields of the record."""
 
     def __init__(self, record: Any) -> None:
+        """Numba type of a record passed by address; its name has a digest of the fields."""
         self.record = record
         text = f"{record.name} {fields_of_types([record])}"
         digest = hashlib.sha256(text.encode()).hexdigest()[:12]
@@ -40,7 +41,7 @@ def fields_of_types(kinds: Any) -> str:
 
 
 def items(kind: Any) -> tuple[Any, ...]:
-    """Types of the items of a tuple."""
+    """Numba types of the items of a tuple."""
     return tuple(kind.types)
 
 
@@ -55,6 +56,7 @@ class _Fields(AttributeTemplate):  # type: ignore[misc]
     key = Reference
 
     def generic_resolve(self, reference: Any, name: str) -> Any:  # type: ignore[override]
+        """Numba type of a field of a referenced record; None if it has no such field."""
         record = reference.record
         if name not in record.fields:
             return None
@@ -63,6 +65,7 @@ class _Fields(AttributeTemplate):  # type: ignore[misc]
 
 @lower_getattr_generic(Reference)
 def _read(context: Any, builder: Any, reference: Any, address: Any, name: str) -> Any:
+    """Emit the load of a field of a record at an address."""
     record = reference.record
     k = record.fields.index(name)
     return read(
@@ -71,7 +74,7 @@ def _read(context: Any, builder: Any, reference: Any, address: Any, name: str) -
 
 
 def reference_type(kind: Any) -> Any:
-    """Type of a field of a record: a reference for a record, else the type of its value."""
+    """Numba type of a field: a reference for a record, else the type of its value."""
     return Reference(kind) if isinstance(kind, types.NamedTuple) else kind
 
 
@@ -101,7 +104,7 @@ def read(context: Any, builder: Any, kind: Any, address: Any, at: int = 0) -> An
 
 
 def _words(builder: Any, kind: Any, place: Any) -> Any:
-    """Load a value of an LLVM type, word by word."""
+    """Emit the load of a value of an LLVM type, word by word."""
     value, at = ir.Constant(kind, ir.Undefined), 0
     for path, word in _paths(kind):
         source = builder.gep(place, [WORD(at)])
@@ -114,7 +117,7 @@ def _words(builder: Any, kind: Any, place: Any) -> Any:
 
 
 def _paths(kind: Any, path: tuple[int, ...] = ()) -> Any:
-    """Path in the aggregate and type of each word."""
+    """(path in the aggregate, type) of each word of an LLVM type."""
     if isinstance(kind, ir.Aggregate):
         for k, each in enumerate(kind.elements):
             yield from _paths(each, (*path, k))

@@ -45,7 +45,7 @@ class CFunction:
 
     @global_compiler_lock  # type: ignore[misc]
     def compile(self, layouts: tuple[Any, ...], key: str | None) -> "CFunction":
-        """Compile the machine code, or load it from Numba's files; sets ``address``, ``library``.
+        """Compile the machine code or load it from the cache; sets ``address``, ``library``.
 
         layouts: of the records.  key: fingerprint of the kernel, None if it is not kept on disk.
         """
@@ -64,11 +64,12 @@ class CFunction:
         return self
 
     def keep(self, place: Any) -> None:
-        """Write the machine code to its object file or, if that cannot be, to Numba's files."""
+        """Write the machine code to its object file, or else to Numba's cache."""
         if not self._loaded and not object_cache.save(place, self.symbol, self.library):
             self._cache.save_overload(self._signature, self._made)
 
     def _compiled(self, context: Any) -> Any:
+        """Compile the function with Numba, without wrappers for Python or C."""
         flags: Any = Flags()
         options = {"error_model": "numpy", "nogil": True, "_nrt": False}
         cpu_target.options.parse_as_flags(flags, options)
@@ -111,7 +112,7 @@ def _add_c_function(context: Any, library: Any, kernel: Any, symbol: str) -> Non
 
 @functools.cache
 def _type_of(found: Any) -> Any:
-    """Numba's type of values of a layout."""
+    """Numba type of values with a layout."""
     if isinstance(found, Layout):
         inner = tuple(map(_type_of, found.items))
         return (
@@ -128,18 +129,22 @@ def _type_of(found: Any) -> Any:
 
 @functools.cache
 def _array_type(char: str, ndim: int) -> Any:
+    """Numba type of a C-contiguous array with this type character and dimension."""
     return types.Array(numba.from_dtype(np.dtype(char)), ndim, "C")
 
 
 def _reader(kind: Any) -> Any:
-    """Function of compiled code from an address to a reference to the record of a type there.
+    """Compiled function from an address to the record of a Numba type there.
 
     A plain tuple gives references to its records.
     """
 
     @intrinsic
     def record_at(_context, address):  # type: ignore[no-untyped-def]
+        """Typing and code of an intrinsic that gives the record at an address."""
+
         def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            """Emit the load of the record at an address."""
             return read(context, builder, kind, builder.inttoptr(arguments[0], WORD.as_pointer()))
 
         named = isinstance(kind, types.NamedTuple)
@@ -149,14 +154,19 @@ def _reader(kind: Any) -> Any:
     return record_at
 
 
-def _chosen(kinds: tuple[Any, ...], numbers: int) -> Any:
-    """Function of compiled code that gives those of its arguments, three addresses and three
-    numbers, that a kernel takes: records of these types and the first numbers."""
+def _argument_selector(kinds: tuple[Any, ...], numbers: int) -> Any:
+    """Compiled function that selects the arguments that a kernel takes.
+
+    Of three addresses and three numbers it gives the records of these types and the first numbers.
+    """
     given = types.Tuple([*map(reference_type, kinds), *[types.float64] * numbers])
 
     @intrinsic
     def chosen(_context, one, two, three, t, a, b):  # type: ignore[no-untyped-def]
+        """Intrinsic that loads the records at three addresses and appends the numbers used."""
+
         def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            """Emit the tuple of the loaded records and of the numbers that the kernel takes."""
             records = (
                 read(context, builder, kind, builder.inttoptr(address, WORD.as_pointer()))
                 for kind, address in zip(kinds, arguments)
@@ -169,15 +179,18 @@ def _chosen(kinds: tuple[Any, ...], numbers: int) -> Any:
 
 
 def _by_address(one, two, three, t, a, b):  # type: ignore[no-untyped-def]
+    """Call ``target`` with the records at three addresses and the numbers t, a, b."""
     # names that `rebound` binds
     return target(*chosen(one, two, three, t, a, b))  # type: ignore[name-defined]  # noqa: F821
 
 
 def _with_arguments(words):  # type: ignore[no-untyped-def]
+    """Call ``target`` with the arguments packed at an address and return its result."""
     return target(*arguments(words))  # type: ignore[name-defined]  # noqa: F821
 
 
 def _without_result(words):  # type: ignore[no-untyped-def]
+    """Call ``target`` with the arguments packed at an address and return 0."""
     target(*arguments(words))  # type: ignore[name-defined]  # noqa: F821
     return 0
 
@@ -187,7 +200,7 @@ _ENTRY = types.int64(*[types.int64] * 3, *[types.float64] * 3)
 
 def compiled_entry(entry: Any, layouts: tuple[Any, ...], key: str | None) -> CFunction:
     """The C function of an `Entry` for records of these layouts."""
-    chosen = _chosen(tuple(map(_type_of, layouts)), entry.numbers)
+    chosen = _argument_selector(tuple(map(_type_of, layouts)), entry.numbers)
     names = {"target": entry.function, "chosen": chosen}
     return CFunction(_by_address, entry.name, _ENTRY, entry.lightly, names).compile(layouts, key)
 

@@ -18,7 +18,7 @@ KEPT_FOLDERS = (
 
 
 def drop_old(current: pathlib.Path) -> None:
-    """Remove all but the most recently used folders beside the current one."""
+    """Remove all but the most recently used cache folders."""
     os.utime(current)
     folders = sorted(
         (each for each in current.parent.iterdir() if each.is_dir()),
@@ -64,12 +64,12 @@ def private_folder(base: pathlib.Path, *names: str) -> pathlib.Path | None:
 
 
 def _user() -> int:
-    """Number of this user; 0 on systems without users, whose modes are not checked."""
+    """Number of this user; 0 on systems without users."""
     return os.geteuid() if hasattr(os, "geteuid") else 0
 
 
 def _kept_by(status: os.stat_result, *owners: int) -> bool:
-    """True if a folder belongs to one of these owners and others cannot replace its entries."""
+    """True if only these owners can replace the entries of a folder."""
     return status.st_uid in owners and not _open_to_others(status)
 
 

@@ -43,12 +43,14 @@ class WithoutCollection(event.Listener):
         self.was_enabled = False
 
     def on_start(self, event: Any) -> None:
+        """Switch the garbage collection off when the outermost compilation starts."""
         if self.depth == 0:
             self.was_enabled = gc.isenabled()
             gc.disable()
         self.depth += 1
 
     def on_end(self, event: Any) -> None:
+        """Restore the garbage collection when the outermost compilation ends."""
         self.depth -= 1
         if self.depth == 0 and self.was_enabled:
             gc.enable()
@@ -60,13 +62,14 @@ if COMPILED:
 
 
 def without_literals(dispatcher: Any) -> Any:
-    """The same dispatcher, which types literals as ``int64``.
+    """Dispatcher that types literals as ``int64``, so that they share compiled code.
 
     Numba would compile a copy for each literal.
     """
     template = dispatcher.get_call_template
 
     def get_call_template(args: Any, kws: Any) -> Any:
+        """Call template for the argument types without literal values."""
         plain = {key: types.unliteral(value) for key, value in kws.items()}
         return template(tuple(types.unliteral(arg) for arg in args), plain)
 
@@ -75,7 +78,7 @@ def without_literals(dispatcher: Any) -> Any:
 
 
 def cached(function: Callable[..., Any], *, lightly: bool = False) -> Any:
-    """Numba's njit with its cache in files named by fingerprints.
+    """Compile by Numba's njit, with a cache whose files are named by fingerprints.
 
     lightly: with the pipeline of kernels that run seldom.
     """
@@ -88,7 +91,7 @@ def cached(function: Callable[..., Any], *, lightly: bool = False) -> Any:
 
 
 def part(function: Callable[..., Any], *, inline: bool) -> Any:
-    """Dispatcher of a part."""
+    """Numba dispatcher of a part of kernels."""
     if PARTS is None:
         return cached(function)
     options = {"_nrt": False, "pipeline_class": PARTS, "fastmath": FUSED, "forceinline": inline}
@@ -102,20 +105,23 @@ def part(function: Callable[..., Any], *, inline: bool) -> Any:
 
 @typeof_impl.register(Lazy)
 def _type_of_lazy(each: Lazy, context: Any) -> Any:
+    """Numba type of a lazily compiled function: that of its dispatcher."""
     return typeof_impl(each.dispatcher, context)
 
 
 @typeof_impl.register(Intrinsic)
 def _type_of_intrinsic(each: Intrinsic, context: Any) -> Any:
+    """Numba type of an intrinsic, resolved by its name in `intrinsics`."""
     return cpu_target.typing_context.resolve_value_type(getattr(intrinsics, each.name))
 
 
 def compiled_callback(body: Callable[..., Any], n_in: int, n_out: int) -> tuple[int, Any]:
-    """See `flexmbs._jit.compiled_callback`."""
+    """Compile a ``body(x, out)`` to a C function (see `flexmbs._jit.compiled_callback`)."""
     inner = numba.njit(body)
 
     @numba.cfunc(types.int64(types.CPointer(types.float64), types.CPointer(types.float64)))
     def wrapper(x, out):  # type: ignore[no-untyped-def]
+        """C callback out ← f(x); 1 if f raises or a result is not finite."""
         arguments = numba.carray(x, (n_in,))
         results = numba.carray(out, (n_out,))
         try:
@@ -137,7 +143,7 @@ def compiled_callback(body: Callable[..., Any], n_in: int, n_out: int) -> tuple[
 
 
 def jitted(function: Callable[..., Any]) -> Callable[..., Any]:
-    """See `flexmbs._jit.jitted`."""
+    """Compile a user-defined function by Numba (see `flexmbs._jit.jitted`)."""
     while WITHIN:
         register_jitable(WITHIN.pop())
     compiled: Callable[..., Any] = numba.njit(function)

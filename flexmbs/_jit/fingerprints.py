@@ -31,12 +31,12 @@ class _Unknown(Exception):
 
 
 def fingerprint(function: Callable[..., Any], memory: dict[Any, str] | None = None) -> str | None:
-    """Digest of a function, or None if it uses an object without one.
+    """Digest of a function and all that it uses; None if something has no digest.
 
     memory: digests of functions computed before; by default those of this process.
     """
     try:
-        return _of_function(_plain(function), _memory if memory is None else memory, ())
+        return _of_function(_python_function(function), _memory if memory is None else memory, ())
     except (_Unknown, ValueError):  # ValueError: a variable of a closure without a value
         return None
 
@@ -45,17 +45,18 @@ _memory: dict[Any, str] = {}
 
 
 def fields_text(record: type) -> str:
-    """Name of a class of records with its fields, which compiled code knows by their position."""
+    """Text of a record class with its fields, which compiled code knows by position."""
     return f"{record.__module__}.{record.__qualname__}{getattr(record, '_fields', ())}"
 
 
-def _plain(found: Any) -> Any:
-    """The Python function of a kernel, part or law."""
+def _python_function(found: Any) -> Any:
+    """Python function of a kernel, part or law."""
     inner = getattr(found, "py_func", None) or getattr(found, "function", None)
-    return found if inner is None else _plain(inner)
+    return found if inner is None else _python_function(inner)
 
 
 def _of_function(function: Any, memory: dict[Any, str], callers: tuple[Any, ...]) -> str:
+    """SHA-256 digest of a function and of all it refers to, memoized; cycles raise _Unknown."""
     if function in callers:
         if function is callers[-1]:
             return "recursive"
@@ -104,6 +105,7 @@ def _code_parts(code: types.CodeType, docstring: str | None) -> tuple[str, ...]:
 
 
 def _constant(found: Any) -> str:
+    """Text that identifies the type and value of a constant; items of sets are sorted."""
     if isinstance(found, (tuple, frozenset)):
         items = map(_constant, found)
         return (
@@ -125,7 +127,7 @@ def _of_value(
     callers: tuple[Any, ...],
     names: frozenset[str] = frozenset(),
 ) -> str:
-    """Text of an object that a function uses."""
+    """Text that identifies an object that a function uses."""
     value = functools.partial(_of_value, memory=memory, callers=callers)
     if type(found) in SCALARS:
         return _constant(found)
@@ -148,7 +150,7 @@ def _of_value(
 
 
 def _of_module(found: types.ModuleType, value: Callable[[Any], str], names: frozenset[str]) -> str:
-    """A module by its name if its version is known, else by the attributes that may be used."""
+    """Text that identifies a module: name and version, or the attributes used."""
     root = found.__name__.split(".")[0]
     if root in VERSIONED:
         return found.__name__
@@ -159,7 +161,7 @@ def _of_module(found: types.ModuleType, value: Callable[[Any], str], names: froz
 
 
 def _of_wrapper(found: Any, value: Callable[[Any], str]) -> str:
-    """A kernel, part, law or intrinsic, with its options and its function."""
+    """Text that identifies a kernel, part, law or intrinsic."""
     for name in ("py_func", "function", "_defn"):  # `Lazy`; `Entry`, `LawPart`; Numba's intrinsics
         if hasattr(found, name):
             options = sorted(getattr(found, "options", {}).items())

@@ -14,7 +14,7 @@ OURS = "_ZN7flexmbs", "_ZN10preprocess"  # begin of the compiled names of functi
 
 
 def count_from_the_front() -> None:
-    """Replace Numba's treatment of negative indices in functions of these packages."""
+    """Disable Numba's treatment of negative indices in functions of flexmbs."""
     try:
         from numba.core import types
         from numba.np import arrayobj
@@ -24,6 +24,7 @@ def count_from_the_front() -> None:
         return
 
     def fix_integer_index(context: Any, builder: Any, kind: Any, index: Any, size: Any) -> Any:
+        """Emit an index without the test for negative ones in functions of flexmbs."""
         if builder.function.name.startswith(OURS) and kind.signed:
             return context.cast(builder, index, kind, types.intp)
         return usual(context, builder, kind, index, size)

@@ -14,6 +14,7 @@ def call_address(_context, address, x, out):  # type: ignore[no-untyped-def]
     signature = types.void(types.int64, x, out)
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        """Emit the call of a C function (x, out) at an address with the data of two arrays."""
         pointer = ir.DoubleType().as_pointer()
         function = ir.FunctionType(ir.VoidType(), [pointer, pointer])
         target = builder.inttoptr(arguments[0], function.as_pointer())
@@ -34,6 +35,7 @@ def address_of(_context, record):  # type: ignore[no-untyped-def]
     """Address of a record passed by reference, or of a copy of a value on the caller's stack."""
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        """Emit the address of a record, copied to the stack if it is passed by value."""
         reference = isinstance(record, Reference)
         return builder.ptrtoint(
             arguments[0] if reference else cgutils.alloca_once_value(builder, arguments[0]), WORD
@@ -47,6 +49,7 @@ def memory_of(_context, words, record):  # type: ignore[no-untyped-def]
     """Address of the packed record whose words are in the array ``words``."""
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        """Emit the address of the data of an array."""
         array = context.make_array(signature.args[0])(context, builder, arguments[0])
         return builder.ptrtoint(array.data, WORD)
 
@@ -55,9 +58,10 @@ def memory_of(_context, words, record):  # type: ignore[no-untyped-def]
 
 @intrinsic
 def call(_context, address, one, two, three, t, a, b):  # type: ignore[no-untyped-def]
-    """``int64 f(record, record, record, double, double, double)`` at an address."""
+    """Call a kernel ``int64 f(record, record, record, double, double, double)`` at an address."""
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        """Emit the call of a kernel at an address with three words and three numbers."""
         kind = ir.FunctionType(WORD, [WORD] * 3 + [ir.DoubleType()] * 3)
         return builder.call(builder.inttoptr(arguments[0], kind.as_pointer()), arguments[1:])
 

@@ -1,5 +1,6 @@
-"""Locks on files for work that one process at a time does; they end with the process that holds
-them.
+"""Locks on files for work that one process at a time does.
+
+They end with the process that holds them.
 """
 
 import contextlib
@@ -15,7 +16,7 @@ except ImportError:
 
 @contextlib.contextmanager
 def locked(folder: str | None, name: str, *, wait: bool = True) -> Iterator[bool]:
-    """Hold the lock of a name in a folder; gives False if another process holds it.
+    """Context that holds the lock of a name in a folder; False if another process has it.
 
     wait: until the other process has released it.
     """

@@ -25,15 +25,19 @@ class _Place:
         self._folder, self._key, self._py_file = folder, key, file
 
     def ensure_cache_path(self) -> None:
+        """Create the cache folder, readable only by the user."""
         pathlib.Path(self._folder).mkdir(mode=0o700, exist_ok=True)
 
     def get_cache_path(self) -> str:
+        """Folder of the cache files."""
         return self._folder
 
     def get_source_stamp(self) -> str:
+        """Key in place of the time stamp of the source file."""
         return self._key
 
     def get_disambiguator(self) -> str:
+        """Key that distinguishes functions of equal name."""
         return self._key
 
 
@@ -44,6 +48,7 @@ class KernelCache(caching.FunctionCache):  # type: ignore[misc]
     """
 
     def __init__(self, function: Any, folder: str, key: str, valid: Callable[[], bool]) -> None:
+        """Numba cache of a kernel in ``folder``, with files named by ``key``."""
         self._valid = valid
         place = _Place(folder, key, function.__code__.co_filename)
 
@@ -56,17 +61,18 @@ class KernelCache(caching.FunctionCache):  # type: ignore[misc]
         super().__init__(function)
 
     def _index_key(self, sig: Any, codegen: Any) -> Any:
+        """Key of Numba, extended by the fields of the record types of the arguments."""
         arguments, _ = sigutils.normalize_signature(sig)
         return *super()._index_key(sig, codegen), fields_of_types(arguments)
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Write the compiled function to its file if it is the code of the key."""
+        """Write compiled code to its cache file unless the function has changed."""
         if self._valid():
             super().save_overload(sig, data)
 
 
 def keep_on_disk(dispatcher: Any, folder: str, key: str | None) -> None:
-    """Give a dispatcher of Numba's the cache of its fingerprint ``key``, if it has one."""
+    """Attach the cache with this fingerprint ``key`` to a Numba dispatcher."""
     function = dispatcher.py_func
     if key is not None:
         with contextlib.suppress(AttributeError, TypeError):  # another layout of Numba's classes

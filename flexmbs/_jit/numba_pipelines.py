@@ -47,11 +47,12 @@ def make_pipelines() -> tuple[Any, Any]:
 
 
 def _compiler(exchanged: dict[Any, Any], needless: Container[str] = ()) -> Any:
-    """Numba's compiler with passes replaced or left out."""
+    """Numba compiler class with passes replaced or left out."""
     from numba.core.compiler import Compiler
 
     class Exchanged(Compiler):  # type: ignore[misc]
         def define_pipelines(self) -> list[Any]:
+            """Pipelines of Numba without needless passes and with passes exchanged."""
             pipelines: list[Any] = super().define_pipelines()
             for pipeline in pipelines:
                 pipeline._finalized = False
@@ -85,7 +86,7 @@ def _optimize_lightly(library: Any, module: Any) -> None:
 
 @functools.cache
 def _light_machine(generator: Any) -> Any:
-    """Numba's target machine, with little effort for the selection of instructions."""
+    """LLVM target machine with cheap instruction selection."""
     options: dict[str, Any] = {"opt": 1}
     generator._customize_tm_options(options)
     return llvmlite.binding.Target.from_triple(
@@ -94,7 +95,7 @@ def _light_machine(generator: Any) -> Any:
 
 
 def _part_library() -> Any:
-    """Class of the lowered code of parts."""
+    """Code library class for parts, which keeps bitcode and links nothing."""
     from llvmlite.binding import Linkage
 
     class PartLibrary(codegen.JITCodeLibrary):  # type: ignore[misc]
@@ -116,10 +117,11 @@ def _part_library() -> Any:
             self._finalized = True
 
         def _optimize_functions(self, module: Any) -> None:
+            """Optimize the functions of a module lightly."""
             _optimize_lightly(self, module)
 
         def _get_module_for_linking(self) -> Any:
-            """Module of the part itself, not a copy of it: nothing else needs that one."""
+            """LLVM module of the part itself, without a copy."""
             if self._shared_module is None and self._bitcode:
                 self._shared_module = llvmlite.binding.parse_bitcode(self._bitcode)
             if self._shared_module is None:
@@ -145,13 +147,14 @@ def _part_library() -> Any:
 
 @functools.cache
 def _stand_in() -> tuple[Any, Any]:
-    """Compiled function that represents parts in Python, and its address.
+    """(compiled placeholder function that represents parts in Python, its address).
 
     It is compiled with the first part; called with arguments it raises TypeError.
     """
 
     @numba.njit
     def not_callable() -> int:
+        """Placeholder function that returns 0."""
         return 0
 
     not_callable()
@@ -162,7 +165,7 @@ def _stand_in() -> tuple[Any, Any]:
 
 
 def _part_lowering(library_class: Any) -> Any:
-    """Pass that lowers a part."""
+    """Numba pass that lowers a part to bitcode."""
     from numba.core.compiler import _LowerResult
     from numba.core.compiler_machinery import register_pass
     from numba.core.typed_passes import NativeLowering
@@ -174,6 +177,7 @@ def _part_lowering(library_class: Any) -> Any:
         _name = "part_lowering"
 
         def run_pass(self, state: Any) -> bool:
+            """Lower a function into a library of bitcode, with a stable symbol number."""
             library = library_class(state.targetctx.codegen(), state.func_id.func_qualname)
             library.enable_object_caching()
             state.library = library
@@ -194,7 +198,7 @@ def _part_lowering(library_class: Any) -> Any:
 
 
 def _seldom_lowering() -> Any:
-    """Pass that lowers a kernel that runs seldom."""
+    """Numba pass that lowers a rarely called kernel with little optimization."""
     from numba.core.compiler_machinery import register_pass
     from numba.core.typed_passes import NativeLowering
 
@@ -202,15 +206,18 @@ def _seldom_lowering() -> Any:
         """Lightly optimised code: inlined and simplified, not vectorised, simple instructions."""
 
         def _optimize_functions(self, module: Any) -> None:
+            """Optimize the functions of a module lightly."""
             _optimize_lightly(self, module)
 
         def _optimize_final_module(self) -> None:
+            """Optimize the module at level 1 without vectorization."""
             passes, builder = self._codegen._module_pass_manager(
                 loop_vectorize=False, slp_vectorize=False, opt=1, cost="cheap"
             )
             passes.run(self._final_module, builder)
 
         def _finalize_final_module(self) -> None:
+            """Emit the object code with cheap code generation, then finalize."""
             code = _light_machine(self._codegen).emit_object(self._final_module)
             self._compiled_object = code
             super()._finalize_final_module()
@@ -223,6 +230,7 @@ def _seldom_lowering() -> Any:
         _name = "seldom_lowering"
 
         def run_pass(self, state: Any) -> bool:
+            """Lower a rarely called function into a lightly optimized library."""
             state.library = SeldomLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
             state.library.enable_object_caching()
             if not state.flags.no_cpython_wrapper:  # for Python, not for calls by address

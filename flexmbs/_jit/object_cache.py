@@ -49,7 +49,7 @@ def place(folder: str, name: str, layouts: tuple[Any, ...]) -> pathlib.Path:
 
 @functools.cache
 def _processor() -> str:
-    """Processor and settings for which machine code is made."""
+    """Text of the processor and its features, for which machine code is made."""
     from llvmlite import binding
 
     names = "NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES", "NUMBA_OPT", "NUMBA_BOUNDSCHECK"
@@ -58,7 +58,7 @@ def _processor() -> str:
 
 
 def load(file: pathlib.Path | None) -> Code | None:
-    """The machine code in a file; None if there is none, if it is damaged or lacks a symbol."""
+    """Machine code from a cache file; None if it is missing, damaged or lacks a symbol."""
     try:
         content = file.read_bytes() if file else b""
     except OSError:
@@ -68,10 +68,11 @@ def load(file: pathlib.Path | None) -> Code | None:
         return None
     head, _, code = rest.partition(b"\n")
     symbol, *names = head.decode().split()
-    return _loaded(symbol, code) if _known(names) else None
+    return _loaded(symbol, code) if _symbols_defined(names) else None
 
 
 def _loaded(symbol: str, code: bytes) -> Code:
+    """Link cached object code into the process; address of ``symbol``, with its engine."""
     from llvmlite import binding
 
     binding.initialize_native_target()
@@ -98,7 +99,7 @@ def save(file: pathlib.Path | None, symbol: str, library: Any) -> bool:
             if each.is_declaration
         ]
         names = [name for name in used if not name.startswith("llvm.")]
-        if file is None or library.has_dynamic_globals or not _known(names):
+        if file is None or library.has_dynamic_globals or not _symbols_defined(names):
             return False
         content = " ".join([symbol, *names]).encode() + b"\n" + library._get_compiled_object()
         write(file, hashlib.sha256(content).digest() + content)
@@ -107,7 +108,7 @@ def save(file: pathlib.Path | None, symbol: str, library: Any) -> bool:
 
 
 def write(file: pathlib.Path, content: bytes) -> None:
-    """Write a file at once, so that no other process reads a part of it.
+    """Write a file atomically.
 
     file: named by a digest.  The least recently used files are removed if there are too many.
     """
@@ -121,7 +122,7 @@ def write(file: pathlib.Path, content: bytes) -> None:
 
 
 def _remove_unused(folder: pathlib.Path) -> None:
-    """Remove the half of the files that was not used for the longest time if there are too many.
+    """Remove the least recently used half of the cache files if there are too many.
 
     Files used recently stay.
     """
@@ -135,8 +136,8 @@ def _remove_unused(folder: pathlib.Path) -> None:
             os.unlink(path)
 
 
-def _known(names: list[str]) -> bool:
-    """True if this process has all these symbols."""
+def _symbols_defined(names: list[str]) -> bool:
+    """True if all these symbols are defined in this process."""
     if not SUPPORTED:
         return False
     process = ctypes.CDLL(None)
@@ -148,6 +149,7 @@ failures: set[int] = set()  # threads in which a kernel raised an exception
 
 @ctypes.CFUNCTYPE(None)
 def _failed() -> None:
+    """Record that a kernel in the calling thread failed."""
     failures.add(threading.get_ident())
 
 
@@ -160,7 +162,7 @@ def define_failed() -> None:
 
 
 def checked(result: Any, function: Any, arguments: Any) -> Any:
-    """Result of a call of a kernel; `RuntimeError` if a kernel raised an exception in it.
+    """Result of a kernel call. Raises `RuntimeError` if a kernel failed in it.
 
     For `errcheck` of functions of ctypes.
     """

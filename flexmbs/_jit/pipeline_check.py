@@ -16,7 +16,7 @@ import numba
 
 
 def working_pipelines(folder: str | None) -> tuple[Any, Any]:
-    """Pipelines for parts and for kernels that run seldom, None for one that fails here.
+    """Numba pipelines for parts and rare kernels; None for one that fails here.
 
     folder: where the verdict is stored for the next process.
     """
@@ -43,7 +43,7 @@ def working_pipelines(folder: str | None) -> tuple[Any, Any]:
 
 
 def _works(call: Callable[[], float]) -> bool:
-    """True if a call that uses internals of Numba's gives 6."""
+    """True if a test call that uses Numba internals gives the expected 6."""
     try:
         return call() == 6.0
     except Exception:  # whatever changed internals may raise
@@ -51,15 +51,17 @@ def _works(call: Callable[[], float]) -> bool:
 
 
 def _tried(part: Any, seldom: Any) -> float:
-    """2 + 2 + 2 by a small kernel that calls a part three times, compiled by these pipelines."""
+    """Result (6 if correct) of a test kernel and a part, compiled by these pipelines."""
     inner_options = {"_nrt": False, "pipeline_class": part} if part else {}
 
     @numba.njit(error_model="numpy", nogil=True, **inner_options)
     def twice(x: float) -> float:
+        """Test function 2 x, called by another compiled function."""
         return 2.0 * x
 
     @numba.njit(error_model="numpy", nogil=True, **({"pipeline_class": seldom} if seldom else {}))
     def total(n: int) -> float:
+        """Test function: 2 n as the sum of n calls."""
         s = 0.0
         for _ in range(n):
             s += twice(1.0)

@@ -42,7 +42,7 @@ _remembered: "OrderedDict[int, tuple[Any, Layout, bytes]]" = OrderedDict()
 
 
 def remember(record: R) -> R:
-    """Return the record after storing its layout and words, which must not change from now on.
+    """Cache layout and words of a record that will not change; returns the record.
 
     The contents of its arrays may change, their places may not.
     """
@@ -51,7 +51,7 @@ def remember(record: R) -> R:
 
 
 def keep(record: Any, found: Layout, content: bytes) -> None:
-    """Store the layout and the words of a record; the oldest of `RECORDS` is dropped."""
+    """Cache layout and words of a record, dropping the oldest one."""
     with _lock:
         _remembered[id(record)] = record, found, content
         _remembered.move_to_end(id(record))
@@ -60,13 +60,15 @@ def keep(record: Any, found: Layout, content: bytes) -> None:
 
 
 def _recalled(record: Any) -> tuple[Any, Layout, bytes] | None:
+    """Cached (record, layout, words) of this very record; None if it is unknown."""
     found = _remembered.get(id(record))
     return found if found is not None and found[0] is record else None
 
 
 def layout(value: Any) -> Any:
-    """(type character, dimensions) of an array, the `Layout` of a record, the structure of
-    `Scalars`, float or int.
+    """Layout of a value: array type and dimension, nested record, float or int.
+
+    (type character, dimensions) of an array, the `Layout` of a record, the structure of `Scalars`.
     """
     if isinstance(value, np.ndarray):
         return value.dtype.char, value.ndim
@@ -84,7 +86,7 @@ def layout(value: Any) -> Any:
 
 @functools.cache
 def layout_text(found: Any) -> str:
-    """A layout as text, with the names of fields: compiled code knows these by their position."""
+    """Layout as text, including field names."""
     if isinstance(found, Layout):
         return f"{fields_text(found.kind)}({','.join(map(layout_text, found.items))})"
     if isinstance(found, np.dtype):
@@ -93,7 +95,7 @@ def layout_text(found: Any) -> str:
 
 
 def words_of(value: Any, out: "array[int]") -> None:
-    """Append the words of a record."""
+    """Append the 64-bit words of a record to ``out``."""
     if isinstance(value, np.ndarray):
         if not value.flags.c_contiguous:
             raise ValueError("records hold contiguous arrays only")
@@ -124,7 +126,7 @@ def words_of(value: Any, out: "array[int]") -> None:
 
 
 def words(value: Any) -> np.ndarray:
-    """(n,) int64, the words of a record."""
+    """64-bit words (n,) of a record, as compiled code reads it."""
     out = array("q")
     words_of(value, out)
     return np.frombuffer(out, np.int64)
@@ -138,7 +140,7 @@ def word_count(value: Any) -> int:
 
 
 def with_own_words(record: R, whole: Callable[[R], Any]) -> R:
-    """Return the record with the words of ``whole(record)`` in its array ``memory``.
+    """Record whose array ``memory`` contains the words of ``whole(record)``.
 
     ``whole(record)`` is a record that contains it; `memory_of` passes these words.
     """
@@ -178,6 +180,7 @@ class Mould(Generic[R]):
     """
 
     def __init__(self, record: R, fill: Callable[[R], None]) -> None:
+        """Prepare copies of a record whose writable arrays lie in one block, filled by ``fill``."""
         self._size = 0
         self._parts = self._planned(record)
         block = np.zeros(self._size + ALIGNED, np.uint8)
@@ -194,6 +197,7 @@ class Mould(Generic[R]):
         self._content = content
 
     def _planned(self, value: Any) -> Any:
+        """Plan of a value: an offset in the block for each writable array, else the value."""
         if isinstance(value, np.ndarray) and value.flags.writeable:
             place, self._size = (
                 self._size,
@@ -212,7 +216,7 @@ class Mould(Generic[R]):
         return value
 
     def copy(self) -> R:
-        """A copy of the record as it was filled."""
+        """Copy of the record, with all arrays in one new memory block."""
         content = self._content.copy()
         content[self._addresses] += _address(content) - self._base
         made: R = _built(self._parts, content)
@@ -220,10 +224,12 @@ class Mould(Generic[R]):
 
 
 def _address(block: np.ndarray) -> int:
+    """Address of the data of a block."""
     return int(block.__array_interface__["data"][0])
 
 
 def _built(part: Any, block: np.ndarray) -> Any:
+    """Value of a plan, with its arrays as views of a block."""
     if type(part) is _Own:
         return np.ndarray(part.shape, part.dtype, block, part.place)
     if type(part) is _Numbers:

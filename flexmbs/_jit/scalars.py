@@ -16,12 +16,14 @@ import numpy as np
 
 
 def _number(k: int) -> property:
-    """Number k, by a memory view: items of arrays take twice as long."""
+    """Property for number k of `Scalars`, by a memory view."""
 
     def get(self: "Scalars") -> Any:
+        """Return number k."""
         return self.view[k]
 
     def put(self: "Scalars", value: Any) -> None:
+        """Set number k."""
         self.view[k] = value
 
     return property(get, put)

@@ -48,26 +48,27 @@ class _Code:
     """Builder of instructions on vectors of eight numbers."""
 
     def __init__(self, context: Any, builder: Any, array: Any) -> None:
+        """Code generator for vectors of eight numbers of the type of ``array``."""
         self.context, self.builder = context, builder
         number = context.get_value_type(array.dtype)
         self.vector, self.size = ir.VectorType(number, EIGHT), array.dtype.bitwidth // 8
         self._lanes = ir.Constant(ir.VectorType(ir.IntType(32), EIGHT), [0] * EIGHT)
 
     def data(self, array_type: Any, array: Any) -> Any:
-        """Address of the first number of an array."""
+        """Emit the address of the first number of an array."""
         return self.context.make_array(array_type)(self.context, self.builder, array).data
 
     def load(self, data: Any, place: Any) -> Any:
-        """Load eight numbers."""
+        """Emit the load of a vector of eight numbers."""
         return self.builder.load(self._eight(data, place), align=self.size)
 
     def store(self, value: Any, data: Any, place: Any) -> None:
-        """Store eight numbers."""
+        """Emit the store of a vector of eight numbers."""
         self.builder.store(value, self._eight(data, place), align=self.size)
 
     @contextlib.contextmanager
     def sums(self, data: Any, places: Sequence[Any]) -> Iterator[list[Any]]:
-        """Variables with the eight numbers at each place, stored at the end of the context."""
+        """Context with vector variables loaded at some places and stored back at its end."""
         totals = [
             cgutils.alloca_once_value(self.builder, self.load(data, place)) for place in places
         ]
@@ -76,7 +77,7 @@ class _Code:
             self.store(self.builder.load(total), data, place)
 
     def spread(self, data: Any, place: Any) -> Any:
-        """Vector of eight copies of the number at a place."""
+        """Emit a vector of eight copies of the number at a place."""
         empty = ir.Constant(self.vector, ir.Undefined)
         first = self.builder.insert_element(
             empty, self.builder.load(self.builder.gep(data, [place])), ir.IntType(32)(0)
@@ -84,28 +85,29 @@ class _Code:
         return self.builder.shuffle_vector(first, empty, self._lanes)
 
     def less(self, total: Any, a: Any, b: Any) -> Any:
-        """total − a b, rounded once on processors that can."""
+        """Emit total − a b as fused multiply-add where available."""
         return self.builder.fsub(
             total, self.builder.fmul(a, b, flags=("contract",)), flags=("contract",)
         )
 
     def more(self, total: Any, a: Any, b: Any) -> Any:
-        """total + a b, rounded once on processors that can."""
+        """Emit total + a b as fused multiply-add where available."""
         return self.builder.fadd(
             total, self.builder.fmul(a, b, flags=("contract",)), flags=("contract",)
         )
 
     def place(self, at: Any, step: Any, k: Any) -> Any:
-        """at + k step."""
+        """Emit the index at + k step."""
         k = ir.IntType(64)(k) if isinstance(k, int) else k
         return self.builder.add(at, self.builder.mul(k, step))
 
     def _eight(self, data: Any, place: Any) -> Any:
+        """Pointer to the vector of eight numbers at a place."""
         return self.builder.bitcast(self.builder.gep(data, [place]), ir.PointerType(self.vector))
 
 
 def _operands(code: _Code, signature: Any, arguments: Any) -> list[Any]:
-    """Addresses and integers of the operands of an operation."""
+    """Emitted addresses and integers of the operands of a SIMD operation."""
     found = []
     for kind, value in zip(signature.args, arguments):
         if isinstance(kind, types.Integer):
@@ -117,9 +119,10 @@ def _operands(code: _Code, signature: Any, arguments: Any) -> list[Any]:
 
 
 def _subtract(columns: int) -> Callable[..., None]:
-    """Function W_i := W_i − Σ_j L_ij X_j for rows i = 0 … count − 1, j = 0 … columns − 1."""
+    """Make the function W_i := W_i − Σ_j L_ij X_j for ``columns`` columns of L."""
 
     def interpreted(L: Lines, count: int, X: Eights, W: Eights) -> None:
+        """W ← W − L X in eight columns, in Python."""
         for i in range(count):
             for j in range(columns):
                 factor = L.entries[L.at + j * L.height + i]
@@ -131,7 +134,10 @@ def _subtract(columns: int) -> Callable[..., None]:
 
     @intrinsic
     def compiled(_context, L, count, X, W):  # type: ignore[no-untyped-def]
+        """Typing and code of W ← W − L X with the rows of X in registers."""
+
         def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            """Emit the loop over the rows of L, with the rows of X in registers."""
             code = _Code(context, builder, L.types[0])
             l_, l_at, height, n, x, x_at, x_width, w, w_at, w_width = _operands(
                 code, signature, arguments
@@ -152,9 +158,10 @@ def _subtract(columns: int) -> Callable[..., None]:
 
 
 def _subtract_turned(columns: int) -> Callable[..., None]:
-    """Function X_j := X_j − Σ_i L_ij W_i for j = 0 … columns − 1, rows i = 0 … count − 1."""
+    """Make the function X_j := X_j − Σ_i L_ij W_i for ``columns`` columns of L."""
 
     def interpreted(L: Lines, count: int, W: Eights, X: Eights) -> None:
+        """X ← X − Lᵀ W in eight columns, in Python."""
         for j in range(columns):
             for i in range(count):
                 factor = L.entries[L.at + j * L.height + i]
@@ -166,7 +173,10 @@ def _subtract_turned(columns: int) -> Callable[..., None]:
 
     @intrinsic
     def compiled(_context, L, count, W, X):  # type: ignore[no-untyped-def]
+        """Typing and code of X ← X − Lᵀ W with the rows of X in registers."""
+
         def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            """Emit the loop over the rows of W, with the sums of X in registers."""
             code = _Code(context, builder, L.types[0])
             l_, l_at, height, n, w, w_at, w_width, x, x_at, x_width = _operands(
                 code, signature, arguments
@@ -193,13 +203,14 @@ class Entries(NamedTuple):
 
 
 def _add(rows: int, eights: int) -> Callable[..., None]:
-    """Function W_a := W_a + Σ_p A_ap X_(column p) for rows a of a sparse matrix.
+    """Make the function W_a := W_a + Σ_p A_ap X_(column p) for rows a of a sparse matrix.
 
     The rows have the same ``count`` columns; their entries begin at ``low`` and are contiguous.
     Rows X, W consist of several ``eights``.
     """
 
     def interpreted(A: Entries, low: int, count: int, X: Eights, W: Eights) -> None:
+        """W ← W + A X for entries low … low + count of sparse rows, in Python."""
         for a in range(rows):
             for p in range(low, low + count):
                 x, w = X.at + A.columns[p] * X.width, W.at + a * W.width
@@ -212,7 +223,10 @@ def _add(rows: int, eights: int) -> Callable[..., None]:
 
     @intrinsic
     def compiled(_context, A, low, count, X, W):  # type: ignore[no-untyped-def]
+        """Typing and code of W ← W + A X for sparse rows A."""
+
         def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            """Emit the loop over the entries, with the rows of W in registers."""
             code = _Code(context, builder, A.types[0])
             entries, numbers = cgutils.unpack_tuple(builder, arguments[0])
             values, columns = code.data(A.types[0], entries), code.data(A.types[1], numbers)
@@ -251,12 +265,13 @@ class Blocks(NamedTuple):
 
 
 def _subtract_blocks() -> Callable[..., None]:
-    """Function W_a := W_a − Σ_q Σ_b B_q,ab X_(3 j + b), a, b = 0, 1, 2.
+    """Make the function W := W − B X for 3 × 3 blocks B of a block row.
 
     The blocks q = low … high − 1 are in columns j of blocks.
     """
 
     def interpreted(B: Blocks, low: int, high: int, X: Eights, W: Eights) -> None:
+        """W ← W − B X for the 3 × 3 blocks low … high of a block row, in Python."""
         for q in range(low, high):
             for a in range(3):
                 for b in range(3):
@@ -269,7 +284,10 @@ def _subtract_blocks() -> Callable[..., None]:
 
     @intrinsic
     def compiled(_context, B, low, high, X, W):  # type: ignore[no-untyped-def]
+        """Typing and code of W ← W − B X for 3 × 3 blocks of a block row."""
+
         def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            """Emit the loop over the blocks, with three rows of W in registers."""
             code = _Code(context, builder, B.types[0])
             entries, numbers = cgutils.unpack_tuple(builder, arguments[0])
             values, columns = code.data(B.types[0], entries), code.data(B.types[1], numbers)

@@ -18,7 +18,7 @@ class Trampoline:
     """Function ``void f(x, out)`` at ``address``, reserved until this object is deleted."""
 
     def __init__(self, free: list[tuple[int, np.ndarray]], checked: int, report: int) -> None:
-        self._free, self._own = free, _taken(free)
+        self._free, self._own = free, _take_trampoline(free)
         self.address, targets = self._own
         targets[:] = checked, report
 
@@ -32,7 +32,7 @@ _engines: list[Any] = []
 
 
 def reported(checked: int, report: int) -> tuple[int, Any]:
-    """Address of a function ``void f(x, out)`` and the object that reserves it.
+    """(address of a trampoline ``void f(x, out)``, object that reserves it).
 
     It calls ``long checked(x, out)`` and, if that is not 0, ``void report(x, out)``, given by their
     addresses; x and out are addresses.
@@ -41,17 +41,18 @@ def reported(checked: int, report: int) -> tuple[int, Any]:
     return made.address, made
 
 
-def _taken(free: list[tuple[int, np.ndarray]]) -> tuple[int, np.ndarray]:
-    """A free trampoline, or a new one; another thread may take the last one at any time."""
+def _take_trampoline(free: list[tuple[int, np.ndarray]]) -> tuple[int, np.ndarray]:
+    """Take a free trampoline, or make new ones."""
     try:
         return free.pop()
     except IndexError:
-        own, *others = _made()
+        own, *others = _compiled_trampolines()
         free.extend(others)
         return own
 
 
-def _made() -> list[tuple[int, np.ndarray]]:
+def _compiled_trampolines() -> list[tuple[int, np.ndarray]]:
+    """Compile a set of trampolines: the address of each and its row of the table of targets."""
     llvmlite.binding.initialize_native_target()
     llvmlite.binding.initialize_native_asmprinter()
     word, void = ir.IntType(64), ir.VoidType()
@@ -76,7 +77,7 @@ def _made() -> list[tuple[int, np.ndarray]]:
 
 
 def _call(builder: Any, place: int, result: Any, arguments: Any) -> Any:
-    """Call the function whose address is stored at a place."""
+    """Emit the call of the function whose address is stored at a place."""
     word = ir.IntType(64)
     address = builder.load(builder.inttoptr(word(place), word.as_pointer()))
     return builder.call(

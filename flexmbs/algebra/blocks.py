@@ -90,7 +90,7 @@ def add_block(e, values, i, j, B, factor):
 
 @part
 def _cholesky(values, at, n, sign, stiffness, o):
-    """Upper factor Uᵀ of sign·D in place, with the reciprocal diagonal, 0 for dependent rows.
+    """Cholesky factor of a diagonal block in place; dependent rows get zero pivots.
 
     Returns the number of dependent constraint rows, or −1 if T is not definite. ``stiffness`` of a
     constraint row is replaced by its pivot, 0 for a dependent row.
@@ -134,7 +134,7 @@ def _cholesky(values, at, n, sign, stiffness, o):
 
 @part
 def taken(values, at, n, j):
-    """Sum that the elimination of the rows above has subtracted from the diagonal of row j.
+    """Sum already subtracted from the diagonal entry of row j by the rows above.
 
     A pivot as small as the round-off of this sum belongs to a direction without inertia.
     """
@@ -146,7 +146,7 @@ def taken(values, at, n, j):
 
 @part
 def best_row(values, at, n, j, stiffness, o):
-    """Row to eliminate as j-th of a constraint node.
+    """Row with the largest pivot to eliminate as j-th of a constraint node.
 
     Row j itself or, if its pivot is small, the remaining row with the largest pivot relative to its
     stiffness.
@@ -180,7 +180,7 @@ def interchange(values, at, n, j, r):
 
 @part
 def without_interchanges(e, values, step):
-    """Reset the interchanges of constraint nodes from ``step`` on, which are not factored."""
+    """Reset the row interchanges of constraint nodes from ``step`` on."""
     for later in range(step, e.size.shape[0]):
         k = e.order[later]
         n = e.size[k]
@@ -216,7 +216,7 @@ def _substitute(values, at, n, sign, to, m):
 
 @part
 def _schur_update(values, target, left, ml, right, mr, n, sign):
-    """C −= sign Lᵀ R for the blocks L (n × ml), R (n × mr) and C (ml × mr)."""
+    """C −= sign Lᵀ R: update of block C by blocks L and R of an eliminated node."""
     for a in range(n):
         x = left + a * ml
         y = right + a * mr
@@ -229,7 +229,7 @@ def _schur_update(values, target, left, ml, right, mr, n, sign):
 
 @part
 def factorize(e, values, stiffness, left_out):
-    """Factor in place.
+    """Factor the block matrix in place: LDLᵀ with signs, dependent rows left out.
 
     Returns the number of dependent constraint rows, or −1 − node for a node at which T is
     indefinite.
@@ -245,7 +245,7 @@ def factorize(e, values, stiffness, left_out):
 
 @called
 def eliminate(e, values, stiffness):
-    """Factor in place; some bodies may have been eliminated elsewhere.
+    """Factor the remaining nodes in place, as `factorize`, after eliminations elsewhere.
 
     stiffness (n,): contributions of those bodies to the stiffness of constraint rows; zero if none.
     """

@@ -5,14 +5,14 @@ from flexmbs._jit import part
 
 @part
 def cubic(f0, f1, d0, d1, x):
-    """Cubic with values f0, f1 and slopes d0, d1 at 0 and 1."""
+    """Hermite cubic at x with values f0, f1 and slopes d0, d1 at 0 and 1."""
     y = 1.0 - x
     return y * y * ((1.0 + 2.0 * x) * f0 + x * d0) + x * x * ((1.0 + 2.0 * y) * f1 - y * d1)
 
 
 @part
 def cubic_integral(f0, f1, d0, d1, x):
-    """Integral of this cubic from 0 to x."""
+    """Integral from 0 to x of the Hermite cubic."""
     x2 = x * x
     x3 = x2 * x
     x4 = x2 * x2

@@ -5,8 +5,7 @@ from flexmbs.law_kernel import LawPart
 
 @LawPart
 def interval(p, o, n, x):
-    """Index of the interval of p[o] … p[o + n − 1] that contains x; the first or last one
-    outside"""
+    """Index of the interval of p[o] … p[o + n − 1] that contains x, clamped to the ends."""
     low, high = 0, n - 1
     while high - low > 1:
         middle = (low + high) // 2

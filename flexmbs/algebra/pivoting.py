@@ -59,7 +59,7 @@ def exchange_columns(A, column, a, b):
 
 @called
 def lu(A, n, order):
-    """P A = L U of the leading n × n block in place, with partial pivoting.
+    """Factor the leading n × n block P A = L U in place, with partial pivoting.
 
     Returns the smallest |pivot|. order (n,): the row exchanged for each row.
     """
@@ -87,7 +87,7 @@ def lu(A, n, order):
 
 @called
 def lu_solve(A, n, order, x):
-    """x ← A⁻¹ x"""
+    """x ← A⁻¹ x by the factors of `lu`."""
     for k in range(n):
         at = order[k]
         x[k], x[at] = x[at], x[k]
@@ -105,7 +105,7 @@ def lu_solve(A, n, order, x):
 
 @called
 def lu_solve_rows(A, n, order, X, m):
-    """X ← A⁻¹ X for the leading n × m block of X."""
+    """X ← A⁻¹ X by the factors of `lu`, for the leading n × m block of X."""
     for k in range(n):
         at = order[k]
         if at != k:
@@ -129,7 +129,7 @@ def lu_solve_rows(A, n, order, X, m):
 
 @called
 def lu_solve_transposed(A, n, order, x):
-    """x ← A⁻ᵀ x"""
+    """x ← A⁻ᵀ x by the factors of `lu`."""
     for r in range(n):
         f = x[r] / A[r, r]
         x[r] = f
@@ -146,7 +146,7 @@ def lu_solve_transposed(A, n, order, x):
 
 @called
 def cholesky(A, n):
-    """A = Uᵀ U of the leading n × n block, upper triangle in place.
+    """Factor the leading n × n block A = Uᵀ U in place, upper triangle.
 
     Returns −1, or the row at which A is not positive definite.
     """
@@ -167,7 +167,7 @@ def cholesky(A, n):
 
 @called
 def cholesky_solve(A, n, x):
-    """x ← A⁻¹ x with A = Uᵀ U"""
+    """x ← A⁻¹ x by the factor of `cholesky`."""
     for r in range(n):
         f = x[r] / A[r, r]
         x[r] = f

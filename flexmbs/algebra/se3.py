@@ -44,7 +44,10 @@ def bracket(v1, w1, v2, w2):
 
 @part
 def exp_se3(v, w):
-    """Pose (R, x) after a constant body twist (v, w) over unit time, x = (1 + b w̃ + c w̃²) v."""
+    """Pose (R, x) reached by a constant body twist (v, w) over unit time.
+
+    x = (1 + b w̃ + c w̃²) v
+    """
     t2 = w[0] * w[0] + w[1] * w[1] + w[2] * w[2]
     _, b, c = exp_coefficients(t2)
     wv = cross(w, v)

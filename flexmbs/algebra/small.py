@@ -17,7 +17,7 @@ EYE3 = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 
 @part
 def load3_at(a, i, o):
-    """Entries o … o+2 of row i."""
+    """Read a vector from entries o … o+2 of row i."""
     return (a[i, o], a[i, o + 1], a[i, o + 2])
 
 
@@ -39,7 +39,7 @@ def increase3_at(a, i, o, v):
 
 @part
 def load9_at(a, i, o):
-    """Entries o … o+8 of row i."""
+    """Read a 3×3 matrix from entries o … o+8 of row i."""
     return (
         a[i, o],
         a[i, o + 1],
@@ -69,12 +69,13 @@ def store9_at(a, i, o, m):
 
 @part
 def neg(a):
+    """−a for a tuple of three numbers."""
     return (-a[0], -a[1], -a[2])
 
 
 @part
 def matmul(A, B):
-    """A B"""
+    """Product A B of 3×3 matrices given as nine numbers."""
     return (
         A[0] * B[0] + A[1] * B[3] + A[2] * B[6],
         A[0] * B[1] + A[1] * B[4] + A[2] * B[7],
@@ -90,7 +91,7 @@ def matmul(A, B):
 
 @part
 def tmatmul(A, B):
-    """Aᵀ B"""
+    """Product Aᵀ B of 3×3 matrices given as nine numbers."""
     return (
         A[0] * B[0] + A[3] * B[3] + A[6] * B[6],
         A[0] * B[1] + A[3] * B[4] + A[6] * B[7],
@@ -106,7 +107,7 @@ def tmatmul(A, B):
 
 @part
 def largest(x):
-    """max |x|, NaN if an entry of x is NaN"""
+    """Largest absolute value max |x|; NaN if an entry of x is NaN."""
     size = 0.0
     for a in range(x.shape[0]):
         each = abs(x[a])
@@ -117,7 +118,7 @@ def largest(x):
 
 @part
 def largest_over(x, sizes):
-    """max |x|/size over the leading entries of x that have sizes; NaN if any entry of x is NaN."""
+    """Largest |x|/size over the leading entries that have sizes; NaN if any entry is NaN."""
     size = 0.0
     for a in range(sizes.shape[0]):
         each = abs(x[a]) / sizes[a]

@@ -31,7 +31,7 @@ def exp_coefficients(t2):
 
 @part
 def exp_so3(v):
-    """R = exp(ṽ)"""
+    """Rotation matrix R = exp(ṽ) of a rotation vector."""
     a, b, _ = exp_coefficients(dot(v, v))
     x, y, z = v
     return (
@@ -78,7 +78,7 @@ def tangent(th, x):
 
 @part
 def tangent_transposed(th, x):
-    """T(θ)ᵀ x = 1x + b θ̃x + c θ̃²x"""
+    """Product T(θ)ᵀ x = x + b θ̃x + c θ̃²x of the transposed tangent operator."""
     _, b, c = exp_coefficients(dot(th, th))
     tx = cross(th, x)
     ttx = cross(th, tx)
@@ -112,7 +112,10 @@ def tangent_inverse_transposed(th, x):
 
 @part
 def tangent_rate(th, thd):
-    """Ṫ(θ) θ̇ = −ḃ θ×θ̇ + ċ θ×(θ×θ̇) + c θ̇×(θ×θ̇)   (the term −b θ̇×θ̇ vanishes)"""
+    """Rate Ṫ(θ) θ̇ of the tangent operator times the rate of the rotation vector.
+
+    −ḃ θ×θ̇ + ċ θ×(θ×θ̇) + c θ̇×(θ×θ̇); the term −b θ̇×θ̇ vanishes
+    """
     t2 = dot(th, th)
     _, b, c = exp_coefficients(t2)
     if t2 < SMALL:

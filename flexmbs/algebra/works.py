@@ -14,7 +14,7 @@ class Works(Scalars):
 
 @part
 def clear_works(works):
-    """works ← 0"""
+    """Set all works to zero."""
     works.forces = 0.0
     works.loss = 0.0
     works.drives = 0.0
@@ -22,7 +22,7 @@ def clear_works(works):
 
 @part
 def copy_works(works, out):
-    """out ← works"""
+    """Copy the works to ``out``."""
     out.forces = works.forces
     out.loss = works.loss
     out.drives = works.drives

@@ -19,9 +19,11 @@ class Fatigue(FatigueData):
     __doc__ = FatigueData.__doc__
 
     def show(self, *, browser: bool | None = None) -> View:
-        """Show the body in three dimensions, coloured by damage per decade, with its worst nodes
-        numbered. A notebook displays the page; elsewhere, or with ``browser``, it opens in a
-        browser. Raises InputError for a body without triangles."""
+        """Show the body in three dimensions, coloured by damage per decade.
+
+        Its worst nodes are numbered. A notebook displays the page; elsewhere, or with ``browser``,
+        it opens in a browser. Raises InputError for a body without triangles.
+        """
         from flexmbs.report.fatigue import fatigue_view
         from flexmbs.report.view import shown
 
@@ -37,8 +39,9 @@ def fatigue(
     hottest: int | None = None,
     measure: str = "signed von Mises",
 ) -> Fatigue:
-    """Fatigue damage D = Σ n/N of the stress histories at the nodes of a body, with rainflow
-    cycles n and N from an S–N curve.
+    """Fatigue damage D = Σ n/N of the stress histories at the nodes of a body.
+
+    n are rainflow cycles, N the cycles to failure of an S–N curve.
 
     curve: the S–N curve. nodes: node numbers of the mesh; by default all nodes with stress.
     hottest: evaluate only this number of nodes, those with the largest von Mises stress. measure:

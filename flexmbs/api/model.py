@@ -22,9 +22,11 @@ class Model(ModelData):
         return check(self)
 
     def show(self, *, browser: bool | None = None) -> "View":
-        """Show the model at its start in three dimensions. A notebook displays the page;
-        elsewhere, or with ``browser``, it opens in a browser. If the loops do not close, the
-        declared positions are shown. Raises InputError."""
+        """Show the model at its start in three dimensions.
+
+        A notebook displays the page; elsewhere, or with ``browser``, it opens in a browser. If the
+        loops do not close, the declared positions are shown. Raises InputError.
+        """
         from flexmbs.report.model_at_start import model_view
         from flexmbs.report.view import shown
 
@@ -32,7 +34,7 @@ class Model(ModelData):
 
 
 def load(path: str | Path, *, allow_outside: bool = False, allow_code: bool = False) -> Model:
-    """Model in a TOML file.
+    """Read a model from a TOML file.
 
     allow_code: True to import the functions that it names. Files that it names must be in its
     folder unless ``allow_outside``. A function ``module:name`` is code of the file's author: it is

@@ -45,11 +45,13 @@ class Solution(SolutionData):
         solids: "Sequence[Solid]" = (),
         fatigue: "FatigueData | Sequence[FatigueData]" = (),
     ) -> None:
-        """Write an HTML page with the motion in three dimensions and figures, and
-        ``<name>.summary.json``; a PDF document if the path ends with .pdf, for which ``pip install
-        "flexmbs[pdf]"`` is needed. ``solids``: shapes of bodies in the page, such as
+        """Write an HTML page with the motion in three dimensions and figures.
+
+        Also writes ``<name>.summary.json``; a PDF document if the path ends with .pdf, for which
+        ``pip install "flexmbs[pdf]"`` is needed. ``solids``: shapes of bodies in the page, such as
         `Robot.solids`. fatigue: a result of `flexmbs.fatigue` of this run, or several; adds a
-        section for each, coloured by damage. Raises InputError, MachineError."""
+        section for each, coloured by damage. Raises InputError, MachineError.
+        """
         from flexmbs.report.page import write_report
 
         write_report(self, path, solids, fatigue)
@@ -61,8 +63,11 @@ class Solution(SolutionData):
         *,
         names: tuple[str, str] = ("first run", "second run"),
     ) -> None:
-        """Write an HTML page that compares this run with another: superimposed curves, differences
-        of common quantities, both verdicts. names: labels of the runs. Raises MachineError."""
+        """Write an HTML page that compares this run with another.
+
+        It contains superimposed curves, differences of common quantities and both verdicts. names:
+        labels of the runs. Raises MachineError.
+        """
         from flexmbs.files.file_types import check_kind, comparison_kind
         from flexmbs.files.output import write_text
         from flexmbs.files.paths import file_path
@@ -83,8 +88,11 @@ class Solution(SolutionData):
         fatigue: "FatigueData | Sequence[FatigueData]" = (),
         browser: bool | None = None,
     ) -> "View":
-        """Show the motion in three dimensions. A notebook displays the page; elsewhere, or with
-        ``browser``, it opens in a browser. ``solids`` and ``fatigue``: see `report`."""
+        """Show the motion in three dimensions.
+
+        A notebook displays the page; elsewhere, or with ``browser``, it opens in a browser.
+        ``solids`` and ``fatigue``: see `report`.
+        """
         from flexmbs.report.fatigue import damage_of
         from flexmbs.report.single_bodies import extras_of
         from flexmbs.report.view import shown, view
@@ -93,38 +101,49 @@ class Solution(SolutionData):
         return shown(view(self, extras._replace(solids=solids)), browser)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write an HDF5 file with everything, flexible bodies included; written atomically. Raises
-        MachineError.
+        """Write an HDF5 file with everything, flexible bodies included; written atomically.
+
+        Raises MachineError.
         """
         from flexmbs.results.storage import write
 
         write(self, path)
 
     def signal(self, name: str) -> "Signal":
-        """Channel as a `Signal` for spectra, filters and peaks, by its name in `to_dataframe`, with
-        or without the unit: ``frame fore/tip acceleration z``. Raises InputError."""
+        """Channel as a `Signal` for spectra, filters and peaks.
+
+        name: that of the channel in `to_dataframe`, with or without the unit: ``frame fore/tip
+        acceleration z``. Raises InputError.
+        """
         from flexmbs.exports.data_frames import signal
 
         return signal(self, name)
 
     def to_dataframe(self, tables: Iterable[str] | None = None) -> "DataFrame":
-        """Pandas data frame over the output times, with one column per channel, named with its
-        unit. tables: names of the tables to include (bodies, frames, joints, drives, couplings,
-        contacts, energy), by default all. Raises InputError, and MachineError without pandas."""
+        """Pandas data frame over the output times, with one column per channel.
+
+        Columns are named with their unit. tables: names of the tables to include (bodies, frames,
+        joints, drives, couplings, contacts, energy), by default all. Raises InputError, and
+        MachineError without pandas.
+        """
         from flexmbs.exports.data_frames import data_frame
 
         return data_frame(self, tables)
 
     def to_xarray(self) -> "Dataset":
-        """Xarray dataset of positions, forces and energies over time; frames, joints and axes by
-        name, with ``units``. Raises MachineError without xarray."""
+        """Xarray dataset of positions, forces and energies over time.
+
+        Frames, joints and axes have names, arrays have ``units``. Raises MachineError without
+        xarray.
+        """
         from flexmbs.exports.data_frames import dataset
 
         return dataset(self)
 
     def to_csv(self, folder: str | os.PathLike[str]) -> list[Path]:
-        """Write one CSV file per table and the hot spots of stressed bodies into a folder. Raises
-        InputError, MachineError.
+        """Write one CSV file per table and the hot spots of stressed bodies into a folder.
+
+        Raises InputError, MachineError.
         """
         from flexmbs.files.output import ensure_folder
         from flexmbs.report.tables import write_tables
@@ -134,9 +153,11 @@ class Solution(SolutionData):
     def stress_to_csv(
         self, path: str | os.PathLike[str], body: str, nodes: int | Iterable[int]
     ) -> None:
-        """Write the stress histories of nodes (numbers in the mesh) of a body: time, six components
-        and von Mises stress [Pa] in body axes, as read by fatigue programs. Raises InputError,
-        MachineError."""
+        """Write the stress histories of nodes of a body for fatigue programs.
+
+        Nodes have the numbers of the mesh. Columns: time, six components and von Mises stress [Pa]
+        in body axes. Raises InputError, MachineError.
+        """
         from flexmbs.durability.histories import write_histories
 
         write_histories(self.body(body).stress.history(nodes), path)
@@ -144,14 +165,18 @@ class Solution(SolutionData):
     def stress_to_uff(
         self, path: str | os.PathLike[str], body: str, nodes: int | Iterable[int]
     ) -> None:
-        """Write the stress histories of `stress_to_csv` as a universal file (.uff, datasets 164 and
-        58) for fatigue and test programs. Raises InputError, and MachineError without pyuff."""
+        """Write the stress histories of `stress_to_csv` as a universal file (.uff).
+
+        Datasets 164 and 58, for fatigue and test programs. Raises InputError, and MachineError
+        without pyuff.
+        """
         from flexmbs.durability.histories import write_universal
 
         write_universal(self.body(body).stress.history(nodes), path, self.model.name)
 
     def to_mat(self, path: str | os.PathLike[str]) -> None:
         """Write a MAT-file (version 5) with the arrays of `to_xarray`, their names and units.
+
         Raises InputError, MachineError.
         """
         from flexmbs.exports.matlab import write_mat
@@ -165,8 +190,9 @@ class Solution(SolutionData):
         instants: int | None = None,
         solids: "Sequence[Solid]" = (),
     ) -> None:
-        """Write the moving bodies with displacement and stress as a VTKHDF file with its time
-        series, for ParaView and PyVista.
+        """Write the moving bodies as a VTKHDF file for ParaView and PyVista.
+
+        The time series contains displacement and stress.
 
         instants: number of equally spaced outputs, all by default; solids: see `report`. Raises
         InputError, MachineError."""
@@ -181,9 +207,11 @@ class Solution(SolutionData):
         instants: int | None = None,
         solids: "Sequence[Solid]" = (),
     ) -> None:
-        """Write the moving bodies as a glTF file with an animation, for other viewers: binary
-        (.glb), or text where the name ends with .gltf. Arguments: see `to_vtkhdf`. Raises
-        InputError, MachineError."""
+        """Write the moving bodies as a glTF file with an animation, for other viewers.
+
+        The file is binary (.glb), or text where the name ends with .gltf. Arguments: see
+        `to_vtkhdf`. Raises InputError, MachineError.
+        """
         from flexmbs.exports.gltf import write_gltf
 
         write_gltf(self, path, instants=instants, solids=solids)

@@ -46,7 +46,7 @@ UNKNOWN = Check(
 def audited(
     solution: SolutionData, run: Run, progress: Progress | None = None
 ) -> tuple[Check, ...]:
-    """Checks of a solution with at least one output.
+    """All audit checks of a finished solution with at least one output.
 
     progress: called with the share that is done, and what is checked.
     """
@@ -119,7 +119,7 @@ def audited_steps(solution: SolutionData, run: Run) -> tuple[Check, ...]:
 
 
 def _by_other_equations(solution: SolutionData, run: Run, scales: Scales) -> list[Check]:
-    """The checks at sampled states."""
+    """Checks of sampled states by other formulations of the equations."""
     found = [
         *second_opinion(solution, scales.mine, run),
         *reduction(scales.mine),
@@ -129,7 +129,7 @@ def _by_other_equations(solution: SolutionData, run: Run, scales: Scales) -> lis
 
 
 def _attempted(title: str, checks: Callable[[], list[Check]]) -> list[Check]:
-    """The checks, or the reason why they were not possible.
+    """The checks, or a WARN with the reason if they could not be evaluated.
 
     A user function may be undefined at a state, or a mass matrix not positive definite.
     """

@@ -21,7 +21,7 @@ ALLOWED = 1e-6  # of a sample time: tolerance of instants
 
 
 def instants_of_samples(solution: SolutionData) -> list[Check]:
-    """A FAIL for a controller that missed a sample, or took one at another time."""
+    """FAIL for discrete controllers that were not executed at their sample times."""
     system, trajectory = solution.compiled.system, solution.trajectory
     names = [name for name, force in solution.model.forces.items() if force.place == "joint"]
     for f, state, period in zip(
@@ -41,7 +41,7 @@ def instants_of_samples(solution: SolutionData) -> list[Check]:
 
 
 def sampled(solution: SolutionData, run: Run) -> SolutionData:
-    """States stored by the run for the audit.
+    """Solution of the states that the run stored for the audit.
 
     Those with closed rigid contacts and those after jumps of prescribed velocities are omitted.
     """
@@ -62,7 +62,7 @@ def sampled(solution: SolutionData, run: Run) -> SolutionData:
 def states_as_solution(
     compiled: Compiled, trajectory: Trajectory, of: SolutionData
 ) -> SolutionData:
-    """Some states as a solution; non-unique joint forces are kept as computed."""
+    """Solution that consists of some states of a trajectory."""
     redundant = of.run.redundant
     found = (
         joint_histories(compiled, trajectory, redundant=bool(redundant), least_norm=False)
@@ -73,7 +73,7 @@ def states_as_solution(
 
 
 def loads_at(compiled: Compiled, trajectory: Trajectory, work: Work, k: int) -> Loads:
-    """Reactions at output k on which forces depend.
+    """Reactions at output k that forces depend on.
 
     They follow from ṡ and λ and are the same in all coordinates; unknown or zero if no force
     depends on them.
@@ -88,5 +88,5 @@ def loads_at(compiled: Compiled, trajectory: Trajectory, work: Work, k: int) -> 
 
 
 def largest_row(values: np.ndarray) -> float:
-    """Largest norm of the rows."""
+    """Largest Euclidean norm of the rows of an array."""
     return float(np.linalg.norm(values, axis=1).max(initial=0.0))

@@ -16,7 +16,7 @@ REMEDY = (
 
 
 def functions_that_change(solution: SolutionData) -> list[Check]:
-    """A check for each function whose values differ from those in the run at the same arguments."""
+    """FAIL for each user function that returns other values when called again."""
     found = []
     for name, (change, call) in solution.compiled.callbacks.changed().items():
         text = (

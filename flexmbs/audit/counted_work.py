@@ -18,7 +18,7 @@ UNLIMITED = 0  # number of evaluations that stands for no limit
 
 
 def work_of(compiled: Compiled, evaluations: float) -> float:
-    """Units of work of a number of evaluations of a model."""
+    """Cost of a number of evaluations of a model, in units of work."""
     numbers = (4 + int(compiled.system.layout[2])) / NUMBERS
     return evaluations * max(numbers, compiled.callbacks.in_python / CALLS)
 
@@ -29,11 +29,11 @@ def evaluations_in(solution: SolutionData, units: float) -> int:
 
 
 def most_evaluations(solution: SolutionData, cost: float = 1.0) -> int:
-    """Limit of a repeated run that costs ``cost`` times the first one."""
+    """Largest number of evaluations of a repeated run that costs ``cost`` times the first."""
     own = int(MOST_OF_RUN * cost * solution.statistics["evaluations"])
     return UNLIMITED if full(solution) else max(evaluations_in(solution, LEAST), own)
 
 
 def full(solution: SolutionData) -> bool:
-    """True if the run is audited without limits of work."""
+    """True if the audit of the run has no limit of work."""
     return bool(solution.run.options.get("audit") == FULL)

@@ -45,8 +45,8 @@ def coupling_rates(solution: SolutionData) -> list[Check]:
         return []
     numbers = np.array([row for _, row in rows])
     work = make_work(solution.compiled.system, solution.trajectory.beta[0])
-    chosen = _chosen(solution)
-    apart = np.array([_apart(solution, work, int(k), numbers) for k in chosen])
+    chosen = _compared_outputs(solution)
+    apart = np.array([_rate_differences(solution, work, int(k), numbers) for k in chosen])
     return _failures([name for name, _ in rows], apart, solution.t[chosen])
 
 
@@ -60,7 +60,7 @@ def contact_rates(solution: SolutionData) -> list[Check]:
     ]
     if not names or len(solution.t) < AT_LEAST:
         return []
-    chosen, numbers = _chosen(solution), [solution.contacts.index(name) for name in names]
+    chosen, numbers = _compared_outputs(solution), [solution.contacts.index(name) for name in names]
     beta = path_coordinates(solution.compiled, solution.trajectory)
     here = Trajectory(*(array[chosen] for array in solution.trajectory._replace(beta=beta)))
     gap, rate = np.moveaxis(_contacts(solution, here, 0.0, numbers)[:, :, :2], 2, 0)
@@ -79,10 +79,12 @@ def contact_rates(solution: SolutionData) -> list[Check]:
     floor = STILL * np.abs(rate).max(axis=0, initial=0.0) + slowest * _size_of_gaps(
         solution, here, numbers
     )
-    apart = _off(rate, (4.0 * fine - rough) / 3.0, np.abs(fine - rough), floor)
+    apart = _relative_difference(rate, (4.0 * fine - rough) / 3.0, np.abs(fine - rough), floor)
     sides = [(2.0 * fine - rough, np.abs(fine - rough)) for rough, fine in (ahead, behind)]
     kink = np.abs(sides[0][0] - sides[1][0]) > KINK * (sides[0][1] + sides[1][1]) + floor
-    one_sided = np.min([_off(rate, slope, doubt, floor) for slope, doubt in sides], axis=0)
+    one_sided = np.min(
+        [_relative_difference(rate, slope, doubt, floor) for slope, doubt in sides], axis=0
+    )
     apart = np.where(kink, np.minimum(apart, one_sided), apart)
     return _failures([f"contacts.{name}" for name in names], apart, here.t)
 
@@ -101,13 +103,15 @@ def _size_of_gaps(solution: SolutionData, at: Trajectory, numbers: list[int]) ->
     return np.asarray(np.abs(found[0] - found[1]).max(axis=0, initial=0.0)) / ASIDE
 
 
-def _off(rate: np.ndarray, slope: np.ndarray, doubt: np.ndarray, floor: np.ndarray) -> np.ndarray:
-    """Difference of a rate and a slope beyond the uncertainty, relative to their sizes."""
+def _relative_difference(
+    rate: np.ndarray, slope: np.ndarray, doubt: np.ndarray, floor: np.ndarray
+) -> np.ndarray:
+    """Relative difference of a rate and a slope beyond the uncertainty."""
     return np.asarray((np.abs(slope - rate) - doubt) / (np.abs(rate) + np.abs(slope) + floor))
 
 
-def _chosen(solution: SolutionData) -> np.ndarray:
-    """Outputs at which the functions are compared."""
+def _compared_outputs(solution: SolutionData) -> np.ndarray:
+    """Indices of the outputs at which the functions are compared."""
     return np.unique(np.linspace(0, len(solution.t) - 1, STATES).astype(int))
 
 
@@ -139,7 +143,7 @@ def _contacts(solution: SolutionData, at: Trajectory, h: float, numbers: list[in
 
 
 def _rows(solution: SolutionData) -> list[tuple[str, int]]:
-    """(item, row) of the equations g = 0 by user functions."""
+    """(item, row) of the constraint rows by user functions."""
     model, system = solution.compiled.model, solution.compiled.system
     found = [
         (f"couplings.{name}", int(row))
@@ -157,8 +161,8 @@ def _rows(solution: SolutionData) -> list[tuple[str, int]]:
     return found
 
 
-def _apart(solution: SolutionData, work: Work, k: int, rows: np.ndarray) -> np.ndarray:
-    """Differences of the two rates of the ``rows`` at output k.
+def _rate_differences(solution: SolutionData, work: Work, k: int, rows: np.ndarray) -> np.ndarray:
+    """Relative differences of rates and slopes of constraint ``rows`` at output k.
 
     Relative to the sum of the sizes of their terms, less the uncertainty of the extrapolation.
     """
@@ -196,7 +200,7 @@ def _round_off(solution: SolutionData) -> float:
 
 
 def _slope(solution: SolutionData, work: Work, k: int, h: float) -> np.ndarray:
-    """Central differences of g (nc,) along the motion at output k."""
+    """Rates of g (nc,) at output k by central differences along the motion."""
     system, out = solution.compiled.system, solution.trajectory
     g = []
     for step in (h, -h):
@@ -207,6 +211,7 @@ def _slope(solution: SolutionData, work: Work, k: int, h: float) -> np.ndarray:
 
 
 def _terms(solution: SolutionData, work: Work, k: int, t: float, q: np.ndarray) -> Terms:
+    """Terms of the equations of motion at output k, with other t and q."""
     start_from(work, solution.trajectory.beta[k])
     return terms(
         solution.compiled.system,

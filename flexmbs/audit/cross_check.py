@@ -81,11 +81,11 @@ class Difference(NamedTuple):
 
 
 def second_opinion(solution: SolutionData, mine: SolutionData, run: Run) -> list[Check]:
-    """Checks of accelerations, reactions and joint angles at the states ``mine``."""
+    """Checks of accelerations, reactions and angles by equations in other coordinates."""
     turns = lost_turns(solution) or uncounted_turns(solution, run)
     if len(solution.t) < 2:
         return turns
-    theirs = _judged(mine) if len(mine.t) else None
+    theirs = _states_in_both_coordinates(mine) if len(mine.t) else None
     if theirs is None:
         return turns
     bodies = {name: mine.body(name) for name in mine.compiled.bodies}
@@ -133,7 +133,7 @@ def second_opinion(solution: SolutionData, mine: SolutionData, run: Run) -> list
 
 
 def _of_reactions(method: Integrator, limits: tuple[float, float]) -> tuple[float, float]:
-    """Limits of the differences of reactions.
+    """Limits for the differences of reactions with a method.
 
     Those of accelerations, or those of the accuracy that the method promises.
     """
@@ -145,7 +145,7 @@ def _of_reactions(method: Integrator, limits: tuple[float, float]) -> tuple[floa
 
 
 def _projected(solution: SolutionData, mine: SolutionData) -> SolutionData:
-    """The states with ṡ + M⁻¹Gᵀδλ and λ + δλ, which satisfy G ṡ = γ.
+    """The states with accelerations corrected to satisfy G ṡ = γ.
 
     The given states if velocities do not drift.
     """
@@ -162,8 +162,8 @@ def _projected(solution: SolutionData, mine: SolutionData) -> SolutionData:
     return states_as_solution(compiled, out._replace(sd=sd, lam=lam), mine)
 
 
-def _judged(mine: SolutionData) -> SolutionData | None:
-    """The states in the other coordinates; None if one of them has none.
+def _states_in_both_coordinates(mine: SolutionData) -> SolutionData | None:
+    """The states converted to the other set of coordinates; None if one cannot be.
 
     All of them, since verdicts must not depend on the machine.
     """
@@ -193,6 +193,7 @@ def converted_to(mine: SolutionData, target: Compiled) -> Callable[[int], Initia
     work = make_work(compiled.system, mine.trajectory.beta[0])
 
     def state(k: int) -> InitialState:
+        """State of output k in the coordinates of ``target``."""
         start_from(work, mine.trajectory.beta[k])
         terms(compiled.system, work, float(mine.t[k]), mine.q[k], mine.s[k], z[k])
         eta = work.cut.eta.copy()
@@ -222,7 +223,7 @@ def _at_rest(solution: SolutionData, mine: SolutionData) -> bool:
 def _sizes(
     mine: SolutionData, bodies: dict[str, BodyView], duration: float, rest: bool
 ) -> dict[str, tuple[float, float]]:
-    """Scales (m/s², rad/s²) of the acceleration errors of each body.
+    """Scales (m/s², rad/s²) for acceleration errors of each body.
 
     Its own accelerations, gravity, those that would change its speed within the run, and small
     fractions of those by the joint forces and of the largest of all bodies. At ``rest`` its own
@@ -300,6 +301,7 @@ def _accelerations(
 
 
 def _mass(solution: SolutionData) -> float:
+    """Total mass of the bodies, kg."""
     return float(solution.compiled.system.bodies.mass.sum())
 
 
@@ -339,6 +341,7 @@ def _reactions(mine: SolutionData, theirs: SolutionData, largest: float) -> Diff
 
 
 def _largest(shares: list[tuple[str, np.ndarray]], t: np.ndarray) -> Difference:
+    """Largest of named relative differences over time, with its name and time."""
     found = Difference(0.0, "", 0.0)
     for name, values in shares:
         k = int(np.nan_to_num(values, nan=np.inf).argmax())

@@ -58,7 +58,7 @@ class Differences(NamedTuple):
     frame: str
 
     def check(self, title: str, what: str) -> Check:
-        """The worse of both checks."""
+        """Check of the differences of accelerations and reactions; the worse one counts."""
         states = graded(self.reaction, REACTIONS), graded(self.acceleration, ACCELERATIONS)
         places = [
             f", at {place}" if state != PASS else ""
@@ -124,7 +124,7 @@ class Scales:
 
 
 def _constrained(compiled: Compiled) -> list[str]:
-    """Joints and relations with reactions; those that leave all six motions free have none."""
+    """Names of the joints and relations that can transmit reactions."""
     return [
         name
         for name, place in compiled.places.items()
@@ -210,7 +210,7 @@ def force_differences(
 
 
 def at_instants(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Differences (nt,) of two histories (nt, 3) that a shift of jumps in time does not explain.
+    """Differences (nt,) of two histories (nt, 3), apart from shifts of jumps in time.
 
     A switch or contact located earlier or later puts an output on the other side of a jump: its
     value is between neighbouring ones of the other history, and those beside it agree.
@@ -219,11 +219,13 @@ def at_instants(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     beside = np.zeros(len(a))
     beside[:-1] = np.minimum(apart[1:], apart[:-1])
     beside[1:] = np.maximum(beside[1:], beside[:-1])
-    return np.asarray(np.maximum.reduce([beside, _off(a, b), _off(b, a)]))
+    return np.asarray(
+        np.maximum.reduce([beside, _distances_from_path(a, b), _distances_from_path(b, a)])
+    )
 
 
-def _off(points: np.ndarray, path: np.ndarray) -> np.ndarray:
-    """Distances (nt,) of points (nt, 3) from the segments of a path on both sides of its point."""
+def _distances_from_path(points: np.ndarray, path: np.ndarray) -> np.ndarray:
+    """Distances (nt,) of points (nt, 3) from the neighbouring segments of a path."""
     d = np.diff(path, axis=0)
     square = np.maximum(np.einsum("ti,ti->t", d, d), np.finfo(float).tiny)
     found = np.linalg.norm(points - path, axis=1)
@@ -235,6 +237,7 @@ def _off(points: np.ndarray, path: np.ndarray) -> np.ndarray:
 
 
 def _largest_acceleration(solution: SolutionData) -> float:
+    """Largest acceleration (m/s²) of the frames of all bodies over the outputs."""
     frames = [ref for ref in solution.compiled.frames if ref.body in solution.compiled.bodies]
     return max(largest_row(solution.frame(ref).acceleration) for ref in frames)
 
@@ -254,7 +257,7 @@ def rerun(
     *,
     nudge: float | np.ndarray = 0.0,
 ) -> tuple[SolutionData, bool]:
-    """The run repeated from its start with a method, and True if it did not fail.
+    """(solution repeated with another method, True if it did not fail), with limited work.
 
     times: other output times. most: largest number of evaluations, 0 for no limit. nudge (ns,):
     change of its initial velocities.
@@ -274,7 +277,7 @@ def rerun(
 def part_of(
     solution: SolutionData, outputs: tuple[np.ndarray, ...], picked: np.ndarray
 ) -> SolutionData:
-    """A solution of some outputs (n,), with reactions as computed."""
+    """Solution reduced to some of its outputs (n,), with reactions as computed."""
     nt = len(outputs[0])
     values = Trajectory(
         *(np.ascontiguousarray(each[picked]) if len(each) == nt else each for each in outputs)

@@ -26,7 +26,7 @@ NEAR = 2.0  # intervals between outputs within which a contact counts as closed
 
 
 def contact_duration(solution: SolutionData, run: Run) -> list[Check]:
-    """Check of the elastic impact resolved by the fewest fixed steps, or parts of them."""
+    """Check that fixed steps resolve the duration of elastic impacts."""
     longest = dict(zip(solution.compiled.contacts, run.context.contact.struck.tolist()))
     found = [
         (duration / longest[name], duration, name)
@@ -52,7 +52,7 @@ def contact_duration(solution: SolutionData, run: Run) -> list[Check]:
 
 
 def impact_order(solution: SolutionData) -> list[Check]:
-    """Check of impacts of different contacts within about one fixed step.
+    """Check of the order of impacts that occur within about one fixed step.
 
     Their order is not resolved, and the motion may depend on it. Impacts at the same time have no
     order: see `several_at_once`.
@@ -80,7 +80,7 @@ def impact_order(solution: SolutionData) -> list[Check]:
 
 
 def several_at_once(run: Run) -> list[Check]:
-    """Check of simultaneous impacts whose velocities depend on the law for them.
+    """Check that results of simultaneous impacts do not depend on the impact law.
 
     A warning, unless the law was chosen by the user.
     """
@@ -106,7 +106,7 @@ def several_at_once(run: Run) -> list[Check]:
 
 
 def lifts_without_reason(run: Run) -> list[Check]:
-    """Check of sliding contacts that lift off although Coulomb's law has a second solution."""
+    """Check that no sliding contact lifts off where Coulomb's law has two solutions."""
     number, t = run.method.lifted(run.memory)
     if not number:
         return []
@@ -136,7 +136,7 @@ def impact_duration(stiffness: float, exponent: float, mass: float, speed: float
 
 
 def _duration(solution: SolutionData, name: str, contact: FrameContact) -> float | None:
-    """Duration at the largest approach speed at which the contact closes.
+    """Impact duration (s) of a contact at its largest approach speed.
 
     None if it does not close.
     """

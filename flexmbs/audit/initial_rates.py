@@ -31,7 +31,7 @@ REMEDY = (
 
 
 def initial_rates(solution: SolutionData, run: Run) -> list[Check]:
-    """Check of joints without declared v0 that start with the velocities of an impact.
+    """Check of joints without declared v0 that start with a velocity.
 
     The cause is a rate of drives, couplings or relations at the start: min |Δs|_M with G s + γ̄ =
     0. It only matters for joints that the constraints leave free, J N ≠ 0 with G N = 0.
@@ -39,7 +39,7 @@ def initial_rates(solution: SolutionData, run: Run) -> list[Check]:
     if run.begun is None:
         return []
     moved = [each for each in run.begun.moved if _undeclared(solution, each)]
-    moved = [each for each in moved if each.velocity > _least(solution, run, each.joint)]
+    moved = [each for each in moved if each.velocity > _least_velocity(solution, run, each.joint)]
     causes = _causes(solution, run) if moved else []
     found = (
         [each for each in moved if _is_free(solution.compiled, run, each.joint)] if causes else []
@@ -57,7 +57,7 @@ def initial_rates(solution: SolutionData, run: Run) -> list[Check]:
 
 
 def _causes(solution: SolutionData, run: Run) -> list[str]:
-    """Constraints that have a rate at the start besides the declared velocities.
+    """Names of constraints that enforce velocities at the start.
 
     Drives, rheonomic rows, γ̄ ≠ 0, and couplings whose declared velocities do not fit.
     """
@@ -89,7 +89,7 @@ def _causes(solution: SolutionData, run: Run) -> list[str]:
 
 
 def _undeclared(solution: SolutionData, moved: Moved) -> bool:
-    """True for velocities of a joint without v0, and of a body without joint."""
+    """Mask of the velocities of joints without v0 and of bodies without joint."""
     joint = solution.model.joints.get(moved.joint)
     return joint.v0 is None if joint is not None else moved.joint in _free_bodies(solution.compiled)
 
@@ -99,8 +99,8 @@ def _free_bodies(compiled: Compiled) -> dict[str, int]:
     return {each.label: i for i, each in enumerate(compiled.topology.tree) if each.joint is None}
 
 
-def _least(solution: SolutionData, run: Run, name: str) -> float:
-    """Velocity of a joint below which it is round-off.
+def _least_velocity(solution: SolutionData, run: Run, name: str) -> float:
+    """Smallest velocity of a joint that is not round-off.
 
     Or negligible relative to the largest one at the outputs.
     """

@@ -25,7 +25,7 @@ STEADY = 1e-12  # of the values: a law that does not change
 
 
 def forcing(solution: SolutionData) -> list[Check]:
-    """Check of the law that the steps resolve least, and of pieces shorter than fixed steps."""
+    """Check that the steps resolve the laws of time."""
     worst, place, short = 0.0, "", _short_pieces(solution)
     begun, lengths = _steps(solution)
     for name, law in _laws(solution):
@@ -47,7 +47,7 @@ def forcing(solution: SolutionData) -> list[Check]:
 
 
 def _short_pieces(solution: SolutionData) -> list[Check]:
-    """A piece of a law, between two points of a table, that is shorter than a fixed step."""
+    """WARN for a table whose points are closer than a fixed step; None if there is none."""
     step, begun, ended = solution.run.options["step"], float(solution.t[0]), float(solution.t[-1])
     corners = np.array([*(t for t in solution.compiled.corners if begun < t < ended), ended])
     pieces = np.diff(corners, prepend=begun)
@@ -62,6 +62,7 @@ def _short_pieces(solution: SolutionData) -> list[Check]:
 
 
 def _laws(solution: SolutionData) -> Iterator[tuple[str, TimeLaw]]:
+    """(path, law) of the laws of the model that depend on time only and are not constant."""
     for path, part in model_values(solution.model):
         wants_more = isinstance(part, Function) and part.parameters != 1
         if isinstance(part, TimeLaw) and not isinstance(part, Constant) and not wants_more:
@@ -69,7 +70,7 @@ def _laws(solution: SolutionData) -> Iterator[tuple[str, TimeLaw]]:
 
 
 def _steps(solution: SolutionData) -> tuple[np.ndarray, np.ndarray]:
-    """Beginnings and lengths of some steps within the run, at irregular times."""
+    """Start times and lengths of some steps of the run."""
     t = solution.t
     chosen = t[0] + (t[-1] - t[0]) * np.modf(0.5 + 0.618034 * np.arange(STEPS))[0]
     lengths = np.interp(chosen, t, solution.trajectory.step)
@@ -79,7 +80,7 @@ def _steps(solution: SolutionData) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _missed(law: TimeLaw, begun: np.ndarray, lengths: np.ndarray) -> float:
-    """Root mean square of the deviation within the steps over that of the law's change.
+    """Relative part of the change of a law that steps of these lengths miss.
 
     0 if it cannot be determined.
     """

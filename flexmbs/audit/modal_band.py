@@ -37,7 +37,7 @@ class ShownModes(NamedTuple):
 
 
 def accurate_range(data: FlexibleBodyData) -> float | None:
-    """Frequency [Hz] up to which the errors of the body's own frequencies are below `ACCURATE`.
+    """Frequency [Hz] up to which the reduced body is accurate.
 
     None if the body was reduced without an estimate.
     """
@@ -54,6 +54,7 @@ def accurate_range(data: FlexibleBodyData) -> float | None:
 
 
 def _keys() -> tuple[str, ...]:
+    """Names of the estimates, one for each kind of support."""
     return tuple(f"{ESTIMATE}{support}" for support in SUPPORTS)
 
 
@@ -74,7 +75,7 @@ def _depends(compiled: Compiled, modes: ShownModes, body: str) -> np.ndarray:
 
 
 def modal_band(compiled: Compiled, modes: ShownModes, bodies: Sequence[str]) -> list[Check]:
-    """A check of each flexible body: the range of accurate frequencies, and the modes beyond it.
+    """Checks of each flexible body: modes beyond the range of accurate frequencies.
 
     All modes of a model include those of the ends of its bases: they are named. It is a warning if
     the lowest mode that depends on a body is beyond, or any of those that were asked for.

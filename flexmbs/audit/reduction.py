@@ -25,7 +25,7 @@ SMALL = 1e-7  # of the model's size: negligible displacements
 
 
 def reduction(mine: SolutionData, *, shape: bool = False) -> list[Check]:
-    """Check of each flexible body whose data include the missing displacements.
+    """Check of the displacements that the reduction of flexible bodies omits.
 
     mine: states of the run.  shape: the result depends on the shape of the model alone.
     """
@@ -62,7 +62,7 @@ class _Lacking(NamedTuple):
 
 
 def _lacking(mine: SolutionData, name: str, data: FlexibleBodyData) -> _Lacking | None:
-    """Largest missing displacement; None if it is unknown."""
+    """Largest displacement that the modes of a body omit; None if it is unknown."""
     if data.stress is None or data.stress.missing is None:
         return None
     zeta, q = body_loads(mine, name, data.stress.interfaces).factors, mine.elastic(name)

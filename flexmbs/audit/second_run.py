@@ -73,7 +73,7 @@ class Other(NamedTuple):
 
     @property
     def what(self) -> str:
-        """Its steps or tolerance."""
+        """Text of the steps or tolerance of the second run."""
         method = self.method
         return f"steps of {method.step:g} s" if method.step else f"rtol = {method.rtol:g}"
 
@@ -93,7 +93,7 @@ class Compared(NamedTuple):
 
     @property
     def doubtful(self) -> bool:
-        """True if the whole difference is above a limit.
+        """True if the estimated error at the end is above a limit.
 
         Vibrations out of phase with each other, or damped in the second run only, differ by their
         amplitude, and a third of it is not a bound of the error: 0.029 of the largest acceleration
@@ -106,7 +106,7 @@ class Compared(NamedTuple):
 
 
 def second_run(solution: SolutionData, run: Run, scales: Scales) -> list[Check]:
-    """Check of the run against a second run.
+    """Check of the errors by a second run with other steps or tolerance.
 
     The difference relative to the motion, an estimate of the error and its growth.
     """
@@ -137,9 +137,9 @@ def second_run(solution: SolutionData, run: Run, scales: Scales) -> list[Check]:
         finer = _compared(scales, shorter, picked[: len(found.t)])
         found = finer if finer is not None and len(finer.t) == len(found.t) else found
     if _suspected(solution, found) and _work(solution, found.other.cost) <= WHOLE:
-        whole = _compared(scales, found.other, _some(np.arange(len(solution.t))))
+        whole = _compared(scales, found.other, _spaced_outputs(np.arange(len(solution.t))))
         found = whole if whole is not None and len(whole.t) >= 2 else found
-    checks = [_judged(solution, found)]
+    checks = [_error_check(solution, found)]
     if found.forces is not None:
         checks.append(found.forces.check("Forces of the second run", f"with {found.other.what}"))
     return checks
@@ -154,7 +154,7 @@ def _suspected(solution: SolutionData, found: Compared) -> bool:
 
 
 def _compared(scales: Scales, other: Other, picked: np.ndarray) -> Compared | None:
-    """Comparison with another method at some outputs, as far as its work permits.
+    """Differences to a run with another method, as far as the work limit permits.
 
     None if that run fails.
     """
@@ -185,8 +185,8 @@ def _compared(scales: Scales, other: Other, picked: np.ndarray) -> Compared | No
     return Compared(other, mine.t, errors / motion, float(errors.max()) > AT_REST, forces)
 
 
-def _judged(solution: SolutionData, found: Compared) -> Check:
-    """The check of the largest relative errors so far."""
+def _error_check(solution: SolutionData, found: Compared) -> Check:
+    """Check of the largest relative errors found so far."""
     t, shares = found.t, np.maximum.accumulate(found.errors.max(axis=1))
     worst = int(found.errors.max(axis=0).argmax())
     status = graded(float(shares[-1]), MOTION if found.seen else (MOTION[0], math.inf))
@@ -224,19 +224,19 @@ def _extrapolated(t: np.ndarray, shares: np.ndarray, end: float, *, sped_up: boo
 
 
 def _outputs(solution: SolutionData, cost: float) -> np.ndarray:
-    """Indices of the outputs that are compared: for a long run those of its first part."""
+    """Indices of the outputs to compare: of a long run only its first part."""
     part = 1.0 if full(solution) else min(1.0, MOST / max(_work(solution, cost), 1e-300))
     within = np.flatnonzero(solution.t <= part * solution.t[-1] * (1.0 + 1e-12))
-    return _some(within)
+    return _spaced_outputs(within)
 
 
 def _work(solution: SolutionData, cost: float) -> float:
-    """Work, in the units of `work_of`, of a run with ``cost`` times the evaluations of this one."""
+    """Work of a run that costs ``cost`` times the evaluations of this one."""
     return work_of(solution.compiled, cost * solution.statistics["evaluations"])
 
 
-def _some(outputs: np.ndarray) -> np.ndarray:
-    """Evenly spaced selection of at most `MOST_OUTPUTS` outputs."""
+def _spaced_outputs(outputs: np.ndarray) -> np.ndarray:
+    """Evenly spaced selection of no more than `MOST_OUTPUTS` outputs."""
     return outputs[
         np.unique(
             np.linspace(0, len(outputs) - 1, min(len(outputs), MOST_OUTPUTS)).round().astype(int)
@@ -272,16 +272,18 @@ def refined(method: Integrator) -> Other:
 
 
 def _order(method: Integrator) -> int:
+    """Order of convergence assumed of a method: 1 with contacts, otherwise 2."""
     return 1 if method.contacts else 2
 
 
 def _controlled(method: Integrator, factor: float) -> Integrator:
+    """The method with its tolerances multiplied by a factor."""
     rtol, atol = factor * float(method.rtol or 0.0), factor * float(method.atol or 0.0)
     return dataclasses.replace(method, rtol=rtol, atol=atol)  # type: ignore[type-var,no-any-return]
 
 
 def displacements(compiled: Compiled, q: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """(n, ns) δ with other = q ⊕ δ, of every row."""
+    """Displacements δ (n, ns) between coordinates, other = q ⊕ δ, row by row."""
     tree = compiled.system.tree
     out = np.zeros((len(q), int(compiled.system.layout[2])))
     for row, primary in zip(rows_of(tree), compiled.topology.tree):

@@ -20,7 +20,7 @@ EQUAL = 1e-6  # of the output interval
 
 
 def load_spectrum(solution: SolutionData) -> list[Check]:
-    """A check for each flexible body whose loads exceed the frequencies of its modes."""
+    """Check that the loads of flexible bodies stay below the frequencies of their modes."""
     steps = np.diff(solution.t)
     if len(steps) < LEAST_OUTPUTS or np.ptp(steps) > EQUAL * steps[0]:
         return []
@@ -49,7 +49,7 @@ def load_spectrum(solution: SolutionData) -> list[Check]:
 
 
 def variation_above(signals: np.ndarray, dt: float, frequency: float) -> float:
-    """Fraction of the variation of signals (nt, k), sampled at dt, above a frequency (Hz)."""
+    """Fraction of the variation of signals (nt, k) above a frequency (Hz)."""
     n = len(signals)
     line = np.column_stack([np.ones(n), np.arange(n)])
     rest = signals - line @ np.linalg.lstsq(line, signals, rcond=None)[0]

@@ -41,13 +41,13 @@ PRELOAD = 1e4  # times their forces: smaller joint forces are residuals of other
 def audited_states(
     solution: SolutionData, *, balanced: bool, deformed: bool = True, shape: bool = False
 ) -> list[Check]:
-    """Checks of the outputs of an analysis without integration.
+    """Checks of the states of statics, kinematics and similar analyses.
 
     balanced: nothing but constraints balances inertia and applied forces.  deformed: the elastic
     coordinates are those of the loads.  shape: the result depends on displacements as on the shape.
     """
     try:
-        mine = _some(solution)
+        mine = _few_outputs(solution)
         found = reduction(mine, shape=shape) if deformed else []
         return found + _second_opinion(mine, balanced=balanced)
     except Exception as error:  # a user function that is undefined there
@@ -55,8 +55,8 @@ def audited_states(
         return [Check("Second opinion", WARN, text)]
 
 
-def _some(solution: SolutionData) -> SolutionData:
-    """The solution at no more than `MOST` outputs, and at some extremes.
+def _few_outputs(solution: SolutionData) -> SolutionData:
+    """Solution reduced to at most `MOST` outputs, including extremes.
 
     The extremes are the largest accelerations and multipliers.
     """
@@ -79,7 +79,7 @@ class _Motion(NamedTuple):
 
 
 def _second_opinion(mine: SolutionData, *, balanced: bool) -> list[Check]:
-    """Differences of virtual powers, of residuals and of reactions.
+    """Differences of virtual powers, residuals and reactions in absolute coordinates.
 
     None for absolute coordinates.
     """
@@ -111,6 +111,7 @@ def _second_opinion(mine: SolutionData, *, balanced: bool) -> list[Check]:
 
 
 def _checks(mine: SolutionData, shares: np.ndarray, reactions: float) -> list[Check]:
+    """Checks of the deviations of equations and of reactions in absolute coordinates."""
     k = int(np.nan_to_num(shares, nan=np.inf).argmax())
     text = f"{len(mine.t)} state{'s' * (len(mine.t) > 1)}: the equations in absolute coordinates"
     status, other = graded(float(shares[k]), LIMITS), graded(reactions, LIMITS)
@@ -125,7 +126,7 @@ def _checks(mine: SolutionData, shares: np.ndarray, reactions: float) -> list[Ch
 
 
 def _motion(solution: SolutionData, target: Compiled) -> _Motion:
-    """Motion in absolute coordinates.
+    """Velocities and accelerations of a solution in absolute coordinates.
 
     s = (Aᵀv, Aᵀω), ṡ = (Aᵀ(a − ω × v), Aᵀω̇) of free bodies, (v, a) of points, s and ṡ of others.
     """
@@ -162,7 +163,7 @@ def _motion(solution: SolutionData, target: Compiled) -> _Motion:
 
 
 def _absolute(mine: SolutionData, target: Compiled, k: int) -> tuple[Terms, InitialState, Loads]:
-    """Output k: its terms, its state in the coordinates of ``target``, reactions that load forces.
+    """State and terms of output k in absolute coordinates.
 
     The terms are in its own coordinates.
     """
@@ -190,6 +191,7 @@ class _Equations:
         sd: np.ndarray,
         loads: Loads,
     ) -> None:
+        """Equations of motion of ``target`` at a state with rates ``sd`` and reaction loads."""
         system, work = target.system, make_work(target.system, start.beta)
         q, z, self.sizes = start.q.copy(), start.z.copy(), displacement_sizes(target)
         self.elastic = np.zeros(len(s), bool)
@@ -209,7 +211,7 @@ class _Equations:
         return np.asarray(self.inertia - self.known.k)
 
     def power_share(self, own: Terms, sd: np.ndarray, v: np.ndarray, there: np.ndarray) -> float:
-        """Difference of the virtual powers along v and ``there``, over that of the largest force.
+        """Relative difference of virtual powers in both sets of coordinates.
 
         Forces perpendicular to the velocities count as well: their power is zero by cancellation.
         """
@@ -221,7 +223,7 @@ class _Equations:
         return apart / (largest * float(np.abs(there / self.sizes).max(initial=0.0)) or 1.0)
 
     def balance(self) -> tuple[np.ndarray, float, float]:
-        """λ, its residual over the largest force, and the least force that counts."""
+        """Multipliers λ, relative residual of the equations, and the least significant force."""
         S, G = self.sizes, self.known.G
         width = np.linalg.norm(G * S, axis=1)
         width = np.where(width > 0.0, width, 1.0)

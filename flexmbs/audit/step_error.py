@@ -49,7 +49,7 @@ class Measure(NamedTuple):
 
     @classmethod
     def of(cls, solution: SolutionData) -> "Measure":
-        """The scales of a run."""
+        """Scales of displacements, from the motion in a run."""
         sizes = displacement_sizes(solution.compiled)
         ranges, beside = (each / sizes for each in _ranges(solution))
         rotations = sizes == 1.0
@@ -66,16 +66,16 @@ class Measure(NamedTuple):
         return cls(sizes, ranges, motion, float(own.max(initial=0.0)) <= NO_MOTION)
 
     def bounded(self, errors: np.ndarray) -> np.ndarray:
-        """(…, ns) sizes of comparable displacements, at most twice the range of the coordinate."""
+        """Errors (…, ns) in comparable sizes, at most twice the range of the coordinate."""
         return np.minimum(errors / self.sizes, 2.0 * self.ranges)
 
     def shares(self, errors: np.ndarray) -> np.ndarray:
-        """Bounded errors (…, ns) of the steps over the size of the motion."""
+        """Errors of the steps (…, ns) relative to the size of the motion."""
         return self.bounded(errors) / self.motion
 
 
 def step_error(solution: SolutionData, run: Run) -> list[Check]:
-    """Check of the estimated relative error of positions.
+    """Check of the position error estimated from the local errors of the steps.
 
     For methods with an error estimate of a step.
     """
@@ -102,7 +102,7 @@ def step_error(solution: SolutionData, run: Run) -> list[Check]:
 
 
 def _ranges(solution: SolutionData) -> tuple[np.ndarray, np.ndarray]:
-    """Range (ns,) of the integral of each velocity coordinate, for modes that of their amplitude.
+    """Range (ns,) of each coordinate over the run.
 
     And the same without steady translation.
     """
@@ -133,7 +133,7 @@ def _raise_minor_modes(
 
 
 def _mechanisms(solution: SolutionData) -> list[np.ndarray]:
-    """Velocity coordinates of bodies that joints connect to each other other than by the ground."""
+    """Coordinate indices of each group of bodies that joints connect without the ground."""
     joints = [
         each
         for each in solution.compiled.model.joints.values()
@@ -154,6 +154,6 @@ def _body_of(solution: SolutionData) -> np.ndarray:
 
 
 def place_of(solution: SolutionData, coordinate: int) -> str:
-    """The body to which a velocity coordinate belongs, in words."""
+    """Text that names the body or bodies to which a velocity coordinate belongs."""
     compiled = solution.compiled
     return "at body " + compiled.whole_of(compiled.bodies[int(_body_of(solution)[coordinate])])

@@ -71,7 +71,7 @@ class Linear(NamedTuple):
 
 
 def truncation(scales: Scales) -> list[Check]:
-    """Check of the missing reactions of a model with flexible bodies."""
+    """Check of the joint reactions that omitted modes of flexible bodies would cause."""
     solution, run, mine = scales.solution, scales.run, scales.mine
     data = solution.compiled.data
     if not data or not solution.compiled.places or solution.run.options.get("analysis"):
@@ -96,7 +96,7 @@ def truncation(scales: Scales) -> list[Check]:
     residual = {name: each for name, each in residual.items() if len(each.frequency)}
     if not residual:
         return [Check(TITLE, PASS, left or "none: the bases are complete")]
-    return [_judged(scales, residual, left)]
+    return [_reaction_check(scales, residual, left)]
 
 
 class _Missing(NamedTuple):
@@ -107,8 +107,8 @@ class _Missing(NamedTuple):
     t: float
 
 
-def _judged(scales: Scales, residual: dict[str, ResidualModes], left: str) -> Check:
-    """The check of the missing reactions over the steps of the run."""
+def _reaction_check(scales: Scales, residual: dict[str, ResidualModes], left: str) -> Check:
+    """Check of the missing reactions, evaluated over the steps of the run."""
     solution, mine = scales.solution, scales.mine
     if any(place.cut < 0 for place in _absolute(mine).places.values()):
         return Check(TITLE, PASS, "reactions not judged: the model has bodies without inertia")
@@ -123,6 +123,7 @@ def _judged(scales: Scales, residual: dict[str, ResidualModes], left: str) -> Ch
     )
 
     def worst(chosen: np.ndarray) -> _Missing:
+        """Largest relative load that the omitted modes ``chosen`` cause at a joint."""
         lacking = (
             missing(modes, found.excitation * chosen, fine.t, static).reshape(len(fine.t), -1, 6)
             / size
@@ -154,7 +155,7 @@ def _judged(scales: Scales, residual: dict[str, ResidualModes], left: str) -> Ch
 def _remedy(
     solution: SolutionData, found: Oscillators, worst: Callable[[np.ndarray], _Missing]
 ) -> str:
-    """Number of modes of the body that lacks most, for an error within the first limit."""
+    """Remedy: number of modes that the body with the largest error needs."""
     names = np.array(found.body)
     body = max(dict.fromkeys(found.body), key=lambda name: worst(names == name).share)
     own = np.flatnonzero(names == body)
@@ -179,7 +180,7 @@ def _starts_suddenly(solution: SolutionData, excitation: np.ndarray) -> bool:
 
 
 def _static_share(solution: SolutionData, residual: dict[str, ResidualModes]) -> float:
-    """Fraction 0 … 1 of their static deflection with which the bodies begin.
+    """Fraction 0 … 1 of the static deflection with which the residual modes start.
 
     In the norm of strain energy: (q·p)/(pᵀK⁻¹p) of the loads p = m q̈ + K q.
     """
@@ -194,7 +195,7 @@ def _static_share(solution: SolutionData, residual: dict[str, ResidualModes]) ->
 
 
 def _resolved(scales: Scales) -> SolutionData:
-    """The solution with outputs at about each step.
+    """Solution with an output at about each step.
 
     The solution itself, or that of a repeated run, up to `MOST_STATES`.
     """
@@ -231,7 +232,7 @@ def excitations(solution: SolutionData, residual: dict[str, ResidualModes]) -> O
 
 
 def linear_system(mine: SolutionData, k: int, residual: dict[str, ResidualModes]) -> Linear:
-    """The model about state k of ``mine``, in absolute coordinates, with residual modes."""
+    """Linear model with residual modes about output k, in absolute coordinates."""
     target = _absolute(mine)
     state = converted_to(mine, target)(k)
     system, work = target.system, make_work(target.system, state.beta)
@@ -260,6 +261,7 @@ def linear_system(mine: SolutionData, k: int, residual: dict[str, ResidualModes]
 
 
 def _absolute(mine: SolutionData) -> Compiled:
+    """The model of a solution compiled in absolute coordinates."""
     source = mine.compiled
     if source.topology.coordinates == "absolute":
         return source
@@ -293,7 +295,7 @@ class Modal(NamedTuple):
 
 
 def modal(system: Linear, joints: Sequence[str], m: int) -> Modal:
-    """Modes in the motions that satisfy the constraints, and their reactions.
+    """Modes of a constrained linear model, and their joint reactions.
 
     m: number of residual modes.
     """
@@ -314,7 +316,7 @@ def modal(system: Linear, joints: Sequence[str], m: int) -> Modal:
 
 
 def missing(modes: Modal, excitation: np.ndarray, t: np.ndarray, static: float) -> np.ndarray:
-    """Missing wrenches (nt, 6 × joints) under the excitation (nt, m) of the residual modes.
+    """Missing joint wrenches (nt, 6 joints) under the modal excitation (nt, m).
 
     t: times. static: fraction of their static response with which the modes begin.
     """
@@ -327,7 +329,7 @@ def missing(modes: Modal, excitation: np.ndarray, t: np.ndarray, static: float) 
 def driven_oscillators(
     omega: np.ndarray, ratio: np.ndarray, t: np.ndarray, p: np.ndarray, static: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """z, ż, z̈ (nt, m) of ``z̈ + 2ζω ż + ω² z = p``.
+    """z, ż, z̈ (nt, m) of oscillators z̈ + 2ζω ż + ω² z = p.
 
     Exact for p (nt, m) linear between the times t (nt,). y = ż − λ̄ z with λ = −ζω + iω√(1 − ζ²)
     satisfies ẏ = λ y + p, and z = Im y / Im λ. static: z(0) over p(0)/ω²; ż(0) = 0.
@@ -346,7 +348,7 @@ def driven_oscillators(
 
 
 def _wrenches(system: Linear, joint: str) -> np.ndarray:
-    """Force and moment (nc, 6) of multipliers at the frame of a joint's child, body axes.
+    """Matrix (nc, 6) from multipliers to force and moment at a joint, body axes.
 
     At the frame of its parent if the child is the ground.
     """

@@ -42,7 +42,7 @@ NUDGE = 1e-6  # of comparable displacements: a difference quotient right to 1e-6
 
 
 def unresolved_modes(solution: SolutionData, run: Run, scales: Scales) -> list[Check]:
-    """Check of the beginning of a run with fixed implicit steps.
+    """Check that fixed implicit steps resolve the oscillations at the start of a run.
 
     Differences of reactions and accelerations.
     """
@@ -78,7 +78,7 @@ def unresolved_modes(solution: SolutionData, run: Run, scales: Scales) -> list[C
 
 
 def _compared(scales: Scales, times: np.ndarray, pieces: int) -> tuple[Check, bool] | None:
-    """Check by the differences at some times from steps divided into ``pieces``.
+    """Check of the differences to steps divided into ``pieces`` at some times.
 
     Also True if it may pass over a longer time, in which the differences decay. None if the work is
     too large.
@@ -102,7 +102,7 @@ def _compared(scales: Scales, times: np.ndarray, pieces: int) -> tuple[Check, bo
 
 
 def _lasting(difference: np.ndarray, n: float) -> float:
-    """Amplitude of the differences (nt,) over a run of ``n`` times half of their time.
+    """Amplitude of differences (nt,) averaged over a run of ``n`` times half their duration.
 
     They continue to decay as in this time.
     """

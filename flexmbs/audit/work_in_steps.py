@@ -25,7 +25,7 @@ CONTROLLED = (0.5, math.inf)  # their error is estimated at points within the st
 
 
 def work_within_steps(solution: SolutionData, run: Run) -> list[Check]:
-    """Σ |W − W_Gauss| over Σ max(|W|, |W_Gauss|) of the sampled steps.
+    """Check of the works in the sampled steps by a second quadrature rule.
 
     For forces or dissipation, the larger.
     """

@@ -1,5 +1,6 @@
-"""Deformed flexible bodies as VTU files, with a PVD file of their times, and stress if a body has
-stress modes.
+"""Deformed flexible bodies as VTU files, with a PVD file of their times.
+
+Stress is included if a body has stress modes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,9 +29,12 @@ def write_bodies(
     *,
     times: Sequence[float] = (),
 ) -> list[Path]:
-    """Write one VTU file per flexible body and instant, with the surface in world axes, its elastic
-    displacement, its stress (body axes) and the envelope of the stress. times: write the outputs
-    nearest to these times (s) instead of equally spaced ones. Raises InputError."""
+    """Write one VTU file per flexible body and instant.
+
+    It contains the surface in world axes, its elastic displacement, its stress (body axes) and the
+    envelope of the stress. times: write the outputs nearest to these times (s) instead of equally
+    spaced ones. Raises InputError.
+    """
     surfaces = {
         name: shape for name in solution.bodies if (shape := solution.shape(name)) is not None
     }
@@ -66,14 +70,17 @@ def write_bodies(
 
 
 def _stress_fields(stress: StressView, surface: Surface, t: float) -> dict[str, FloatArray]:
-    """Components (N, 6) and von Mises stress (N,) at all nodes of the surface; at material
-    interfaces, those of the more highly stressed material."""
+    """Components (N, 6) and von Mises stress (N,) at all nodes of the surface.
+
+    At material interfaces, those of the more highly stressed material.
+    """
     field = stress.field(t)
     values = at_nodes(surface, field.node_ids, field.von_mises, field.stress)
     return {"stress in body axes": values, "von Mises stress": von_mises(values)}
 
 
 def _envelope_fields(stress: StressView, surface: Surface) -> dict[str, FloatArray]:
+    """Largest von Mises stress and its time at the nodes of a surface, by name."""
     envelope = stress.envelope
     rows = np.column_stack([envelope.von_mises, envelope.time])
     values = at_nodes(surface, envelope.node_ids, envelope.von_mises, rows)
@@ -89,7 +96,7 @@ def _write(
     pose: tuple[FloatArray, FloatArray, FloatArray],
     fields: Mapping[str, FloatArray],
 ) -> None:
-    """Write the surface at pose (r, A) with its elastic displacement u and further nodal fields."""
+    """Write the surface at pose (r, A) with displacement u and nodal fields as VTU."""
     r, A, u = pose
     used, triangles = np.unique(surface.triangles, return_inverse=True)
     points = (surface.nodes + u)[used] @ A.T + r

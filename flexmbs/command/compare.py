@@ -12,8 +12,9 @@ from flexmbs.errors import InputError, SolverError
 def compare(
     path: Path, given: dict[str, Any], *, every: bool, as_json: bool, access: dict[str, bool]
 ) -> int:
-    """Print one row per formalism, coordinates and integrator as soon as it is available; return 0
-    if all runs finished, else 3.
+    """Print one row per formalism, coordinates and integrator as soon as it is available.
+
+    Return 0 if all runs finished, else 3.
     """
     from flexmbs.api.model import load
     from flexmbs.studies.run.compare import INTEGRATORS_COMPARED
@@ -37,7 +38,7 @@ def compare(
     if as_json:
         rows = [
             {
-                f.name: _plain(getattr(row, f.name))
+                f.name: _without_nan(getattr(row, f.name))
                 for f in dataclasses.fields(row)
                 if f.name != "solution"
             }
@@ -49,6 +50,6 @@ def compare(
     return 0 if found.finished else SolverError.exit_code
 
 
-def _plain(value: Any) -> Any:
-    """None for a run without this value."""
+def _without_nan(value: Any) -> Any:
+    """Value for JSON: None in place of NaN."""
     return None if isinstance(value, float) and math.isnan(value) else value

@@ -19,8 +19,9 @@ MODES, DAMPING = 12, 0.01
 
 
 def demo(folder: Path) -> int:
-    """Mesh → flexible body → model → run → report in a folder; return 0 if every check passes,
-    else 3.
+    """Mesh → flexible body → model → run → report in a folder.
+
+    Return 0 if every check passes, else 3.
     """
     from flexmbs.command.run import simulated
     from flexmbs.studies.run.demo import demo_checks, demo_model
@@ -70,9 +71,7 @@ def demo(folder: Path) -> int:
 
 @contextlib.contextmanager
 def compiling_meanwhile() -> Iterator[None]:
-    """Compile the kernels of the run in a second process, last one first, unless they are
-    cached.
-    """
+    """Compile the kernels of the run in a second process, last one first, unless cached."""
     from flexmbs._jit import CACHE
 
     cold = CACHE is not None and not any(Path(CACHE).rglob("*.nbi"))
@@ -92,6 +91,7 @@ def compiling_meanwhile() -> Iterator[None]:
 
 
 def _warm_up() -> None:
+    """Compile the kernels of the demo."""
     from flexmbs.studies.run.warmup import warm_up_demo
 
     warm_up_demo()

@@ -21,8 +21,9 @@ class ExportOptions(NamedTuple):
 
 
 def export(path: Path, folder: Path | None, wanted: ExportOptions) -> None:
-    """Write the tables and bodies of a solution file into a folder. Raises InputError,
-    MachineError.
+    """Write the tables and bodies of a solution file into a folder.
+
+    Raises InputError, MachineError.
     """
     from flexmbs.api.solution import Solution
     from flexmbs.exports.gltf import write_gltf
@@ -50,6 +51,7 @@ def export(path: Path, folder: Path | None, wanted: ExportOptions) -> None:
 
 
 def _bodies(solution: object, folder: Path, instants: int, times: list[float]) -> list[Path]:
+    """Write the files of the bodies with a progress bar; their paths."""
     from flexmbs.command.bodies import write_bodies
 
     with progress_bar("writing bodies") as progress:

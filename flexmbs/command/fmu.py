@@ -36,7 +36,7 @@ def fmu(
 
 
 def read_ports(texts: Sequence[str], option: str) -> dict[str, Port]:
-    """Ports by name. Raises InputError."""
+    """Ports by name from command line options. Raises InputError."""
     found: dict[str, Port] = {}
     for name, port in (read_port(text, option) for text in texts):
         if name in found:
@@ -46,8 +46,10 @@ def read_ports(texts: Sequence[str], option: str) -> dict[str, Port]:
 
 
 def read_port(text: str, option: str) -> tuple[str, Port]:
-    """Name and port of ``angle=coordinate,hinge`` or ``z=position,arm/tip,z``. Raises
-    InputError."""
+    """Name and port of ``angle=coordinate,hinge`` or ``z=position,arm/tip,z``.
+
+    Raises InputError.
+    """
     name, equals, rest = text.partition("=")
     parts = [part.strip() for part in rest.split(",")]
     if not equals or not name.strip() or not all(parts):

@@ -1,5 +1,4 @@
-"""Help on one kind of item: keys with units, defaults and texts, and an example for a model
-file."""
+"""Help on one kind of item: keys with units, defaults and texts, and an example."""
 
 import dataclasses
 import textwrap
@@ -98,7 +97,7 @@ def example(cls: type[Declaration]) -> str:
 
 
 def _values(cls: type[Declaration]) -> dict[str, str]:
-    """Values of the required keys, as TOML."""
+    """TOML text of the required keys of a kind with example values."""
     wanted = [f for f in _fields(cls) if _required(f) or f.name in MORE.get(cls.kind, ())]
     return {
         field.name: OTHER.get(field.name) or EXAMPLES[_type(cls, field).partition(" [")[0]]
@@ -107,6 +106,7 @@ def _values(cls: type[Declaration]) -> dict[str, str]:
 
 
 def _key(cls: type[Declaration], field: "dataclasses.Field[Any]") -> str:
+    """Help text of a field: name, type, default and wrapped description."""
     default = "required" if _required(field) else f"default {_default(field)!r}"
     text = " ".join(cls._texts.get(field.name, ("", ""))[1].split())
     head = f"  {field.name} : {_type(cls, field)}, {default}"
@@ -116,17 +116,20 @@ def _key(cls: type[Declaration], field: "dataclasses.Field[Any]") -> str:
 
 
 def _fields(cls: type[Declaration]) -> "list[dataclasses.Field[Any]]":
-    """Fields that are keys; without the name, which is the name of the table."""
+    """Fields of a kind that are keys in files, without the name."""
     return [field for field in cls.ordered_fields() if field.name != "name"]
 
 
 def _type(cls: type[Declaration], field: "dataclasses.Field[Any]") -> str:
+    """Type of a field as stated in the docstring."""
     return cls._texts.get(field.name, ("value", ""))[0]
 
 
 def _required(field: "dataclasses.Field[Any]") -> bool:
+    """True if a field has no default."""
     return _default(field) is dataclasses.MISSING
 
 
 def _default(field: "dataclasses.Field[Any]") -> Any:
+    """Default value of a field; MISSING if it has none."""
     return field.default_factory() if callable(field.default_factory) else field.default

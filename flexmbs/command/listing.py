@@ -11,8 +11,9 @@ Families = dict[str, dict[str, Any]]
 
 
 def listing(what: str | None, *, as_json: bool) -> None:
-    """Print the kinds of one family or of all families, or the keys of one kind. Raises InputError
-    for an unknown name.
+    """Print the kinds of one family or of all families, or the keys of one kind.
+
+    Raises InputError for an unknown name.
     """
     families = all_kinds()
     if what is None or what in families:
@@ -32,6 +33,7 @@ def listing(what: str | None, *, as_json: bool) -> None:
 
 
 def _close(what: str, names: list[str]) -> str:
+    """Hint "; did you mean …" for a misspelt name; empty if no name is similar."""
     hint = close_names(what, names)
     return f"; {hint}" if hint.startswith("did") else ""
 
@@ -53,7 +55,7 @@ def _put_kinds(families: Families, *, as_json: bool) -> None:
 
 
 def all_kinds() -> Families:
-    """Classes by family and kind."""
+    """Classes by family and kind, of items, formalisms and integrators."""
     import flexmbs.model.model  # noqa: F401  (its import registers the kinds)
     from flexmbs.formalisms import FORMALISMS
     from flexmbs.integrators import INTEGRATORS
@@ -106,6 +108,6 @@ def _text(cls: type[Any]) -> str:
 
 
 def _line(cls: type[Any]) -> str:
-    """First sentence of the docstring."""
+    """First sentence of the docstring of a kind."""
     summary = (cls.__doc__ or "").partition("\n\n")[0]
     return " ".join(summary.split()).split(". ")[0].rstrip(".:")

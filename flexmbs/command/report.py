@@ -9,8 +9,9 @@ from flexmbs.files.reserved_outputs import reserved
 
 
 def report(paths: list[Path], output: Path | None) -> None:
-    """Write the report of one solution file, or the comparison of two. Raises InputError for more
-    than two.
+    """Write the report of one solution file, or the comparison of two.
+
+    Raises InputError for more than two.
     """
     from flexmbs.api.solution import Solution
 

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
 
 class RunOutputs(NamedTuple):
-    """Output files of a run: solution file or run folder, how an existing folder is resumed, and
-    the report.
+    """Output files of a run: solution file or run folder, and report.
+
+    Also states how an existing folder is resumed.
     """
 
     output: str | None
@@ -53,8 +54,10 @@ class RunOutputs(NamedTuple):
         return None
 
     def report_kind(self) -> str:
-        """Kind of the report; checked before the run. Raises MachineError if it cannot be
-        written."""
+        """Kind of the report; checked before the run.
+
+        Raises MachineError if it cannot be written.
+        """
         if self.report is None or report_kind(self.report) == PAGE:
             return PAGE
         from flexmbs.report.pdf import typesetter
@@ -66,8 +69,10 @@ class RunOutputs(NamedTuple):
 def run(
     path: Path, given: dict[str, Any], kept: RunOutputs, *, as_json: bool, access: dict[str, bool]
 ) -> int:
-    """Simulate, save and report; return the exit code, which is that of a `SolverError` if the
-    verdict is FAIL. Partial results are kept.
+    """Simulate a model, save and report; the exit code.
+
+    Return the exit code, which is that of a `SolverError` if the verdict is FAIL. Partial results
+    are kept.
     """
     from flexmbs.api.model import load
     from flexmbs.studies.run.run_folder import SOLUTION as IN_FOLDER
@@ -113,7 +118,7 @@ def run_options(model: "Model", given: dict[str, Any]) -> "Run":
 
 
 def _unfit(given: dict[str, Any]) -> dict[str, None]:
-    """Options of the [run] table that the selected integrator does not have."""
+    """Names of the options of the [run] table that the selected integrator does not have."""
     from flexmbs.integrators import INTEGRATORS
     from flexmbs.studies.run.options import OF_INTEGRATOR, has_option
 
@@ -152,8 +157,9 @@ def simulated(
 
 
 def _keep_part(error: Exception, target: Path, report: Path | None, *, as_json: bool) -> None:
-    """Save the solution attached to an error, if there is one; a failure to save is reported
-    without hiding the original error.
+    """Save the solution attached to an error, if there is one.
+
+    A failure to save is reported without hiding the original error.
     """
     solution: Solution | None = getattr(error, "solution", None)
     if solution is None or len(solution.t) == 0:
@@ -171,8 +177,10 @@ def _keep_part(error: Exception, target: Path, report: Path | None, *, as_json: 
 def _keep(
     solution: "Solution", target: Path, report: Path | None, *, as_json: bool, saved: bool = False
 ) -> None:
-    """Write the files (the solution unless already ``saved``) and print the results. Raises
-    MachineError at the end, naming the files that could not be written."""
+    """Write the files (the solution unless already ``saved``) and print the results.
+
+    Raises MachineError at the end, naming the files that could not be written.
+    """
     from flexmbs.results.summary import summary
 
     files: dict[str, str] = {}
@@ -198,7 +206,7 @@ def _keep(
 
 
 def _saved_elsewhere(solution: "Solution", name: str) -> Path | None:
-    """Save the solution in a new temporary folder, if possible."""
+    """Save the solution in a new temporary folder; its path, or None."""
     try:
         folder = Path(tempfile.mkdtemp(prefix="flexmbs-"))
     except OSError:
@@ -215,6 +223,7 @@ def _saved_elsewhere(solution: "Solution", name: str) -> Path | None:
 def _print_results(
     solution: "Solution", numbers: dict[str, Any], files: dict[str, str], *, as_json: bool
 ) -> None:
+    """Print notes, audit and numbers of a run, or all as JSON."""
     from flexmbs.system.check import PASS
 
     if as_json:

@@ -10,8 +10,9 @@ from flexmbs.files.reserved_outputs import reserved
 
 
 def schema(what: str, output: Path | None) -> None:
-    """Print or write the schema of "model", "part" or "sweep" files. Raises InputError,
-    MachineError.
+    """Print or write the schema of "model", "part" or "sweep" files.
+
+    Raises InputError, MachineError.
     """
     from flexmbs.model.schema import model_schema
     from flexmbs.studies.sweeps.study_file import sweep_schema

@@ -34,8 +34,9 @@ class SweepOptions(NamedTuple):
 def sweep(
     path: Path, folder: Path | None, how: SweepOptions, *, as_json: bool, access: dict[str, bool]
 ) -> int:
-    """Run the study into its folder; return the exit code, which is that of a `SolverError` if
-    cases failed or have the verdict FAIL.
+    """Run the study into its folder; the exit code.
+
+    Return the exit code, which is that of a `SolverError` if cases failed or have the verdict FAIL.
     """
     from flexmbs.studies.sweeps.study_file import read_study
     from flexmbs.studies.sweeps.sweep import sweep as run
@@ -79,7 +80,7 @@ def sweep(
 
 
 def _model(study: "StudyFile", allow_outside: bool) -> "Build":
-    """Model, with its parts if there are any. Raises `InputError`."""
+    """Model of a study, with its parts if there are any. Raises `InputError`."""
     from flexmbs.studies.parameters.model_with_parts import ModelWithParts
 
     if not study.parts:
@@ -94,7 +95,7 @@ def _model(study: "StudyFile", allow_outside: bool) -> "Build":
 
 
 def _client(address: str) -> Any:
-    """Client of the scheduler. Raises `MachineError` without dask."""
+    """Dask client of the scheduler at an address. Raises `MachineError` without dask."""
     try:
         from distributed import Client
     except ImportError:
@@ -144,7 +145,7 @@ def _print(result: "SweepResult", folder: Path, *, as_json: bool) -> None:
 
 
 def _span(name: str, values: Any, unit: str) -> str:
-    """Smallest and largest value of an output, with their cases."""
+    """Text with the smallest and largest value of an output and their cases."""
     import numpy as np
 
     if not np.isfinite(values).any():

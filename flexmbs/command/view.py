@@ -27,6 +27,7 @@ def view(path: Path, output: Path | None, *, browser: bool, access: dict[str, bo
 
 
 def _page(path: Path, access: dict[str, bool]) -> "View":
+    """Page that shows the robot, flexible body, solution or model in a file."""
     if path.suffix.lower() in ROBOT:
         return _robot(path, allow_outside=access["allow_outside"])
     if kind_of(path) == BODY:

@@ -42,12 +42,16 @@ class PageServer(http.server.ThreadingHTTPServer):
 
 
 def server(folder: Path, port: int = 0) -> PageServer:
-    """Server of the page on a port of this machine (0: any free port). Raises InputError."""
+    """HTTP server of the progress page on a port of this machine (0: any free port).
+
+    Raises InputError.
+    """
     page = ProgressPage(folder)
     page.text()
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
+            """Send the progress page; reject other hosts and paths."""
             # reject other host names: a page of another site whose name resolves to this machine
             # must not be able to read this page
             if self.headers.get("Host", "") not in (
@@ -92,6 +96,7 @@ class ProgressPage:
     """Text of the page, regenerated when the log has grown."""
 
     def __init__(self, folder: Path) -> None:
+        """Progress page of the run in ``folder``. Raises `InputError`."""
         from flexmbs.studies.run.run_folder import LOG, RECORD, SOLUTION
 
         self.folder, self.log, self.record, self.solution = (
@@ -115,6 +120,7 @@ class ProgressPage:
             return self.made[0]
 
     def _made(self) -> str:
+        """HTML text of the page from the record and log of the run."""
         from flexmbs.report.progress_page import RunProgress, is_of_run, live_page
         from flexmbs.results.output_log import read_rows
 

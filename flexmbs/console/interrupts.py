@@ -22,8 +22,9 @@ def raise_received() -> None:
 
 
 def at_border(frame: FrameType | None) -> bool:
-    """True if a frame belongs to the callback wrapper; exceptions of the user function are caught
-    in its ``call``.
+    """True if a frame belongs to the callback wrapper.
+
+    Exceptions of the user function are caught in its ``call``.
     """
     own = frame
     while own is not None and own.f_globals.get("__name__") != CALLBACKS:
@@ -36,8 +37,10 @@ def at_border(frame: FrameType | None) -> bool:
 
 
 def ending_signals() -> list[int]:
-    """Signals that end a command line: none in threads, and not SIGINT where nohup or the shell
-    made the process ignore it.
+    """Signals that end a command line.
+
+    There are none in threads; SIGINT is not among them where nohup or the shell made the process
+    ignore it.
     """
     if threading.current_thread() is not threading.main_thread():
         return []
@@ -49,7 +52,8 @@ def ending_signals() -> list[int]:
 
 
 def exit_code() -> int:
-    """128 plus the signal number, as reported by shells; 130 for an interrupt that was not caused
-    by a signal.
+    """128 plus the signal number, as reported by shells.
+
+    130 for an interrupt that was not caused by a signal.
     """
     return 128 + (*received, *heeded, signal.SIGINT)[0]

@@ -27,13 +27,15 @@ def peak_memory() -> float:
 
 
 def free_memory() -> float:
-    """Available memory in bytes without swapping; the total, or infinity, if the system does not
-    provide it.
+    """Available memory in bytes without swapping.
+
+    The total, or infinity, if the system does not provide it.
     """
     return _available() or _installed() or float("inf")
 
 
 def _available() -> float | None:
+    """Bytes of memory available according to /proc/meminfo; None if unknown."""
     try:
         with open("/proc/meminfo", encoding="ascii") as file:
             values = dict(line.split(":", 1) for line in file)
@@ -43,6 +45,7 @@ def _available() -> float | None:
 
 
 def _installed() -> float | None:
+    """Bytes of installed memory; None if unknown."""
     try:
         return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     except (AttributeError, ValueError, OSError):

@@ -26,13 +26,16 @@ class _Silent:
         """Display nothing."""
 
     def put(self, text: str) -> None:
+        """Print a text."""
         put(text)
 
 
 @contextmanager
 def progress_bar(title: str, *, memory: bool = False) -> Iterator[Progress]:
-    """Show a bar on stderr while the block runs, with elapsed time and, if ``memory``, the memory
-    used; ``report(fraction, text)`` updates it.
+    """Context that shows a progress bar on stderr.
+
+    The bar shows elapsed time and, if ``memory``, the memory used; ``report(fraction, text)``
+    updates it.
 
     Silent if stderr is not a terminal.
     """

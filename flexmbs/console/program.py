@@ -34,16 +34,21 @@ COLLECT = 50_000
 
 
 class Interrupt(KeyboardInterrupt):
-    """Ctrl-C or SIGTERM. A subclass, because Python replaces the exit code after a plain
-    KeyboardInterrupt during an import.
+    """Ctrl-C or SIGTERM.
+
+    A subclass, because Python replaces the exit code after a plain KeyboardInterrupt during an
+    import.
     """
 
 
 class Commands(TyperGroup):
-    """Group of commands whose help shows complete first paragraphs; an interrupt (Ctrl-C, SIGTERM)
-    ends it with its exit code and no further message."""
+    """Group of commands whose help shows complete first paragraphs.
+
+    An interrupt (Ctrl-C, SIGTERM) ends it with its exit code and no further message.
+    """
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the list of commands with the first paragraph of their help."""
         rows = [
             (name, _first_paragraph(command.help))
             for name, command in self.commands.items()
@@ -53,6 +58,7 @@ class Commands(TyperGroup):
             formatter.write_dl(rows)
 
     def invoke(self, ctx: Any) -> Any:
+        """Run a command; interrupts become exit codes, sys.exit of user functions an error."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
@@ -66,6 +72,7 @@ class Commands(TyperGroup):
 
 
 def _first_paragraph(text: str | None) -> str:
+    """First paragraph of a text on one line."""
     return " ".join((text or "").partition("\n\n")[0].split())
 
 
@@ -78,6 +85,7 @@ PLAIN: dict[str, Any] = {
 
 
 def _version(wanted: bool) -> None:
+    """Print the version and exit."""
     if wanted:
         from flexmbs import __version__
 
@@ -97,16 +105,19 @@ def common_options(
 
 
 def _print_error(*lines: str) -> None:
+    """Print lines to stderr, each after "error:"."""
     for line in lines:
         print(f"error: {line}", file=sys.stderr)
 
 
 def _shown_as_lines(otherwise: Callable[..., None]) -> Callable[..., None]:
-    """Function that shows warnings of flexmbs in one line without their source location;
+    """Function that shows warnings of flexmbs in one line without their source location.
+
     ``otherwise`` shows other warnings.
     """
 
     def show(message: Warning | str, category: type[Warning], *rest: Any, **named: Any) -> None:
+        """Print a warning of flexmbs as one line to stderr; others as usual."""
         if issubclass(category, AssemblyWarning | AuditWarning | ModelWarning):
             print(f"warning: {message}", file=sys.stderr)
         else:
@@ -116,8 +127,10 @@ def _shown_as_lines(otherwise: Callable[..., None]) -> Callable[..., None]:
 
 
 def _failed(error: Exception, name: str) -> int:
-    """Print the message of an exception and return its exit code; with a traceback for user
-    functions, or on request."""
+    """Print the message of an exception and return its exit code.
+
+    With a traceback for user functions, or on request.
+    """
     import traceback
 
     if os.environ.get("FLEXMBS_DEBUG"):
@@ -170,7 +183,7 @@ def _flush(name: str) -> None:
 
 
 def _silent(lost: "sys.UnraisableHookArgs") -> None:
-    """Ignore exceptions raised in destructors after an interrupt."""
+    """Handler that ignores exceptions raised in destructors after an interrupt."""
 
 
 def run(app: typer.Typer, name: str, arguments: list[str] | None) -> None:
@@ -183,12 +196,14 @@ def run(app: typer.Typer, name: str, arguments: list[str] | None) -> None:
     _degrade_characters()
 
     def stop(number: int, frame: FrameType | None) -> None:
+        """Signal handler: record the signal and raise `Interrupt`, unless at a border to C."""
         interrupts.received.append(number)
         if not interrupts.at_border(frame):
             raise Interrupt
 
     # by a destructor or a callback of a library; loops read ``received``
     def dropped(lost: "sys.UnraisableHookArgs") -> None:
+        """Ignore exceptions in destructors caused by an interrupt."""
         if not isinstance(lost.exc_value, Interrupt):
             hook(lost)
 

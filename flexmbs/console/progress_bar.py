@@ -16,6 +16,7 @@ class MemoryColumn(ProgressColumn):
     """Current and peak memory of the process."""
 
     def render(self, task: Task) -> Text:
+        """Text with the current and peak memory in GB."""
         return Text(f"{used_memory() / 1e9:.2f} GB, at most {peak_memory() / 1e9:.2f}")
 
 

@@ -18,8 +18,7 @@ VARIABLE = "PYTHONSAFEPATH"
 
 
 def spawn_context() -> SpawnContext:
-    """Context for processes and executors, with a resource tracker that is started in the same
-    way."""
+    """Multiprocessing context that starts processes and resource tracker safely."""
     if os.name == "posix":
         with _safe_path():
             resource_tracker.ensure_running()
@@ -28,7 +27,7 @@ def spawn_context() -> SpawnContext:
 
 @contextlib.contextmanager
 def _safe_path() -> Iterator[None]:
-    """Set the variable for interpreters started in the block."""
+    """Context that sets PYTHONSAFEPATH for interpreters started in it."""
     before = os.environ.get(VARIABLE)
     os.environ[VARIABLE] = "1"
     try:
@@ -38,7 +37,7 @@ def _safe_path() -> Iterator[None]:
 
 
 def _restore(value: str | None) -> None:
-    """Set the variable to a value, or remove it."""
+    """Set PYTHONSAFEPATH to a value, or remove it."""
     if value is None:
         os.environ.pop(VARIABLE, None)
     else:
@@ -47,7 +46,7 @@ def _restore(value: str | None) -> None:
 
 @contextlib.contextmanager
 def _blocked_interrupts() -> Iterator[None]:
-    """Block interrupts in this thread and in processes started in the block."""
+    """Context that blocks interrupts in this thread and in processes started in it."""
     if os.name != "posix":
         yield
         return
@@ -68,8 +67,9 @@ def _end_by_interrupts() -> None:
 
 
 class _Process(SpawnProcess):
-    """Process that is started with the variable set and interrupts blocked, and runs with its
-    parent's value of the variable.
+    """Process started with a safe import path and blocked interrupts.
+
+    It runs with its parent's value of the variable.
     """
 
     def __init__(self, *given: Any, **options: Any) -> None:
@@ -78,6 +78,7 @@ class _Process(SpawnProcess):
 
     @staticmethod
     def _Popen(process_obj: Any) -> Any:
+        """Start a process with a safe import path and blocked interrupts."""
         with _safe_path(), _blocked_interrupts():
             return SpawnProcess._Popen(process_obj)  # type: ignore[attr-defined]
 

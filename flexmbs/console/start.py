@@ -1,5 +1,6 @@
-"""Start of a command line. Interrupts during its imports, which take a few tenths of a second,
-also end it with one line.
+"""Start of a command line.
+
+Interrupts during its imports, which take a few tenths of a second, also end it with one line.
 """
 
 import importlib
@@ -12,8 +13,9 @@ from flexmbs.console.interrupts import ending_signals
 
 
 def start(module: str, arguments: list[str] | None) -> None:
-    """Import the module of a command line and call its ``main``; signals ignored by the parent stay
-    ignored.
+    """Import the module of a command line and call its ``main``.
+
+    Signals ignored by the parent stay ignored.
     """
     _open_streams()
     given = {number: signal.signal(number, _end) for number in ending_signals()}
@@ -25,14 +27,15 @@ def start(module: str, arguments: list[str] | None) -> None:
 
 
 def _end(number: int, frame: FrameType | None) -> None:
-    """End the process immediately; no work has begun."""
+    """Signal handler that ends the process immediately; no work has begun."""
     os.write(2, b"interrupted\n")
     os._exit(128 + number)
 
 
 def _open_streams() -> None:
-    """Reopen closed standard streams, whose descriptors files would otherwise get; a closed stdout
-    ends the program with a one-line message.
+    """Reopen closed standard streams, whose descriptors files would otherwise get.
+
+    A closed stdout ends the program with a one-line message.
     """
     closed = [name for name in ("stdin", "stdout", "stderr") if getattr(sys, name) is None]
     for name in closed:

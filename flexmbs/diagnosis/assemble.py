@@ -126,4 +126,5 @@ def redundancy_text(model: ModelData, name: str, rows: int) -> str:
 
 
 def _numbers(values: np.ndarray) -> str:
+    """Numbers in parentheses as text, with six digits."""
     return "(" + ", ".join(f"{value:.6g}" for value in values) + ")"

@@ -59,7 +59,7 @@ def _link_lengths(compiled: Compiled, loop: list[Joint]) -> list[float] | None:
 
 
 def _on_one_body(one: Joint, other: Joint) -> tuple[FrameRef, FrameRef] | None:
-    """The frames of two joints on the body that both connect."""
+    """Frames of two joints on the body that both connect; None if there is none."""
     for end in (one.parent, one.child):
         for far in (other.parent, other.child):
             if end.body == far.body:

@@ -39,4 +39,5 @@ def class_lines(model: ModelData, shape: Topology) -> list[str]:
 
 
 def _rows_text(found: ConstraintClass) -> str:
+    """Text "n rows" of a class of constraints."""
     return f"{found.rows} row{'' if found.rows == 1 else 's'}"

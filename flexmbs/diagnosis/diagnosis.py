@@ -35,7 +35,7 @@ class Diagnosis(NamedTuple):
 
 
 def check(model: ModelData) -> CheckReport:
-    """Report on a model, with tree, cuts and redundant constraints of the compiled system.
+    """Report on a model, with spanning tree, cuts and redundant constraints.
 
     Does not raise.
     """
@@ -57,7 +57,7 @@ def check(model: ModelData) -> CheckReport:
 
 
 def diagnose(model: ModelData) -> Diagnosis:
-    """Diagnosis of a model.
+    """Diagnosis of a model: degrees of freedom, constraint rank and singular position.
 
     Tree, cuts, loops, and the degrees of freedom f = n_s − rank G; classes of constraints;
     redundant rows by joint; changes by assembly. Raises `InputError` if a loop does not close or a

@@ -59,6 +59,7 @@ def _closing_rows(compiled: Compiled, start: InitialState) -> tuple[int, int]:
 
 
 def _rank(rows: np.ndarray) -> int:
+    """Numerical rank of rows; 0 if there are none."""
     return int(np.linalg.matrix_rank(rows, tol=INDEPENDENT)) if len(rows) else 0
 
 

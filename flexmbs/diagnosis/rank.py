@@ -44,7 +44,7 @@ class Pivots(NamedTuple):
         return int((self.size > tolerance).sum())
 
     def dependent(self, tolerance: float) -> list[tuple[str, int]]:
-        """Joints or drives with dependent rows, and the number of these."""
+        """(joint or drive, number of dependent rows) of all with dependent rows."""
         found: dict[str, int] = {}
         for name in self.owner[self.rank(tolerance) :]:
             found[name] = found.get(name, 0) + 1
@@ -61,7 +61,7 @@ def pivots(compiled: Compiled, q: np.ndarray, s: np.ndarray, beta: np.ndarray) -
 
 
 def _of_tree_alone(compiled: Compiled) -> bool:
-    """True if all rows belong to joints of the spanning tree.
+    """True if all constraint rows belong to joints of the spanning tree.
 
     Each of these constrains another body relative to those before it, so that the rows are
     independent.
@@ -74,7 +74,7 @@ def _of_tree_alone(compiled: Compiled) -> bool:
 def redundant_rows(
     compiled: Compiled, q: np.ndarray, s: np.ndarray, beta: np.ndarray
 ) -> list[tuple[str, int]]:
-    """Joints or drives with dependent rows, and the number of these, by rank-revealing QR of Gᵀ."""
+    """(joint or drive, number of dependent rows) by rank-revealing QR of Gᵀ."""
     return pivots(compiled, q, s, beta).dependent(DEPENDENT)
 
 
@@ -101,7 +101,7 @@ class Singular(NamedTuple):
 
 
 def singular_position(compiled: Compiled, start: InitialState) -> Singular | None:
-    """Loss of rank at an initial position relative to a nearby position; None if there is none.
+    """Description of a loss of rank at the initial position; None if there is none.
 
     The nearby position is reached by a free motion.
     """
@@ -111,7 +111,7 @@ def singular_position(compiled: Compiled, start: InitialState) -> Singular | Non
     here = _factored(compiled, G)
     if here.rank(NEARLY) == min(G.shape):
         return None
-    near = _moved(compiled, start, G)
+    near = _nearby_position(compiled, start, G)
     if near is None:
         return None
     there = pivots(compiled, near.q, near.s, near.beta)
@@ -133,12 +133,12 @@ def has_usual_rank(compiled: Compiled, start: InitialState, singular: Singular |
     G = unit_rows(compiled, 0.0, start.q, start.s, start.beta).G
     return (
         _factored(compiled, G).rank(NEARLY) == min(G.shape)
-        or _moved(compiled, start, G) is not None
+        or _nearby_position(compiled, start, G) is not None
     )
 
 
 def lost_on_the_way(first: Pivots, last: Pivots) -> str:
-    """Joint or drive whose rows have become nearly dependent between two states, or ""."""
+    """Joint or drive whose rows became nearly dependent between two states, or ""."""
     rank = first.rank(NEARLY)
     if rank == 0 or last.size[rank - 1] > NEAR_END * first.size[rank - 1]:
         return ""
@@ -180,6 +180,7 @@ def own_sizes(compiled: Compiled, work: Work, count: int) -> np.ndarray:
 
 
 def _factored(compiled: Compiled, G: np.ndarray) -> Pivots:
+    """Pivots of the constraint rows G by QR factorization, with their owners."""
     owner = row_owners(compiled)
     R, order = scipy.linalg.qr(G.T, mode="r", pivoting=True)
     size = np.zeros(len(owner))
@@ -187,8 +188,8 @@ def _factored(compiled: Compiled, G: np.ndarray) -> Pivots:
     return Pivots(size, [owner[row] for row in order])
 
 
-def _moved(compiled: Compiled, start: InitialState, G: np.ndarray) -> InitialState | None:
-    """A position near the start that satisfies the same constraints; None if they do not close."""
+def _nearby_position(compiled: Compiled, start: InitialState, G: np.ndarray) -> InitialState | None:
+    """Position near the start that satisfies the same constraints; None if it does not close."""
     free = scipy.linalg.null_space(G, rcond=NEARLY)
     step = displacement_sizes(compiled) * (
         free @ np.random.default_rng(0).standard_normal(free.shape[1])
@@ -205,4 +206,5 @@ def _moved(compiled: Compiled, start: InitialState, G: np.ndarray) -> InitialSta
 
 
 def _names(items: list[str]) -> str:
+    """Names in quotes, separated by commas."""
     return ", ".join(f"'{name}'" for name in items)

@@ -71,12 +71,13 @@ class ConstraintRows:
         self.scale = np.full(compiled.n_constraints, 1e-300)
 
     def at(self, t: float, q: np.ndarray, s: np.ndarray) -> np.ndarray:
+        """Constraint matrix G at time t and state (q, s)."""
         found = terms(self.compiled.system, self.work, t, q, s).G
         follow(self.work)
         return found
 
     def least(self, G: np.ndarray) -> float:
-        """σ, from the smaller of the products G Gᵀ and Gᵀ G; huge if G has diverged."""
+        """Smallest singular value σ of the constraint rows G; huge if G has diverged."""
         rows = G / self.scale[:, None]
         if not (np.abs(rows) < HUGE).all():
             return HUGE
@@ -86,13 +87,13 @@ class ConstraintRows:
     def ahead(
         self, t: float, q: np.ndarray, s: np.ndarray, sd: np.ndarray, step: float
     ) -> np.ndarray:
-        """G at t + step along the motion."""
+        """Constraint rows G at time t + step, extrapolated along the motion."""
         moved = q.copy()
         displaced(self.compiled.system, q, step * s + 0.5 * step**2 * sd, moved)
         return self.at(t + step, moved, s + step * sd)
 
     def items(self, G: np.ndarray) -> list[str]:
-        """Joints and drives that take part in the vanishing combination of rows."""
+        """Joints and drives in the dependent combination of constraint rows."""
         u = np.linalg.svd(G / self.scale[:, None])[0][:, self.rank - 1]
         part = np.abs(u) / np.abs(u).max()
         return list(
@@ -127,7 +128,7 @@ def passages(compiled: Compiled, found: Trajectory, beta: np.ndarray, rank: int)
 def _followed(
     rows: ConstraintRows, found: Trajectory, pick: np.ndarray, k: int, top: float
 ) -> Passage:
-    """The minimum of σ near sample k, along the motion from the adjacent output."""
+    """Minimum of σ near output k, along the motion from the adjacent output."""
     first, last = pick[k - 1], pick[min(k + 1, len(pick) - 1)]
     near = range(first, last + 1)
     if len(near) > 2 and len(near) < SAMPLES:
@@ -139,7 +140,7 @@ def _followed(
         found.t[max(i - 1, 0)] - found.t[i],
         found.t[min(i + 1, len(found.t) - 1)] - found.t[i],
     )
-    best = _least(
+    best = _minimized(
         lambda step: rows.least(rows.ahead(*state, step)),
         (lower, upper),
         {"xatol": 1e-7 * (upper - lower)},
@@ -148,17 +149,17 @@ def _followed(
     return Passage(float(found.t[i] + best.x), rows.items(G), float(best.fun) / top)
 
 
-def _least(
+def _minimized(
     value: Callable[[float], float], bounds: tuple[float, float], options: dict[str, float]
 ) -> Any:
-    """Minimum of a function between bounds, by Brent's method."""
+    """SciPy result of the minimization of a function between bounds, by Brent's method."""
     from scipy.optimize import minimize_scalar  # imported on demand, since it takes 0.2 s
 
     return minimize_scalar(value, bounds=bounds, method="bounded", options=options)
 
 
 def passage_notes(found: list[Passage]) -> list[str]:
-    """One line per singular position, only the first ones if there are many."""
+    """Notes on singular positions, only the first ones if there are many."""
     more = (
         [f"{len(found) - MOST} more singular positions up to t = {found[-1].t:.5g} s"]
         if len(found) > MOST
@@ -182,7 +183,7 @@ def ahead_of(
     G = rows.at(t, q, s)
     rows.scale = np.maximum(np.linalg.norm(G, axis=1), 1e-300)
     now = rows.least(G)
-    best = _least(lambda step: rows.least(rows.ahead(t, q, s, sd, step)), (0.0, reach), {})
+    best = _minimized(lambda step: rows.least(rows.ahead(t, q, s, sd, step)), (0.0, reach), {})
     if not best.fun < 0.05 * now:
         return None
     return Passage(t + best.x, rows.items(rows.ahead(t, q, s, sd, best.x)), float(best.fun) / now)

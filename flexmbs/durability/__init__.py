@@ -1,2 +1,4 @@
-"""Durability: cycles of stress histories, S–N curves with mean-stress corrections, damage at the
-nodes of flexible bodies."""
+"""Durability: damage at the nodes of flexible bodies from cycles of stress histories.
+
+S–N curves have mean-stress corrections.
+"""

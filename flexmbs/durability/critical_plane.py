@@ -42,8 +42,10 @@ order."""
 
 
 def in_plane(stress: FloatArray, normals: FloatArray) -> FloatArray:
-    """Components ½ (σ_x + σ_y), ½ (σ_x − σ_y) and τ_xy (nt, m, 3) of the stress xx yy zz xy yz zx
-    (nt, m, 6) in axes perpendicular to the normals (m, 3)."""
+    """Stress in a plane by mean, half difference and shear, in axes normal to ``normals``.
+
+    ½ (σ_x + σ_y), ½ (σ_x − σ_y) and τ_xy (nt, m, 3) of the stress xx yy zz xy yz zx (nt, m, 6).
+    """
     x = np.cross(normals, np.eye(3)[np.argmin(np.abs(normals), axis=1)])
     x /= np.linalg.norm(x, axis=1, keepdims=True)
     y = np.cross(normals, x)
@@ -54,20 +56,24 @@ def in_plane(stress: FloatArray, normals: FloatArray) -> FloatArray:
 
 
 def _weights(a: FloatArray, b: FloatArray) -> FloatArray:
-    """Weights (m, 6) of a·σ·b for the stress xx yy zz xy yz zx."""
+    """Weights (m, 6) by which stress components give the component a·σ·b."""
     (ax, ay, az), (bx, by, bz) = a.T, b.T
     mixed = (ax * by + ay * bx, ay * bz + az * by, az * bx + ax * bz)
     return np.stack([ax * bx, ay * by, az * bz, *mixed], axis=1)
 
 
 def worst_plane(judged: Callable[[FloatArray], Cycle], plane: FloatArray) -> Cycle:
-    """Largest damage over all planes; judged: cycle with the damage of the history (nt,) of a
-    normal stress.
+    """Largest damage over all planes, by the normal stress on them.
+
+    judged: cycle with the damage of the history (nt,) of a normal stress.
+
+    judged: cycle with the damage of the history (nt,) of a normal stress.
 
     plane (nt, 3): components of `in_plane`.
     """
 
     def at(angle: float) -> Cycle:
+        """Cycle of the normal stress on the plane at an angle."""
         return judged(plane @ _directions(angle))
 
     angles = STEP * np.arange(PLANES)
@@ -93,7 +99,7 @@ def _angle_of_largest_range(plane: FloatArray, angles: FloatArray) -> float:
 
 
 def _peaks(values: list[tuple[float, ...]]) -> set[int]:
-    """Local maxima of a closed sequence."""
+    """Indices of the local maxima of a closed sequence."""
     n = len(values)
     return {k for k in range(n) if values[k] >= max(values[k - 1], values[(k + 1) % n])}
 
@@ -101,7 +107,7 @@ def _peaks(values: list[tuple[float, ...]]) -> set[int]:
 def _refined_maximum(
     at: Callable[[float], Cycle], angle: float, value: Cycle
 ) -> tuple[Cycle, float]:
-    """Largest value near an angle, by halved steps to both sides, and its angle."""
+    """(value, angle) of the maximum near an angle, by halved steps to both sides."""
     step = 0.5 * STEP
     while step >= FINAL_STEP:
         value, angle = max(

@@ -1,5 +1,4 @@
-"""Rainflow cycles of a history, counted by the package `rainflow` (ASTM E1049-85, section
-5.4.4)."""
+"""Rainflow cycles of a history, by the package `rainflow` (ASTM E1049-85, section 5.4.4)."""
 
 from __future__ import annotations
 
@@ -15,8 +14,9 @@ from flexmbs.signals.signal_arguments import FloatArray, number_list, whole_numb
 
 @dataclass(frozen=True, eq=False)
 class Cycles:
-    """Ranges (n,), means (n,) and counts (n,), 1 for whole and ½ for half cycles, in the unit of
-    the history.
+    """Ranges (n,), means (n,) and counts (n,) of cycles: 1 for whole and ½ for half cycles.
+
+    Ranges and means have the unit of the history.
     """
 
     range: FloatArray
@@ -29,8 +29,9 @@ class Cycles:
         return 0.5 * self.range
 
     def histogram(self, bins: int = 32) -> tuple[FloatArray, FloatArray]:
-        """Counts (bins,) over equal classes of the range, and their edges (bins + 1,). Raises
-        InputError.
+        """Counts (bins,) over equal classes of the range, and their edges (bins + 1,).
+
+        Raises InputError.
         """
         count = whole_number(bins, "bins", least=1)
         counts, edges = np.histogram(
@@ -56,8 +57,10 @@ def rainflow(values: ArrayLike) -> Cycles:
 
 
 def counted(x: FloatArray) -> Cycles:
-    """Cycles of x, from its turning points only, scaled by a power of two because the package
-    multiplies ranges."""
+    """Rainflow cycles of x, from its turning points only.
+
+    They are scaled by a power of two because the package multiplies ranges.
+    """
     points = turning_points(x)
     exponent = int(np.frexp(np.abs(points).max())[1])
     found = list(_package().extract_cycles(np.ldexp(points, -exponent).tolist()))
@@ -66,7 +69,7 @@ def counted(x: FloatArray) -> Cycles:
 
 
 def turning_points(x: FloatArray) -> FloatArray:
-    """First and last value and the extremes between them."""
+    """Turning points of a history: first and last value and the extremes between them."""
     moves = x[np.concatenate([[True], np.diff(x) != 0.0])]
     if len(moves) < 3:
         return moves
@@ -75,6 +78,7 @@ def turning_points(x: FloatArray) -> FloatArray:
 
 
 def _package() -> Any:
+    """Import the package rainflow. Raises `MachineError` if it is missing."""
     try:
         import rainflow as package
     except ImportError:

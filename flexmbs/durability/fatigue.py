@@ -41,8 +41,9 @@ class FatiguePart(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class FatigueData:
-    """Damage D (n,) of one run at nodes of a body by the Palmgren–Miner rule; prints the worst
-    nodes.
+    """Damage D (n,) of one run at nodes of a body by the Palmgren–Miner rule.
+
+    Prints the worst nodes.
 
     node_ids (n,), positions (n, 3): undeformed, body axes [m].  amplitude, mean (n,): of the cycle
     with the largest share of the damage, or with the largest range without damage [Pa].  part:
@@ -111,7 +112,7 @@ def damage(
     if len(solution.t) < 3:
         raise InputError("fatigue: needs a run with three outputs or more")
     stress = solution.body(body).stress
-    found = _damaged(solution, body, curve, _chosen(stress, nodes, hottest), measure)
+    found = _damaged(solution, body, curve, _evaluated_nodes(stress, nodes, hottest), measure)
     worst = found.worst(1)
     finer = solution.at(np.linspace(solution.t[0], solution.t[-1], 4 * len(solution.t) - 3))
     again = _damaged(finer, body, curve, found.node_ids[worst], measure).damage.max()
@@ -130,6 +131,7 @@ def damage(
 def _damaged(
     solution: SolutionData, body: str, curve: SNCurve, nodes: IntArray, measure: str
 ) -> FatigueData:
+    """Fatigue data of the worst cycles at nodes of a body."""
     rows = []
     for history in _histories(solution.body(body).stress, nodes):
         rows.append(
@@ -147,7 +149,7 @@ def _damaged(
 
 
 def fatigue_part(solution: SolutionData, body: str) -> FatiguePart:
-    """Data of a flexible body with a surface."""
+    """Digest and surface of a flexible body with a surface."""
     shape, pieces = solution.shape(body), solution.compiled.pieces
     assert shape is not None
     return FatiguePart(
@@ -156,7 +158,10 @@ def fatigue_part(solution: SolutionData, body: str) -> FatiguePart:
     )
 
 
-def _chosen(stress: StressView, nodes: Iterable[int] | None, hottest: int | None) -> IntArray:
+def _evaluated_nodes(
+    stress: StressView, nodes: Iterable[int] | None, hottest: int | None
+) -> IntArray:
+    """Identifiers of the nodes to evaluate: given, hottest by von Mises stress, or all."""
     if nodes is not None and hottest is not None:
         raise InputError("fatigue: give nodes or hottest, not both")
     if nodes is not None:
@@ -170,6 +175,7 @@ def _chosen(stress: StressView, nodes: Iterable[int] | None, hottest: int | None
 
 
 def _histories(stress: StressView, nodes: IntArray) -> Iterator[NodalStress]:
+    """Stress histories of nodes, in blocks to limit the memory."""
     for part in np.array_split(nodes, -(-len(nodes) // BLOCK)):
         yield stress.history(part)
 
@@ -191,19 +197,23 @@ def _worst_cycles(
 
 
 def signed_principal(stress: FloatArray) -> FloatArray:
-    """Largest or smallest principal stress (nt, m), where `directions` are positive or negative; in
-    shear, where both have equal magnitude, it reverses with the load."""
+    """Largest or smallest principal stress (nt, m), where `directions` are positive or negative.
+
+    In shear, where both have equal magnitude, it reverses with the load.
+    """
     sizes = principal(stress)[0]
     return np.where(directions(stress) > 0.0, sizes[..., 0], sizes[..., 2])
 
 
 def directions(stress: FloatArray) -> FloatArray:
-    """Signs 1 or −1 (nt, m): positive if the deviator is along, negative if it is against the
-    deviator of the largest von Mises stress of the history. There the sign is that of the principal
-    stress of largest magnitude, in shear positive. A reversing load changes the sign. For a
-    deviator perpendicular to it the sign of the principal stress of largest magnitude applies, and
-    in perpendicular shear the previous sign, so that small changes of the stress never change it.
-    small changes of the stress."""
+    """Signs 1 or −1 (nt, m) of the von Mises stress, by the direction of the deviator.
+
+    Positive if the deviator is along, negative if it is against the deviator of the largest von
+    Mises stress of the history. There the sign is that of the principal stress of largest
+    magnitude, in shear positive. A reversing load changes the sign. For a deviator perpendicular to
+    it the sign of the principal stress of largest magnitude applies, and in perpendicular shear the
+    previous sign, so that small changes of the stress never change it.
+    """
     deviator = stress - np.repeat([1.0, 0.0], 3) * stress[..., :3].mean(axis=-1, keepdims=True)
     equivalent, (balance, whole) = von_mises(stress), _dominance(stress)
     peak = equivalent.argmax(axis=0), np.arange(stress.shape[1])
@@ -219,19 +229,17 @@ def directions(stress: FloatArray) -> FloatArray:
         np.sign(along),
         np.where(np.abs(balance) > SHEAR_TOLERANCE * whole, np.sign(balance), 0.0),
     )
-    return _held(signs)
+    return _without_zero_signs(signs)
 
 
 def _dominance(stress: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Sum σ₁ + σ₃, positive where tension is the principal stress of largest magnitude, and that
-    magnitude (nt, m).
-    """
+    """(σ₁ + σ₃, largest magnitude of a principal stress) (nt, m); the sum tells the sign."""
     sizes = principal(stress)[0]
     return sizes[..., 0] + sizes[..., 2], np.maximum(np.abs(sizes[..., 0]), np.abs(sizes[..., 2]))
 
 
-def _held(signs: FloatArray) -> FloatArray:
-    """Signs (nt, m) with zeros replaced by the previous sign, at the start by the next one."""
+def _without_zero_signs(signs: FloatArray) -> FloatArray:
+    """Signs (nt, m) with zeros replaced by the previous or, at the start, the next sign."""
     last = np.maximum.accumulate(np.where(signs != 0.0, np.arange(len(signs))[:, None], -1), axis=0)
     first = (signs != 0.0).argmax(axis=0)
     found = np.take_along_axis(signs, np.where(last < 0, first, last), axis=0)
@@ -249,8 +257,10 @@ def _worst_cycle(curve: SNCurve, x: FloatArray) -> tuple[float, float, float]:
 
 
 def _normals(solution: SolutionData, body: str, node_ids: IntArray) -> FloatArray:
-    """Unit normals (m, 3) of the surface at nodes, weighted by triangle areas. Raises InputError
-    for interior nodes."""
+    """Unit normals (m, 3) of the surface at nodes, weighted by triangle areas.
+
+    Raises InputError for interior nodes.
+    """
     shape = solution.shape(body)
     assert shape is not None
     surface = shape.surface

@@ -19,8 +19,10 @@ COMPONENTS = ("xx", "yy", "zz", "xy", "yz", "zx")
 
 
 def write_histories(history: NodalStress, path: str | os.PathLike[str]) -> None:
-    """Write time [s], six components and von Mises stress [Pa] of each node as CSV. Raises
-    `InputError`, `MachineError`."""
+    """Write time [s], six components and von Mises stress [Pa] of each node as CSV.
+
+    Raises `InputError`, `MachineError`.
+    """
     columns = [("t [s]", history.t)]
     for k, node in enumerate(history.node_ids):
         columns += [
@@ -33,7 +35,9 @@ def write_histories(history: NodalStress, path: str | os.PathLike[str]) -> None:
 
 def write_universal(history: NodalStress, path: str | os.PathLike[str], model: str) -> None:
     """Write six components and von Mises stress [Pa] of each node as functions of a universal file.
-    Raises `InputError`, `MachineError`."""
+
+    Raises `InputError`, `MachineError`.
+    """
     functions = []
     for k, node in enumerate(history.node_ids.tolist()):
         columns = zip(

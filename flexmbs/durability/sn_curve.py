@@ -16,7 +16,8 @@ CORRECTIONS = ("none", "goodman", "gerber", "swt")
 
 @dataclass(frozen=True)
 class SNCurve:
-    """S–N curve: cycles to failure N = N_D (σ_a/σ_D)^−k for fully reversed amplitudes σ_a > σ_D;
+    """S–N curve: cycles to failure N = N_D (σ_a/σ_D)^−k for fully reversed amplitudes σ_a > σ_D.
+
     N_D (σ_a/σ_D)^−k2 below.
 
     amplitude: σ_D [Pa].  cycles: N_D.  slope: k.  slope_below: k2, by default infinite, an
@@ -82,9 +83,11 @@ class SNCurve:
             )
 
     def reversed_amplitude(self, amplitude: ArrayLike, mean: ArrayLike) -> FloatArray:
-        """Fully reversed amplitude of equal damage [Pa]. Like all methods, raises InputError for
-        negative amplitudes and lists of different lengths."""
-        amplitude, mean = _alike(amplitude=amplitude, mean=mean)
+        """Fully reversed amplitude of equal damage [Pa].
+
+        Like all methods, raises InputError for negative amplitudes and lists of different lengths.
+        """
+        amplitude, mean = _broadcast_arguments(amplitude=amplitude, mean=mean)
         if self.mean_stress == "none":
             return amplitude
         if self.mean_stress == "swt":
@@ -110,18 +113,18 @@ class SNCurve:
         return np.where(ratio >= 1.0, above, below)
 
     def damage(self, amplitude: ArrayLike, mean: ArrayLike, count: ArrayLike) -> float:
-        """Palmgren–Miner sum Σ n/N."""
+        """Damage (Palmgren–Miner sum Σ n/N) of cycles with amplitudes, means and counts."""
         return float(self.shares(amplitude, mean, count).sum())
 
     def shares(self, amplitude: ArrayLike, mean: ArrayLike, count: ArrayLike) -> FloatArray:
         """Share n/N of each cycle; infinite if the mean reaches the tensile strength."""
-        amplitude, mean, count = _alike(amplitude=amplitude, mean=mean, count=count)
+        amplitude, mean, count = _broadcast_arguments(amplitude=amplitude, mean=mean, count=count)
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(count > 0.0, count / self.cycles_to_failure(amplitude, mean), 0.0)
 
 
-def _alike(**values: ArrayLike) -> list[FloatArray]:
-    """Numbers with a common shape; only ``mean`` may be negative. Raises InputError."""
+def _broadcast_arguments(**values: ArrayLike) -> list[FloatArray]:
+    """Arguments broadcast to a common shape; only ``mean`` may be negative. Raises InputError."""
     found = [
         numbers_of_any_shape(value, key, least=-np.inf if key == "mean" else 0.0)
         for key, value in values.items()

@@ -70,7 +70,7 @@ from flexmbs.dynamics.second_order import add_field_mass
 
 @part
 def frame_columns(frames, m, x, q, Psi):
-    """Psi (6, nf): twists at the body's origin, in its axes, of frame m due to its modes.
+    """Psi (6, nf) ← twists at the body's origin, in its axes, of frame m due to its modes.
 
         [φ + x̃ w; w]   with w = T(ϑ)ᵀ ψ
 
@@ -131,7 +131,7 @@ def joint_geometry(tree, frames, art, motion, i, q):
 
 @called
 def tree_rotors(tree, art, motion, c_mass):
-    """Rotors of primary joints, times c_mass.
+    """Add c_mass times the inertia of the rotors on primary joints to the tree.
 
     n² I goes into the slopes, b in the axes of the body for U = M* c + b.
 
@@ -156,7 +156,7 @@ def tree_rotors(tree, art, motion, c_mass):
 
 @called
 def body_matrix(system, A, i, U, factors, diagonal):
-    """A[i] = c_mass 𝓜_i, plus K_ff + c_damping D_ff in its modal block.
+    """A[i] ← c_mass 𝓜_i, plus K_ff + c_damping D_ff in its modal block.
 
     factors: (c_mass, c_damping); K_ff and D_ff are omitted for c_damping < 0. 𝓜_i (theory, section
     5) in (V, q̇_f). Filled are the rows of the twist and the upper triangle of the modal block, or
@@ -304,7 +304,7 @@ def turned_block(R, A, i, a, b):
 
 @part
 def tilde_times(x, B):
-    """x̃ B"""
+    """Product x̃ B of a skew-symmetric matrix and a 3×3 matrix."""
     a = cross(x, (B[0], B[3], B[6]))
     b = cross(x, (B[1], B[4], B[7]))
     c = cross(x, (B[2], B[5], B[8]))
@@ -313,7 +313,7 @@ def tilde_times(x, B):
 
 @part
 def times_tilde(B, x):
-    """B x̃"""
+    """Product B x̃ of a 3×3 matrix and a skew-symmetric matrix."""
     a = cross((B[0], B[1], B[2]), x)
     b = cross((B[3], B[4], B[5]), x)
     c = cross((B[6], B[7], B[8]), x)
@@ -322,7 +322,7 @@ def times_tilde(B, x):
 
 @part
 def difference(A, B):
-    """A − B of 3×3 matrices"""
+    """Difference A − B of 3×3 matrices."""
     return (
         A[0] - B[0],
         A[1] - B[1],
@@ -338,7 +338,7 @@ def difference(A, B):
 
 @part
 def carried_inertia(body, A, i, T):
-    """T[:, :6] = Ad(X⁻¹)ᵀ M*_i Ad(X⁻¹), X = X_pi: articulated inertia carried to the parent.
+    """T[:, :6] ← Ad(X⁻¹)ᵀ M*_i Ad(X⁻¹): articulated inertia transformed to the parent.
 
     It refers to the axes and the origin of the parent body. With the blocks M, H, J of M*_i turned
     by R and d = x: G = H − M x̃ and J − Hᵀ x̃ + x̃ G (Featherstone 2008, chapter 2, on spatial
@@ -373,7 +373,7 @@ def carried_inertia(body, A, i, T):
 
 @called
 def hand_to_parent(art, i):
-    """A[p] += [1 Ψ]ᵀ B [1 Ψ] with B = Ad(X⁻¹)ᵀ M*_i Ad(X⁻¹) of body i.
+    """Add the articulated inertia of body i to its parent: A[p] += [1 Ψ]ᵀ B [1 Ψ].
 
     Ψ are the modes of its frame on the parent p. B is left in art.carried. The modal block of p is
     omitted if p has a semiseparable factor, which uses B and Ψ themselves.
@@ -418,7 +418,7 @@ def hand_to_parent(art, i):
 
 @part
 def articulate(art):
-    """Eliminate all bodies from leaves to root.
+    """Eliminate joints and modes of all bodies, leaves to root; 0, or −1 − body if indefinite.
 
     art.A holds their matrices. Returns 0, or −1 − body for an indefinite one. O(nb) bodies; a body
     with nf modes costs O(nf³), or O(nf) if its modal block is diagonal except for one child on its

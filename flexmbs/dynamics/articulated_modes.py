@@ -46,7 +46,7 @@ def to_own_frame(A, Phi, i, n, T):
 
 @called
 def eliminate_modes(A, i, n):
-    """A_ff = L Lᵀ, Y = A_rf L⁻ᵀ, A_rr ← A_rr − Y Yᵀ; False if A_ff is not positive definite.
+    """Eliminate n modes: A_ff = L Lᵀ, A_rr ← A_rr − Y Yᵀ; False if A_ff is indefinite.
 
     Lᵀ is stored above the diagonal, the reciprocal pivots on it.
     """
@@ -75,7 +75,7 @@ def eliminate_modes(A, i, n):
 
 @called
 def modes_on_a_spring(art, i):
-    """Eliminate modes as `eliminate_modes` does, for A_ff = D + Ψᵀ M Ψ, in O(nf).
+    """Eliminate modes with A_ff = D + Ψᵀ M Ψ (one elastic joint frame) in O(nf).
 
     D is diagonal, M (6×6) the inertia of one child.
 
@@ -219,7 +219,7 @@ def inward_modes(A, i, n, half, at):
 
 @part
 def inward_along_modes(art, i, half, at):
-    """Pass loads inward as `inward_modes` does, with the semiseparable L in O(nf).
+    """Pass modal loads to the body as `inward_modes` does, for L of modes on a spring, O(nf).
 
     The wrench Σ_l g_l x_l of the preceding modes is passed along.
     """
@@ -262,7 +262,7 @@ def modal_twist(P, i, row, n, x, at):
 
 @part
 def outward_along_modes(art, i, x, at):
-    """x[at …] ← L⁻ᵀ x with the semiseparable L, in O(nf).
+    """x[at …] ← L⁻ᵀ x, for L of modes on a spring, in O(nf).
 
     The twist Σ_l ψ_l x_l of the later modes is passed along.
     """

@@ -77,13 +77,13 @@ NO_INERTIA = ((0.0,) * 6, (0.0,) * 9, (0.0,) * 6)
 
 @part
 def load6_at(a, i, o):
-    """Entries o … o+5 of row i: a symmetric matrix (xx, xy, xz, yy, yz, zz)."""
+    """Read a symmetric 3×3 matrix (xx, xy, xz, yy, yz, zz) from row i, from column o on."""
     return (a[i, o], a[i, o + 1], a[i, o + 2], a[i, o + 3], a[i, o + 4], a[i, o + 5])
 
 
 @part
 def store6_at(a, i, o, s):
-    """Write a symmetric matrix to entries o … o+5 of row i."""
+    """Write a symmetric matrix to row i, from column o on."""
     a[i, o] = s[0]
     a[i, o + 1] = s[1]
     a[i, o + 2] = s[2]
@@ -94,7 +94,7 @@ def store6_at(a, i, o, s):
 
 @part
 def symmetric_mul(S, x):
-    """S x of a symmetric matrix (xx, xy, xz, yy, yz, zz)."""
+    """Product S x of a symmetric matrix (xx, xy, xz, yy, yz, zz) and a vector."""
     return (
         S[0] * x[0] + S[1] * x[1] + S[2] * x[2],
         S[1] * x[0] + S[3] * x[1] + S[4] * x[2],
@@ -118,7 +118,7 @@ def turned_symmetric(R, S):
 
 @part
 def transposed_mul(H, x):
-    """Hᵀ x"""
+    """Product Hᵀ x of a 3×3 matrix and a vector."""
     return (
         H[0] * x[0] + H[3] * x[1] + H[6] * x[2],
         H[1] * x[0] + H[4] * x[1] + H[7] * x[2],
@@ -141,7 +141,7 @@ def less_dyad(S, u, v):
 
 @part
 def less_full_dyad(H, u, v):
-    """H − u vᵀ"""
+    """Difference H − u vᵀ of a 3×3 matrix and a dyad."""
     return (
         H[0] - u[0] * v[0],
         H[1] - u[0] * v[1],
@@ -214,7 +214,7 @@ def rigid_outward(joints, rigid, q, s):
 
 @part
 def turn_rotor(rigid, i, rate, R, w):
-    """b and the moment ω × q̇ b on the carrier, in world axes, of the rotors on a joint.
+    """b and the gyroscopic moment ω × q̇ b on the carrier of the rotors on joint i.
 
     The joint is that of body i and has the ``rate`` q̇; (R, ω) belong to the carrier.
     """
@@ -225,7 +225,7 @@ def turn_rotor(rigid, i, rate, R, w):
 
 @part
 def with_rotor(rigid, i, axis, un, pivot, u):
-    """U + b, D + κ and u of a joint whose rotors are carried by the parent, or by body i itself.
+    """(U, D, u) of joint i with the contributions of its rotors.
 
     b acts on α of the parent, which is the angular part of a' less the velocity product; body i
     also rotates by ``axis`` η̇. Theory, section 56.
@@ -266,7 +266,7 @@ def general_joint(joints, rigid, i, state, pose, wp):
 
 @part
 def released(inertia, bias, un, uf, inverse, u):
-    """Articulated inertia 𝓘 − U D⁻¹ Uᵀ and bias wrench p + U D⁻¹ u after release of one axis.
+    """Articulated inertia and bias wrench after one joint axis is released.
 
     inertia: 𝓘 = (J, H, M). bias: p = (n, f). un, uf: moment and force of U = 𝓘 S. inverse: D⁻¹
     (Featherstone 2008, section 7.3).
@@ -406,7 +406,7 @@ def sum_of_children(w, i, inertia, bias):
 
 @part
 def leave(w, p, inertia, bias):
-    """Add 𝓘 and p to those that children have left in the row of body p."""
+    """Add inertia and bias wrench of a child to the row of body p, for its later elimination."""
     J, H, M = inertia
     for a in range(6):
         w[p, A_J + a] += J[a]

@@ -54,7 +54,7 @@ from flexmbs.dynamics.articulated_work import (
 
 @part
 def inward_body(art, i, given, known, half, at):
-    """half[at …] = L⁻¹ of the loads on body i; the rest is passed on to its parent.
+    """half[at …] ← L⁻¹ of the loads on body i; add the remaining load to its parent.
 
     The loads are a wrench f*_i and generalized loads τ_i. At driven velocities the result is the
     generalized load of what the body carries. known: 1.0 if these velocities have the values
@@ -128,7 +128,7 @@ def inward_body(art, i, given, known, half, at):
 
 @part
 def inward_loads(art, given):
-    """h = L⁻¹ k of all loads, leaves to root.
+    """h ← L⁻¹ k for all bodies, leaves to root.
 
     given (ns,): values of the driven velocities.
     """
@@ -139,7 +139,7 @@ def inward_loads(art, given):
 
 @part
 def outward_driven(art, i, v, w, x):
-    """Add the driven velocities to V = (v, w), and store their multipliers −λ in x[ns + row].
+    """Add driven velocities to V = (v, w); x[ns + row] ← −λ of the driven entries.
 
     A multiplier is the row of M ṡ − k at the driven velocity.
     """

@@ -113,7 +113,7 @@ class SchurComplement(NamedTuple):
 
 
 def make_articulated(system: System) -> Articulated:
-    """Zeroed factors and workspace that fit a system."""
+    """Allocate the factors and workspace of the articulated-body algorithm."""
     nb, _, ns, nc, _ = (int(n) for n in system.layout)
     F = system.bodies.m_ff.shape[2]
     z = np.zeros
@@ -163,7 +163,7 @@ def rotors_of_tree(system: System) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _children(system: System, own: np.ndarray, carrier: np.ndarray) -> np.ndarray:
-    """Index of the only child on the modes of each body.
+    """Index of the only child on the modes of each body; negative if its matrix is full.
 
     −1 if there is none, −2 if the modal block is full.
     """
@@ -179,7 +179,7 @@ def _children(system: System, own: np.ndarray, carrier: np.ndarray) -> np.ndarra
 
 
 def make_rigid(system: System) -> RigidChild:
-    """Constants of a rigid tree, with each body described at the origin of its joint's frame.
+    """Constants of the rigid-tree algorithm, each body described at its joint frame.
 
     z is the axis of a revolute or prismatic joint. Inertia about that origin: ∫x xᵀ dm − x_c cᵀ − c
     x_cᵀ + m x_c x_cᵀ (parallel axes), then tr(P) 1 − P.
@@ -241,7 +241,7 @@ def make_rigid(system: System) -> RigidChild:
 
 
 def _kind(joints: Joints, m: int) -> tuple[int, np.ndarray | None]:
-    """Kind of a joint of one elementary motion.
+    """(kind, axis) of a joint of one elementary motion: revolute, prismatic or general.
 
     Revolute or prismatic with its axis, or general.
     """
@@ -350,11 +350,12 @@ def _damped(system: System) -> Iterator[tuple[tuple[int, ...], int, int]]:
 
 
 def _table(entries: Sequence[Sequence[int]], width: int) -> np.ndarray:
+    """Integer array (n, width) of rows, also for n = 0."""
     return np.array(entries, np.int64).reshape(-1, width)
 
 
 def _to_root(tree: Tree, i: int) -> list[int]:
-    """A body and its ancestors; none for the ground."""
+    """Body i and its ancestors; empty for the ground."""
     path = []
     while i >= 0:
         path.append(int(i))

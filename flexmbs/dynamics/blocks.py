@@ -76,7 +76,7 @@ def transposed_times(A, B, rows, inner, columns, out):
 
 @part
 def unit(b):
-    """b-th unit vector"""
+    """b-th unit vector as a tuple of three numbers."""
     return (1.0 if b == 0 else 0.0, 1.0 if b == 1 else 0.0, 1.0 if b == 2 else 0.0)
 
 
@@ -172,7 +172,7 @@ def parent_velocities(system, work, i, q):
 
 @called
 def transmission(system, work, q):
-    """E and X of all bodies, into ``work``.
+    """E and X of all bodies into ``work``: own and parent velocities to twists.
 
     E = 1 is not formed for a body whose velocities are its twist.
     """
@@ -418,7 +418,7 @@ def stiffness_blocks(system, work, damping):
 
 @part
 def coupling_poses(work, k, q):
-    """Poses of the frames of coupling k into work.coupling.
+    """work.coupling ← poses of the frames of coupling k.
 
     The kinematics of q must be up to date.
     """

@@ -61,14 +61,14 @@ def six_dot(a, i, o, b, l):
 
 @part
 def six_increase(a, i, o, f, l):
-    """a[i, o…] += f a[i, l…]"""
+    """a[i, o…o+5] += f a[i, l…l+5]: add a multiple of a six-vector within a row."""
     for c in range(6):
         a[i, o + c] += f * a[i, l + c]
 
 
 @part
 def six_normalize(a, i, o):
-    """Unit length of the six-vector at a[i, o…]."""
+    """Scale the six-vector at a[i, o…] to unit length."""
     f = 1.0 / math.sqrt(six_dot(a, i, o, a, o))
     for c in range(6):
         a[i, o + c] *= f
@@ -76,7 +76,7 @@ def six_normalize(a, i, o):
 
 @part
 def six_apply(a, i, o, v, w):
-    """Value a[i, o…] · (v, w) of a covector on a twist."""
+    """Scalar product of the covector a[i, o…o+5] and a twist (v, w)."""
     return (
         a[i, o] * v[0]
         + a[i, o + 1] * v[1]
@@ -132,7 +132,7 @@ def left_inverse(directions, inverse, k, n):
 
 @part
 def remainder(covectors, k, closed, a, e):
-    """1 − |…|² of unit vector e: its part outside the free directions and a closed rows."""
+    """Part 1 − |…|² of unit vector e outside of the free directions and ``closed`` rows."""
     left = 1.0
     for b in range(6):
         if b >= closed or b < a:
@@ -182,7 +182,7 @@ def complement(directions, covectors, k, n):
 
 @part
 def directions(cuts, joints, cut, beta, k):
-    """C and C⁺ of cut joint k at its coordinates; returns Ċ η.
+    """Free directions C and left inverse C⁺ of cut joint k; returns Ċ η.
 
     The velocities η are cut.eta[k].
     """
@@ -195,7 +195,7 @@ def directions(cuts, joints, cut, beta, k):
 
 @part
 def constraint_covectors(cuts, drives, cut, k):
-    """Rows of 𝒯, then the rows of C⁺ of the driven coordinates, since η_k = (C⁺ V_rel)_k."""
+    """Constraint rows of cut joint k: those of 𝒯, then C⁺ of driven coordinates."""
     complement(cut.directions, cut.covectors, k, cuts.nv[k])
     for d in range(drives.row.shape[0]):
         if drives.cut[d] == k:
@@ -206,7 +206,7 @@ def constraint_covectors(cuts, drives, cut, k):
 
 @part
 def closest_coordinates(cuts, joints, start, cut, beta, k):
-    """β of cut joint k with X_J(β) closest to its relative pose X, found from ``start``.
+    """Coordinates β of cut joint k closest to its relative pose, by Newton from ``start``.
 
     Returns the error pose (Δx, θ) in m and rad. Gauss-Newton: Δx = R_Jᵀ (x − x_J), θ = log(R_Jᵀ R),
     β ← β ⊕ C⁺ (Δx, θ), to 1e-13 (theory, section 14).
@@ -293,7 +293,7 @@ def cut_joint(system, work, k, t, here):
 
 @part
 def coordinate(system, work, here, body, cut, place):
-    """β, η and η̇ of a joint coordinate.
+    """(β, η, η̇) of a joint coordinate, from the state or from a cut joint.
 
     Of the primary joint of ``body`` or, if that is −1, of cut joint ``cut``. place: indices
     (velocity, position) within the joint.
@@ -307,7 +307,7 @@ def coordinate(system, work, here, body, cut, place):
 
 @called
 def drive_values(system, work, t, here):
-    """Rows g = β − f(t), ġ = η − ḟ, g̈ = η̇ − f̈ of the drives, and the rates ḟ.
+    """Values g, ġ, g̈ of the drive constraints β = f(t), and the rates ḟ.
 
     Theory, section 14.
     """
@@ -326,7 +326,7 @@ def drive_values(system, work, t, here):
 
 @called
 def prescribed_motions(system, work, t):
-    """Poses, ḟ and f̈ of the prescribed motions of primary joints at time t, into work.joints.
+    """work.joints ← poses, ḟ and f̈ of the prescribed motions of primary joints at t.
 
     Theory, section 18.
     """

@@ -27,7 +27,7 @@ SLOW = 1e-4  # fraction of ω_r below which tanh is linear
 
 @part
 def law_force(contacts, contact, workspace, power, k):
-    """Force (N, T₁, T₂) (N) of contact k by its law into ``contact``, its power (W) into ``power``.
+    """contact ← force (N, T₁, T₂) of contact k by its law; power ← its power (W).
 
     ``workspace.x`` keeps the arguments of the law, (g, γ_N, γ_T1, γ_T2, μ). Theory, section 41.
     """
@@ -52,7 +52,7 @@ def law_force(contacts, contact, workspace, power, k):
 
 @part
 def turn_friction(limit, rate, speed):
-    """(M/ω, slope) of the moment M = F tanh(ω/ω_r) at the angular speed ω ≥ 0.
+    """(M/ω, its slope) of the regularized moment M = F tanh(ω/ω_r) at speed ω ≥ 0.
 
     The slope is defined as in `slip_friction` of the contact laws.
     """

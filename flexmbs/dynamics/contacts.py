@@ -84,7 +84,7 @@ def between_frames(system, work, k, q, s):
 
 @part
 def own_row(contacts, k):
-    """Row of contact k on a joint coordinate: 0 for a bound, 1 for dry friction.
+    """Local row of contact k on a joint coordinate: 0 for a bound, 1 for dry friction.
 
     Dry friction acts along the first tangent.
     """
@@ -149,7 +149,7 @@ def function_of_pose(system, work, k, t, q, s):
 
 @part
 def rate_row(contact, k, c, R, io, at, factor):
-    """Row c of contact k as a covector in axes of b.
+    """Row c of contact k from a user function, as a covector in the axes of b.
 
     ``factor`` times (d, m | a₀) of io[1, at …], given in axes of a.
     """
@@ -267,7 +267,7 @@ def law_forces(system, work, slopes):
 
 @part
 def given_contact_forces(system, work):
-    """Forces of rigid contacts from the path variables, into work.contact.
+    """work.contact ← forces of rigid contacts stored in the path variables.
 
     Returns True if a contact may have a force.
     """
@@ -282,7 +282,7 @@ def given_contact_forces(system, work):
 
 @entry
 def contact_forces_at(model, here, /, t, slopes):
-    """Forces (N, T₁, T₂) of the contacts into the applied forces.
+    """Kernel that adds the forces (N, T₁, T₂) of all contacts to the applied forces.
 
     Forces of rigid contacts are given, those of others follow from their laws.
     """
@@ -298,7 +298,7 @@ def contact_forces_at(model, here, /, t, slopes):
 
 @part
 def apply_contact_forces(system, work, t, here, slopes):
-    """`contact_forces_at` if there are contacts."""
+    """Call `contact_forces_at` if there are contacts."""
     if work.calls.contact_forces >= 0:
         call_shared(system, work, work.calls.contact_forces, here, t, 1.0 if slopes else 0.0, 0.0)
 
@@ -342,7 +342,7 @@ def contact_rows(system, work, k, q, rows):
 
 @called
 def function_blocks(system, work, q, damping):
-    """Jᵀ (k_g + damping · k_r) J into the blocks, J = ∂γ_N/∂s.
+    """Add stiffness and damping of user-defined contacts to the blocks: Jᵀ (k + damping k_r) J.
 
     For contacts by user functions of joint coordinates with a force law.
     """

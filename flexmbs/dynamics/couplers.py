@@ -23,7 +23,7 @@ ALONG = 1e-3  # displacement for d/dτ, in comparable changes of the coordinates
 
 @part
 def coordinates_along(system, work, here, k, tau):
-    """x + τ ẋ of the coordinates of coupler k, into work.io[0, 1 …].
+    """work.io ← coordinates x + τ ẋ of coupler k; their speed, and a · ẋ.
 
     Returns |ẋ| over comparable changes, and a · ẋ with the factors in work.io[1].
     """
@@ -105,7 +105,7 @@ def coupler_values(system, work, t, here):
 
 @entry
 def joint_rows_at(model, here, /, t):
-    """Rows of drives and couplers, between joint coordinates."""
+    """Kernel that evaluates the rows of drives and couplers."""
     drive_values(model.system, model.work, t, here)
     coupler_values(model.system, model.work, t, here)
     return 0
@@ -113,7 +113,7 @@ def joint_rows_at(model, here, /, t):
 
 @part
 def joint_rows(system, work, t, here):
-    """`joint_rows_at` if there are any; the rates of other rows are zero."""
+    """Call `joint_rows_at` if there are drives or couplers; otherwise zero rates."""
     for r in range(work.drive_rate.shape[0]):
         work.drive_rate[r] = 0.0
     if work.calls.joint_rows >= 0:

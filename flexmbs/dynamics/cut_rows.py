@@ -15,7 +15,7 @@ from flexmbs.system.records import OF_FUNCTIONS
 
 @entry
 def cut_rows_at(model, /, t, k):
-    """Rows of cut k from the relative twist of its frames and the rate of the twist.
+    """Kernel of the constraint values of cut k, from the relative twist of its frames.
 
     Both are in work.cut, in the child's axes.
     """
@@ -32,7 +32,7 @@ def cut_rows_at(model, /, t, k):
 
 @part
 def cut_rows(system, work, k, t, here, twist, rate):
-    """`cut_rows_at` with the relative ``twist`` (v, ω) and its ``rate``."""
+    """Call `cut_rows_at` with the relative ``twist`` (v, ω) of cut k and its ``rate``."""
     store3_at(work.cut.twist, k, 0, twist[0])
     store3_at(work.cut.twist, k, 3, twist[1])
     store3_at(work.cut.twist_rate, k, 0, rate[0])

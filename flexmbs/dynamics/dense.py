@@ -22,7 +22,7 @@ from flexmbs.system.records import Evaluation, Loads, System, Work
 
 @called
 def dense_constraints(e, values, G):
-    """G (nc, ns) from blocks that are not factored."""
+    """G (nc, ns) ← dense constraint matrix from unfactored blocks."""
     ns = G.shape[1]
     for r in range(G.shape[0]):
         for c in range(ns):
@@ -44,7 +44,7 @@ def dense_constraints(e, values, G):
 
 @called
 def dense_mass(e, values, M):
-    """Symmetric M (ns, ns) from blocks that are not factored."""
+    """M (ns, ns) ← dense mass matrix from unfactored blocks."""
     for a in range(M.shape[0]):
         for c in range(M.shape[1]):
             M[a, c] = 0.0
@@ -125,7 +125,7 @@ def terms(
 
 
 def row_rank(size: np.ndarray) -> int:
-    """rank(G) from its singular values, in descending order.
+    """Numerical rank of G from its singular values, in descending order.
 
     They are in m or rad per unit of a coordinate. Those above max(1e-10 σ_max, 1e-12) count
     (theory, section 31).
@@ -172,7 +172,7 @@ def partitioned_terms(
 
 
 def multipliers_of_least_norm(G: np.ndarray, lam: np.ndarray) -> np.ndarray:
-    """The smallest λ (nc,) with the same constraint forces Gᵀ λ.
+    """Multipliers λ of least norm with the same constraint forces Gᵀ λ.
 
     λ ← U_r U_rᵀ λ with the left singular vectors U_r of G. Theory, section 31.
     """

@@ -50,7 +50,7 @@ REACTIONS = 2.0  # value of `gathered` with forces loaded by reactions
 
 @entry
 def kinematics_at(model, here, /, t, bodies_alone, weightless):
-    """`kinematics` by address.
+    """Kernel that calls `kinematics`: motion of all bodies and constraint values.
 
     bodies_alone: omit g, G s + γ̄ and G ṡ − γ of the constraints. weightless: omit the acceleration
     −g of the ground.
@@ -71,7 +71,7 @@ def kinematics_at(model, here, /, t, bodies_alone, weightless):
 
 @entry
 def residual_at(model, here, /, t, slopes, gathered):
-    """`residual` by address.
+    """Kernel that calls `residual`: r = M ṡ − k − Gᵀ λ.
 
     gathered: 0 to leave the wrenches and forces of the single bodies without Gᵀ λ; `REACTIONS` to
     load the forces that depend on reactions by those of ṡ and λ. r is NaN if no loads agree with
@@ -96,7 +96,7 @@ def residual_at(model, here, /, t, slopes, gathered):
 
 @called
 def balance(system, work, t, here, flags):
-    """Residual r of a motion whose kinematics are up to date.
+    """Residual r of the equations of motion, with kinematics that are up to date.
 
     flags: with slopes, gathered, with forces loaded by reactions.
     """
@@ -134,7 +134,7 @@ def balance(system, work, t, here, flags):
 
 @part
 def kinematics(system, work, t, q, s, sd):
-    """Motion of all bodies, and constraint values in the three rows of work.gs (3, nc).
+    """Evaluate the motion of all bodies and the constraint values work.gs (3, nc).
 
     g(q, t), G s + γ̄ and G ṡ − γ. Theory, section 13.
     """
@@ -151,13 +151,13 @@ def kinematics(system, work, t, q, s, sd):
 
 @part
 def body_motion(system, work, t, q, s, sd):
-    """Motion of all bodies: r, A, V and V̇ of (t, q, s, ṡ) into work.motion."""
+    """work.motion ← r, A, V and V̇ of all bodies for (t, q, s, ṡ)."""
     motion_of_bodies(system, work, t, (q, s, sd), 0.0)
 
 
 @part
 def motion_of_bodies(system, work, t, state, weightless):
-    """Motion of all bodies of the ``state`` (q, s, ṡ).
+    """Evaluate the motion of all bodies for the ``state``, with or without gravity.
 
     weightless: omit the acceleration −g of the ground.
     """
@@ -185,7 +185,7 @@ def residual(system, work, t, here, slopes):
 
 @part
 def power_of_drives(system, work, t, here):
-    """Ẇ_drives (W) of ṡ and λ, into work.power.
+    """work.power ← power (W) of the drives for ṡ and λ.
 
     Prescribed coordinates need inverse dynamics, a residual at ṡ (theory, section 49).
     """
@@ -205,7 +205,7 @@ def residual_with_reactions(system, work, t, here, slopes):
 
 @part
 def balanced(system, work, t, here, turns):
-    """True if the loads of ṡ and λ are those with which these were computed.
+    """True if the joint loads agree with those from which ṡ and λ were computed.
 
     Stores the loads for the next iteration. ṡ becomes NaN if the loads have not converged within
     `LOADINGS` iterations. Theory, section 39.
@@ -255,7 +255,7 @@ def clear_energies(system, work):
 
 @called
 def inward(tree, frames, motion, q, r):
-    """Gather body wrenches into the generalized residual r, leaves to root.
+    """Gather body wrenches into the generalized residual r by a sweep from leaves to root.
 
     Jᵀ W by the dual of the outward sweep. W_cm, the wrench that passes through the primary joint,
     stays in ``motion``: the reaction of the joint. Theory, section 19.

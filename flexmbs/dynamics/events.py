@@ -34,7 +34,7 @@ class Events(NamedTuple):
 
 @part
 def event_values(system, work, events, t, q, s):
-    """f(t, q, s) − level of all state functions at a state.
+    """Values f(t, q, s) − level of all event functions.
 
     f is a coordinate, its rate, a position of a frame, or a user function.
     """
@@ -71,7 +71,7 @@ def event_values(system, work, events, t, q, s):
 
 @part
 def crossings(events):
-    """Mark the state functions that have changed sign in their direction.
+    """Mark the event functions that changed sign in their direction.
 
     Compared with the last evaluation. Returns 1 if there are any, −1 if one is NaN, else 0.
     """

@@ -13,7 +13,7 @@ from flexmbs.dynamics.shared_calls import call_shared
 
 @entry
 def force_blocks_at(model, here, /, c_damping):
-    """Jᵀ (K + c_damping D) J into work.values.
+    """Kernel that adds Jᵀ (K + c_damping D) J of forces to work.values.
 
     For couplings, contacts by user functions and damped divided bodies.
     """
@@ -27,6 +27,6 @@ def force_blocks_at(model, here, /, c_damping):
 
 @part
 def force_blocks(system, work, here, c_damping):
-    """`force_blocks_at` if there are any."""
+    """Call `force_blocks_at` if there are forces with stiffness."""
     if work.calls.force_blocks >= 0:
         call_shared(system, work, work.calls.force_blocks, here, c_damping, 0.0, 0.0)

@@ -14,7 +14,7 @@ LOADED_ARGUMENTS = 7  # t, x, v and the four loads of the joint
 
 @part
 def scalar_law(system, work, rows, f, given):
-    """(force, its dissipative part) of force f of ``rows``.
+    """(force, dissipative part) by the law of force f.
 
     given: (t, x, v), coordinate x with rate v. The force states are in the workspace, and their
     rates stay there.
@@ -48,7 +48,7 @@ def scalar_slopes(system, work, rows, f, given, sign):
 
 @part
 def give_states(law, f, z, stage, x, n):
-    """x[n:] ← force states z of force f, their bases c, and the weight a.
+    """Write force states z of force f, bases c and weight a to the arguments x from n on.
 
     z = c + a ż in an implicit stage; else a = 0.
     """
@@ -61,7 +61,7 @@ def give_states(law, f, z, stage, x, n):
 
 @part
 def give_readings(system, work, q, rows, f, x, n):
-    """x[n:] ← constraint wrenches that force f reads, six numbers each; returns their end.
+    """Write the constraint wrenches that force f reads to x from n on; returns the end.
 
     Unknown wrenches are zero.
     """
@@ -93,7 +93,7 @@ def reads_unknown(rows, f, read):
 
 @part
 def take_rates(law, f, out, n, rate):
-    """Rates of the force states of force f ← out[n:], zero for states that are held."""
+    """Read rates of the force states of force f from the law's results ``out``."""
     for i in range(law.n_states[f]):
         rate[law.state[f] + i] = out[n + i]
     for i in range(law.n_states[f], law.n_states[f] + law.n_held[f]):

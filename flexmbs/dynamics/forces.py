@@ -40,7 +40,7 @@ from flexmbs.system.callbacks import FRAME_ARGUMENTS
 
 @called
 def frame_forces(system, work, t, here):
-    """Forces and torques F(t, r, A, v, ω, W_c …) on frames, in world axes (N, N m).
+    """Apply forces and torques (N, N m) on frames by laws of time and frame motion.
 
     W_c are the reactions that they read (theory, section 39).
     """
@@ -77,7 +77,7 @@ def frame_forces(system, work, t, here):
 
 @called
 def line_forces(system, work, t, here, slopes):
-    """Tension F(t, l − l₀, l̇) along the line between two frames: −F u on b, F u on a, no moments.
+    """Apply tension forces F(t, l − l₀, l̇) along the line between two frames.
 
     At l = 0 there is no direction and no force; if l₀ = 0 its stiffness is that of −k r, K = k 1.
     Theory, section 39.
@@ -120,7 +120,7 @@ def line_forces(system, work, t, here, slopes):
 
 @called
 def pair_forces(system, work, t, here, slopes):
-    """Force and torque on frame b of a pair, in axes of a.
+    """Apply forces and torques between two frames, such as bushings.
 
     Elastic e, conjugate to the displacement x and rotation vector ϑ of b in a; dissipative d,
     conjugate to the velocities. The elastic moment is T(ϑ)⁻ᵀ e_ϑ: with ω = T ϑ̇, n · ω = e_ϑ · ϑ̇,
@@ -194,7 +194,7 @@ def pair_slopes(rows, f, workspace, Rr, stiffness):
 
 @part
 def pair_differences(rows, f, workspace, columns):
-    """−∂(e + d)/∂(x, ϑ) and −∂(e + d)/∂(velocities) by central differences.
+    """Stiffness and damping of a force between frames by central differences.
 
     They go into workspace.out; ``columns`` (12, 6) is workspace.
     """
@@ -215,7 +215,7 @@ def pair_differences(rows, f, workspace, columns):
 
 @entry
 def frame_forces_at(model, here, /, t, slopes):
-    """Forces on frames, along lines between two frames, and between two frames.
+    """Kernel of all forces on frames, along lines and between two frames.
 
     Theory, section 39.
     """
@@ -231,7 +231,7 @@ def frame_forces_at(model, here, /, t, slopes):
 
 @part
 def apply_forces(system, work, t, here, slopes, which):
-    """All applied forces into the bodies' wrenches and the generalized forces.
+    """Evaluate all applied forces into body wrenches and generalized forces.
 
     Their power (W) goes into work.power. which: see `joint_forces_at`. Theory, section 39.
     """

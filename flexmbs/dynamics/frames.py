@@ -42,7 +42,7 @@ from flexmbs.system.records import Frames
 
 
 def places_in_body(frames: Frames, m: int, q: np.ndarray) -> np.ndarray:
-    """Positions x_m = x + φ q_f − ½ q_fᵀ K0 q_f (…, 3) of frame m in its body (m).
+    """Position x + φ q_f − ½ q_fᵀ K0 q_f of frame m in its body, m.
 
     q (…, nf): elastic coordinates.
     """
@@ -56,7 +56,7 @@ def places_in_body(frames: Frames, m: int, q: np.ndarray) -> np.ndarray:
 
 @part
 def current_shapes(frames, q, s):
-    """Current shapes of all frames, 6 nf numbers each.
+    """Store current shapes φ − K0 q_f of all frames, 6 nf numbers each.
 
     frames.current ← (φ − K0 q_f, ψ − K0 q_f), frames.rate ← −(K0 q̇_f) (theory, section 10).
     Nothing is done if no body has second-order displacements: ``frames.current`` is the constant
@@ -79,7 +79,7 @@ def current_shapes(frames, q, s):
 
 @part
 def subtract_rows(Q, n, x, at, U):
-    """U −= Σ_l x[at + l] Q[l] for the n rows of Q (n, 6 F).
+    """U[:] −= Σ_l x[at + l] Q[l] for the n rows of Q (n, 6 nf).
 
     Four rows at a time: U is read and written a quarter as often.
     """
@@ -96,7 +96,7 @@ def subtract_rows(Q, n, x, at, U):
 
 @part
 def modal3(shape, m, n, row, x, at):
-    """Σ_k shape[m, row:row+3, k] x[at + k], three numbers from flat rows (6 F).
+    """Σ_k shape[m, row:row+3, k] x[at + k]: three components of a modal sum.
 
     row: 0 for translations φ, 3 for rotations ψ.
     """
@@ -210,7 +210,7 @@ def modal_force(frames, m, Rm, q, wrench, out, factor):
 
 @part
 def modal_rows(frames, m, Rm, q, P, n, B):
-    """B[:n, 6:6+nf] += P Φ_m for n covectors P (n, 6) on the twist of frame m.
+    """B[:n, 6:6+nf] += P Φ_m: modal columns of n covectors P (n, 6) on frame m.
 
     In axes of the frame.
     """
@@ -306,7 +306,7 @@ def apply_wrench(work, m, pose, q, f, n):
 
 @part
 def keep_poses(pair, k, pose_a, pose_b, pose):
-    """Store poses of pair k in ``pair``: of frames a and b in their bodies, and of b in a."""
+    """Store the poses of pair k: frames a and b in their bodies, and b in a."""
     store9_at(pair.Ra, k, 0, pose_a[0])
     store3_at(pair.xa, k, 0, pose_a[1])
     store9_at(pair.Rb, k, 0, pose_b[0])

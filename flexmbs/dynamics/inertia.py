@@ -47,7 +47,7 @@ from flexmbs.system.records import CENTRE, GYROSCOPIC, MOMENT
 
 @part
 def shape_products(bodies, i, n, q, at, U):
-    """Shape products of body i for all columns [φ ψ], with c = ∫u dm (kg m) and Θ (kg m²).
+    """Shape products of body i into U, with c = ∫u dm (kg m) and Θ (kg m²).
 
     U ← η, then U[(3a+b) F + k] = ∫u_a φ_bk dm; Θ = tr(P) 1 − P. ``q`` holds the n elastic
     coordinates from q[at] on. Theory, sections 5 and 8.
@@ -77,7 +77,7 @@ def shape_products(bodies, i, n, q, at, U):
 
 @part
 def moments(bodies, i, columns, U, c, P):
-    """Moments of first and second order of u, c and P = ∫(x + w)(x + w)ᵀ dm, w = Σ_k η_k φ_k.
+    """Moments c and P of the deformed body i from its modes and shape integrals.
 
     c + Σ_k η_k ∫φ_k dm and P_ab + ½ Σ_k η_k ∫((x_a + u_a) φ_bk + (x_b + u_b) φ_ak) dm: half the sum
     of the products with x and with u = x + w gives x wᵀ, w xᵀ and w wᵀ.
@@ -187,7 +187,7 @@ def modal_matrices(bodies, tree, i, here):
 
 @part
 def deformation_sums(bodies, i, columns, U, frame):
-    """𝒩 (9,), S̄ q̇, S̄ q̈ and Ī_f q̈ of the columns of body i, and their loads into U.
+    """Sums 𝒩, S̄ q̇, S̄ q̈ and Ī_f q̈ over the modes of body i, and modal loads into U.
 
         S̄_k·a + Ī_fk·ω̇ + ∫φ_k·(ω×(ω×u)) + 2∫φ_k·(ω×u̇)
 

@@ -44,7 +44,7 @@ def joint_force_value(system, work, f, given, z):
 
 @part
 def coordinate_at(system, work, at, here):
-    """(x, v) of a joint coordinate.
+    """Value and rate (x, v) of a joint coordinate.
 
     at: body of a primary joint or −1, cut joint or −1, its velocity and position.
     """
@@ -56,7 +56,7 @@ def coordinate_at(system, work, at, here):
 
 @part
 def apply_at(system, work, at, here, tau):
-    """Apply τ to the joint coordinate ``at``.
+    """Apply force or torque τ to a joint coordinate.
 
     Across a cut joint the wrench C⁺ᵀ τ (theory, section 39).
     """
@@ -71,7 +71,7 @@ def apply_at(system, work, at, here, tau):
 
 @part
 def couple_at(work, at, coupling, slopes):
-    """Stiffness and damping C⁺ᵀ (…) C⁺ (6×6) of a force across a cut joint.
+    """Add stiffness and damping C⁺ᵀ (…) C⁺ of a force on a coordinate of a cut joint.
 
     They act on the relative twist of its frames. slopes: (−∂τ/∂β, −∂τ/∂η).
     """
@@ -89,13 +89,13 @@ def couple_at(work, at, coupling, slopes):
 
 @part
 def joint_place(rows, f):
-    """Place of action of joint force f."""
+    """Joint coordinate (body, cut, indices) on which joint force f acts."""
     return rows.body[f], rows.cut[f], rows.v[f], rows.q[f]
 
 
 @part
 def joints_place(rows, f, a):
-    """Place of action of force f on its coordinate number a."""
+    """Joint coordinate on which force f acts with its component a."""
     return rows.body[f, a], rows.cut[f, a], rows.v[f, a], rows.q[f, a]
 
 
@@ -136,7 +136,7 @@ def transmitted_motion(system, work, f, here):
 
 @part
 def joints_law(system, work, f, here, t):
-    """τ (n) of force f on n coordinates, into work.joints_force.
+    """work.joints_force ← τ (n) of force f on n coordinates.
 
     The rates of its force states go into work.force_rate. Returns its power (W), elastic and
     dissipated.
@@ -253,7 +253,7 @@ def add_slopes(system, work, damping, row, diagonal):
 
 @entry
 def joint_forces_at(model, here, /, t, slopes, which):
-    """Generalized forces τ (N, N m) on joint coordinates.
+    """Kernel of the generalized forces τ (N, N m) on joint coordinates.
 
     Across a cut joint the wrench C⁺ᵀ τ (theory, section 39). which: `ALL`, `WITH_REACTIONS` or
     `BY_PRIMARY`, whose forces are also subtracted from r: r ← r − τ.
@@ -278,6 +278,6 @@ def joint_forces_at(model, here, /, t, slopes, which):
 
 @part
 def apply_joint_forces(system, work, t, here, slopes, which):
-    """`joint_forces_at` if there are any."""
+    """Call `joint_forces_at` if there are joint forces."""
     if work.calls.joint_forces >= 0:
         call_shared(system, work, work.calls.joint_forces, here, t, 1.0 if slopes else 0.0, which)

@@ -64,7 +64,7 @@ def any_loaded(system):
 
 @part
 def axis_of(directions, k, at):
-    """Unit axis of the rotation, or translation, of entries ``at`` … in row k."""
+    """Unit rotation axis, or translation axis, of the direction in row k."""
     d, w = load3_at(directions, k, at), load3_at(directions, k, at + 3)
     if dot(w, w) > 0.0:
         d = w
@@ -86,7 +86,7 @@ def along_and_across(a, f, n):
 
 @part
 def turns_about(directions, k, at):
-    """True if entries ``at`` … in row k are a rotation."""
+    """True if the direction in row k is a rotation."""
     w = load3_at(directions, k, at + 3)
     return dot(w, w) > 0.0
 
@@ -135,7 +135,7 @@ def loads_of_cut(system, work, f, lam):
 
 @part
 def transmitted(system, work, r):
-    """Constraint wrench (f, n) on the declared child of primary joint ``r`` of the readings.
+    """Constraint wrench (f, n) on the declared child of primary joint ``r``.
 
     At its frame and in its axes, from the last inward sweep, without the part along the free
     directions there.
@@ -167,7 +167,7 @@ def transmitted(system, work, r):
 
 @part
 def read_cuts(system, work, lam):
-    """Wrenches of cut joints that are read.
+    """Store the wrenches of cut joints that forces read.
 
     Those of primary joints, which follow from the sweep, are unknown at first.
     """
@@ -186,7 +186,7 @@ def read_cuts(system, work, lam):
 
 @part
 def read_primary(system, work, turns):
-    """Wrenches of primary joints that are read, after the inward sweep.
+    """Store the wrenches of primary joints that forces read, after the inward sweep.
 
     Returns True if they are those with which this sweep was computed.
     """
@@ -247,7 +247,7 @@ def unchanged_since(table, n, before, limits):
 
 @part
 def runaway(work):
-    """True if the loads diverge.
+    """True if reaction-dependent loads have grown beyond all bounds.
 
     User functions are not called with such loads.
     """

@@ -38,7 +38,7 @@ from flexmbs.algebra.so3 import exp_so3, matrix_of, quaternion_exp, quaternion_p
 
 @part
 def motion_pose(joints, m, q, at):
-    """Pose (R, x) of elementary motion m, and the numbers of its positions and velocities.
+    """Pose (R, x) of elementary motion m, and its numbers of positions and velocities.
 
     Its positions are taken from q[at] on.
     """
@@ -76,7 +76,7 @@ def unit_twist(joints, m, k):
 
 @part
 def joint_pose(joints, j, q, at):
-    """X_J(β) = X_1 X_2 … as (R, x): pose of the child's frame in the parent's.
+    """Pose X_J(β) = X_1 X_2 … (R, x) of the child frame in the parent frame.
 
     β is taken from q[at] on.
     """
@@ -178,7 +178,7 @@ def prescribed_direction(joints, j, m, q, at):
 
 @part
 def displace_joint(joints, j, q0, q, at, d, d_at):
-    """q[at…] = q₀[at…] ⊕ d.
+    """q[at…] ← q₀[at…] ⊕ d: displace the coordinates of joint j.
 
     Sums for angles and lengths, p ∘ exp(½ d) for rotations, X exp(d) with the twist d for free
     motions. Theory, sections 2 and 3; Brüls, Cardona and Arnold (2012).
@@ -251,7 +251,7 @@ def midpoint_joint(joints, j, d, at):
 
 @part
 def normalize(q, at):
-    """p ← p/|p| of the Euler parameters q[at : at + 4]."""
+    """Normalize the Euler parameters q[at : at + 4]."""
     n = math.sqrt(q[at] ** 2 + q[at + 1] ** 2 + q[at + 2] ** 2 + q[at + 3] ** 2)
     for a in range(4):
         q[at + a] /= n

@@ -43,7 +43,7 @@ from flexmbs.dynamics.joints import (
 
 @called
 def outward(system, work, gravity, here):
-    """Fill work.motion with poses, twists V (m/s, rad/s) and rates V̇ of all bodies.
+    """Compute poses, twists V and rates V̇ of all bodies by a sweep from root to leaves.
 
     here: the state (q, s, ṡ). The shapes of the frames and the prescribed motions of the joints
     must be up to date. Bodies are ordered parents first. The columns C of each joint (child's
@@ -99,7 +99,7 @@ def outward(system, work, gravity, here):
 
 @part
 def displace(tree, joints, q0, d, q):
-    """q = q₀ ⊕ d (theory, section 2).
+    """q ← q₀ ⊕ d: displace all joint coordinates (theory, section 2).
 
     d (ns,): displacement in velocity coordinates, a velocity times a unit of time.
     """
@@ -121,7 +121,7 @@ def midpoint(tree, joints, d):
 
 @part
 def rates(tree, joints, q, s, qd):
-    """q̇ = H(q) s (nq,).
+    """qd ← H(q) s: position rates from velocities.
 
     ½ p ∘ (0, ω) for Euler parameters, A v for the origin of a free motion, s otherwise. Theory,
     section 3.

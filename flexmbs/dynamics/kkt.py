@@ -27,7 +27,7 @@ from flexmbs.system.records import Evaluation
 
 @entry
 def kkt_at(model, here, /, factored, c_mass, c_damping):
-    """`kkt_matrix` by address, or `kkt_blocks` if not ``factored``."""
+    """Kernel of `kkt_matrix`, or of `kkt_blocks` if not ``factored``."""
     system, work, q = model.system, model.work, here.q
     values = work.values
     for a in range(values.shape[0]):
@@ -85,7 +85,7 @@ def kkt_blocks(system, work, q, c_mass):
 
 @part
 def independence(work, ns):
-    """min_j pivot_j / (its largest so far on the path) of the independent constraint rows.
+    """Smallest pivot of the independent constraint rows relative to its largest on the path.
 
     At the last factorization. A pivot is the part of G_j M⁻¹ G_jᵀ orthogonal to earlier rows: it
     falls to 0 with the square of the distance from a singular position (theory, section 31).
@@ -151,7 +151,7 @@ def error_of_constraints(work, x, ns, velocities):
 
 @part
 def correct(system, q, s, x, velocities):
-    """s ← s + x if ``velocities``, otherwise q ← q ⊕ x."""
+    """Apply a projection correction x to the velocities s, or to the positions q."""
     if velocities:
         for a in range(s.shape[0]):
             s[a] += x[a]

@@ -26,12 +26,14 @@ WIDTH = 72  # largest result of a law: two matrices (6, 6)
 
 
 def _value(given, none, same, t, slopes, b):
+    """Evaluate a law that has no derivatives; does nothing if slopes are asked for."""
     if slopes == 0.0:
         value(given.p, given.u, given.x, given.out)  # noqa: F821
     return 0
 
 
 def _with_slopes(given, none, same, t, slopes, b):
+    """Evaluate a law, or its derivatives if ``slopes`` is not 0."""
     if slopes == 0.0:
         value(given.p, given.u, given.x, given.out)  # noqa: F821
     else:
@@ -51,6 +53,7 @@ def _entry(number: int) -> Entry:
 
 
 def _address(number: int, arguments: LawArguments) -> int:
+    """Address of the compiled law ``number`` for its arguments."""
     return _entry(number).address(arguments, arguments, arguments)
 
 
@@ -115,7 +118,7 @@ def connect_laws(system: System, laws: LawWorkspace) -> None:
 
 
 def _called(system: System) -> list[tuple[int, int, np.ndarray]]:
-    """Index, number and parameters of each law and geometry that has a kernel."""
+    """(index, number, parameters) of each force law and contact geometry with a kernel."""
     lawful, contacts, cuts = (*system.forces, system.samplers), system.contacts, system.cuts
     found = [
         each for rows in lawful for each in zip(rows.law.kernel_index, rows.law.kernel, rows.value)
@@ -128,7 +131,7 @@ def _called(system: System) -> list[tuple[int, int, np.ndarray]]:
 
 @part
 def given_values(law_rows, f, laws, workspace, io, n):
-    """u of force f: its laws of time (f, ḟ), and its user functions.
+    """Evaluate the arguments u of force f: its laws of time and its user functions.
 
     A user function takes the first n numbers in workspace.x and its own parameters.
     """
@@ -152,7 +155,7 @@ def given_values(law_rows, f, laws, workspace, io, n):
 
 @part
 def call_law(place, p, workspace, count, slopes):
-    """out[:count] of the law with parameters p at an index of the workspace.
+    """out[:count] ← result of the law with parameters p, called by its stored address.
 
     Or its slopes (``slopes`` 1.0) if it has any.
     """

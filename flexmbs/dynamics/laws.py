@@ -27,7 +27,7 @@ interval_of = as_part(interval)
 
 @called
 def law_of_time(laws, k, t, io):
-    """(f, ḟ, f̈)(t) of law k, in its unit, per s and per s².
+    """io ← (f, ḟ, f̈)(t) of law k.
 
     io (2, 48): workspace for user functions.
     """

@@ -9,7 +9,7 @@ from flexmbs.algebra.blocks import add_block
 
 @called
 def damp_pieces(system, work, s):
-    """Add −D q̇_f to the applied generalized forces; returns q̇_fᵀ D q̇_f (W)."""
+    """Subtract D q̇_f across pieces from the applied forces; returns the dissipated power (W)."""
     damped, power = system.pieces_damping, 0.0
     for k in range(damped.size.shape[0]):
         at = damped.at[k]

@@ -24,7 +24,7 @@ OUT, LEFT, STORED = range(3)  # force states: output, time to the next sample, f
 
 @part
 def push(z, first, n, value):
-    """Insert ``value`` at z[first]; the n values shift by one place, the last one is dropped."""
+    """Insert ``value`` first in the queue z[first : first + n]; the last value is dropped."""
     for i in range(n - 1):
         z[first + n - 1 - i] = z[first + n - 2 - i]
     z[first] = value
@@ -38,7 +38,7 @@ def time_of(samplers, sampled, k, event):
 
 @part
 def measure(samplers, sampled, k, z, x, v):
-    """Store the coordinate and its rate; before the start they had the initial values."""
+    """Store the measured coordinate x and rate v of controller k."""
     n = samplers.n_measured[k]
     at = samplers.law.state[k] + STORED
     for _ in range(n if sampled.fresh[k] == 1 else 1):
@@ -49,7 +49,7 @@ def measure(samplers, sampled, k, z, x, v):
 
 @part
 def compute(system, work, sampled, k, z):
-    """Evaluate the law of controller k with the oldest measured values: output and memory."""
+    """Evaluate controller k with its oldest measurement: new output and memory."""
     samplers, workspace = system.samplers, work.laws
     n, coming = samplers.n_measured[k], samplers.n_coming[k]
     at = samplers.law.state[k] + STORED

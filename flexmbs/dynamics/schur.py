@@ -114,7 +114,7 @@ def load_pair(work, art, pair, k, q, wrench, moment):
 
 @part
 def sweep_path(art, schur, node, r):
-    """Row r of a node of (L⁻¹Gᵀ)ᵀ: L⁻¹ of the present loads, inward over the path.
+    """Row r of a node of (L⁻¹Gᵀ)ᵀ: inward sweep of the present loads over the path.
 
     Theory, section 25.
     """
@@ -140,7 +140,7 @@ def schur_row(work, art, schur, node, pair, k, r, q, wrench, moment):
 
 @called
 def cut_loads(system, work, art, schur, q):
-    """L⁻¹Gᵀ of all cut joints, by body of their paths (theory, section 25)."""
+    """Compute L⁻¹Gᵀ of all cut joints, by body of their paths (theory, section 25)."""
     cut = work.cut
     for k in range(system.cuts.row.shape[0]):
         for r in range(system.cuts.rows[k]):
@@ -150,7 +150,7 @@ def cut_loads(system, work, art, schur, q):
 
 @called
 def coupler_loads(system, work, art, schur, q):
-    """L⁻¹Gᵀ of all couplers, whose nodes follow those of the cut joints (theory, section 25)."""
+    """Compute L⁻¹Gᵀ of all couplers (theory, section 25)."""
     couplers, terms = system.couplers, system.couplers.terms
     for k in range(couplers.row.shape[0]):
         node = system.cuts.row.shape[0] + k
@@ -167,7 +167,7 @@ def coupler_loads(system, work, art, schur, q):
 
 @called
 def rotor_rows(system, work, art, schur, q, c_mass):
-    """L⁻¹p of the rotors on cut joints, times c_mass.
+    """Compute L⁻¹p of the rotors on cut joints, times c_mass.
 
     Their part of M is p₊p₊ᵀ − p₋p₋ᵀ, p₊ = √I (n J_q + a J_ω), p₋ = √I a J_ω. The rotor at rest,
     p₋p₋ᵀ, is part of its body: the remainder of the body's inertia is definite (theory, section
@@ -191,7 +191,7 @@ def rotor_rows(system, work, art, schur, q, c_mass):
 
 @called
 def pieces_loads(system, art, schur, damping):
-    """L⁻¹Uᵀ√damping of all rows U of the damping across pieces.
+    """Compute L⁻¹Uᵀ√damping of the rows U of the damping across pieces.
 
     Their nodes have a compliance of one and follow those of the rotors.
     """
@@ -235,7 +235,7 @@ def stiffness_factor(P):
 
 @called
 def coupling_loads(work, art, schur, q, damping):
-    """L⁻¹Jᵀp of the stiffness K + damping · D of springs, bushings and forces in cut joints.
+    """Compute L⁻¹Jᵀp of stiffness and damping of springs, bushings and forces in cut joints.
 
     Their nodes come last. Theory, section 39.
     """
@@ -306,7 +306,7 @@ def schur_complement(art, schur, left_out):
 
 @called
 def loop_multipliers(art, schur, n_rows, x):
-    """−λ of the rows of S, in place in x[ns …]; L⁻¹Gᵀ λ is added to h = L⁻¹ k.
+    """x[ns…] ← −λ of the loop constraints; add L⁻¹Gᵀ λ to h = L⁻¹ k.
 
     x[ns …] holds the wanted γ = G ṡ. −S y = γ − (L⁻¹Gᵀ)ᵀ h − (driven part), y = −λ; rows of
     couplings have γ = 0 (theory, section 25).

@@ -27,7 +27,7 @@ def scratch_width(bodies: Bodies) -> int:
 
 @part
 def places(bodies):
-    """First indices in U of η, η̇, η̈, the loads on η, T (fields, N), and further workspace."""
+    """First indices of the parts of the workspace U: η, η̇, η̈, loads, T, scratch."""
     F = bodies.quadratic.shape[1]
     eta = CENTRE * F + BEHIND
     return eta, eta + F, eta + 2 * F, eta + 3 * F, eta + 4 * F, eta + 4 * F + bodies.mixed.shape[1]
@@ -53,7 +53,7 @@ def add_rows(Q, n, U, first, columns, to):
 
 @part
 def folded(bodies, i, n, U, first, out, to):
-    """out[to + k] += Σ_r T_rk U[first + r]: the product Tᵀ r_ψ for the n modes.
+    """out[to + k] += Σ_r T_rk U[first + r]: loads on second-order fields mapped to the n modes.
 
     Three fields at a time.
     """
@@ -75,7 +75,7 @@ def folded(bodies, i, n, U, first, out, to):
 
 @called
 def field_amounts(bodies, i, n, U):
-    """T and z of body i into U.
+    """Amounts z and derivatives T of the second-order fields of body i into U.
 
     T = m + C q (fields, n) and z = ½ (m + T) q = m q + ½ qᵀ C q (fields,).
     """
@@ -123,7 +123,7 @@ def field_rates(bodies, i, n, U):
 
 @called
 def fold_rigid_rows(bodies, i, n, M, U):
-    """M[i, :6, 6:6+n] += M[i, :6, ψ] T.
+    """Map mass rows of second-order fields to the modes: M[i, :6, 6:6+n] += M[i, :6, ψ] T.
 
     The coupling of the twist to the fields, projected by J = [1; T].
     """

@@ -7,7 +7,7 @@ from flexmbs.system.records import Equations, Evaluation
 
 @part
 def call_shared(system, work, kernel, here, t, a, b):
-    """Call a kernel of `Work.calls` for a state and return its result.
+    """Call a shared kernel by its address in `Work.calls`, for a state; its result.
 
     The state ``here`` is a record with q, s, ṡ, λ, z and r.
     """

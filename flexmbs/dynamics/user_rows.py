@@ -36,7 +36,7 @@ STEP_OF_VALUES = 4e-3  # the same for second differences of values
 
 @part
 def call_with_pose(laws, io, law, t, pose):
-    """Results of the user function ``law`` of (t, x, R) in io[1]; ``pose`` (R, x)."""
+    """io[1] ← results of user function ``law`` of time and relative pose."""
     R, x = pose
     io[0, 0] = t
     store3_at(io, 0, 1, x)
@@ -69,7 +69,7 @@ def load_rows(system, work, k, t, pose):
 
 @part
 def covector(io, r, in_parent, R):
-    """Row r on V_rel in the child's axes, as two 3-vectors.
+    """Row r on the relative twist, in the child's axes, as two vectors of three numbers.
 
     A itself, or (Rᵀ d, Rᵀ m) for a row (d, m) in the parent's axes.
     """
@@ -118,7 +118,7 @@ def row_rates(system, work, k, t, pose, twist):
 
 @part
 def second_differences(system, work, k, t, pose, twist):
-    """Add d²/dτ² g(X exp(τ V_rel), t + τ) to the rates of the rows of cut k.
+    """Add d²g/dτ² along the motion by differences to the rates of the rows of cut k.
 
     (−f(2h) + 16 f(h) − 30 f(0) + 16 f(−h) − f(−2h))/(12 h²).
     """

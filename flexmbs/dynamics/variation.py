@@ -46,7 +46,7 @@ class Variation(NamedTuple):
 
 
 def make_variation(nq: int, nc: int, sizes: np.ndarray) -> Variation:
-    """Zeroed workspace."""
+    """Allocate the workspace of variational integrators."""
     z, ns = np.zeros, len(sizes)
     return Variation(z(ns), z(ns), z(ns), z(ns), z(nq), z(nc), z((nc, 6)), sizes)
 
@@ -62,7 +62,7 @@ def coadjoint(v, w, f, n):
 
 @part
 def group_term(v, w, f, n, df, dn):
-    """b = (½ x coth ½ x − 1) p − ½ x d with x = ad*_V, by Bernoulli's series to x¹⁰.
+    """b = (½ x coth ½ x − 1) p − ½ x d with x = ad*_V: correction of momenta on the group.
 
     p = (f, n), d = (df, dn). ½ x coth ½ x = 1 + x²/12 − x⁴/720 + x⁶/30240 − x⁸/1209600 +
     x¹⁰/47900160 − … (theory, section 48).
@@ -88,7 +88,7 @@ def group_term(v, w, f, n, df, dn):
 
 @called
 def momentum(system, work, q, s, p):
-    """p = M(q) s (ns,) by sweeps.
+    """p ← M(q) s (ns,), generalized momentum by sweeps.
 
     Inertia forces of the accelerations s at rest, without weight and elastic forces.
     """
@@ -152,7 +152,7 @@ def group_terms(system, delta, p, d, e0, e1):
 
 @part
 def variation(system, work, scratch, points, h, constant, terms):
-    """``terms`` e₀ and e₁ (ns,) of the step h between two ``points``.
+    """e₀ and e₁ (ns,): derivatives of the discrete action of a step h between two points.
 
     The step leads from the positions of the first point to those of the second, with the velocity Δ
     and the displacement hΔ of the second. constant: M does not depend on q, e = ±b. The derivative
@@ -201,7 +201,7 @@ def variation(system, work, scratch, points, h, constant, terms):
 
 @part
 def keep_gap(cuts, cut, gs, gap, rows):
-    """g at the end of the step, for the rows of a cut in an orthonormal basis.
+    """Store the constraint values g at the end of the step for the rows of a cut.
 
     The basis U spans the rows of 𝒯₁; U w = e where 𝒯₁ w = g. Gram-Schmidt on the rows of 𝒯₁ with
     their g: the rows of relations and of user functions have arbitrary length and are not
@@ -239,7 +239,7 @@ def rows_product(rows, a, b):
 
 @part
 def gap_at_start(cuts, cut, gap, rows, gs):
-    """Gap in the closed directions at the start, 𝒯₀ 𝒯₁⁺ g = 𝒯₀ Uᵀ e.
+    """Transform the gap of a cut to the closed directions at the start of the step.
 
     The basis may differ at the end of the step. If rows are multiplied by a factor, their gap is
     multiplied by the same factor. Orthonormal rows give 𝒯₀ 𝒯₁ᵀ g.

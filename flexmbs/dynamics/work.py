@@ -101,7 +101,7 @@ CONTACT = {
 
 
 def make_path(system: System, beta: np.ndarray | None = None) -> Path:
-    """Initial path variables.
+    """Initial path variables of a run.
 
     beta: coordinates (m, rad) of the cut joints at the start.
     """
@@ -138,7 +138,7 @@ _moulds: "OrderedDict[tuple[int, int], Moulded]" = OrderedDict()
 
 
 def make_work(system: System, beta: np.ndarray | None = None) -> Work:
-    """Workspace that fits a system.
+    """Allocate the workspace for evaluations of a system.
 
     beta: coordinates (m, rad) of the cut joints from which evaluations start.
     """
@@ -153,6 +153,7 @@ def make_work(system: System, beta: np.ndarray | None = None) -> Work:
 
 
 def _moulded(system: System, n_beta: int) -> Moulded:
+    """Mould from which work arrays of a system are copied, cached for the last systems."""
     key = id(system), n_beta
     found = _moulds.get(key)
     if found is None or found.system is not system:
@@ -253,6 +254,7 @@ def unconnected(system: System, beta: np.ndarray | None = None) -> Work:
 
 
 def _loads(system: System) -> Loads:
+    """Joint loads and readings of forces before the first evaluation; reactions are NaN."""
     n, m = len(system.forces.joint.body), len(system.readings.body)
     read = np.zeros((m, 18))
     read[:, 0] = math.nan  # reactions are not known yet, as after `without_loads`
@@ -260,10 +262,12 @@ def _loads(system: System) -> Loads:
 
 
 def _zeros(n: int, widths: dict[str, int]) -> dict[str, np.ndarray]:
+    """Zero arrays by name, n rows of the given widths."""
     return {name: np.zeros((n, width) if width else n) for name, width in widths.items()}
 
 
 def _pairs(a: np.ndarray, b: np.ndarray, top: np.ndarray, node: np.ndarray) -> Pairs:
+    """Work arrays for pairs (a, b) of relative poses."""
     node.flags.writeable = top.flags.writeable = False
     return Pairs(a, b, top, node, **_zeros(len(a), POSES))
 
@@ -296,12 +300,12 @@ def _connect(system: System, work: Work) -> None:
     connect_laws(system, work.laws)
     work.memory[:] = words(equations := Equations(system, work))
     one = Evaluation(work.r, work.r, work.r, work.r, work.r, work.r)
-    for name, kernel in _used(system).items():
+    for name, kernel in _needed_kernels(system).items():
         setattr(work.calls, name, kernel.address(equations, one, one))
 
 
-def _used(system: System) -> dict[str, Entry]:
-    """The shared kernels that evaluations of a system call.
+def _needed_kernels(system: System) -> dict[str, Entry]:
+    """Shared kernels, by name, that evaluations of a system need.
 
     Kernels for rare features are included only if the system has these.
     """
@@ -325,10 +329,10 @@ def _used(system: System) -> dict[str, Entry]:
 
 
 def follow(work: Work) -> None:
-    """Start the next evaluations from the cut joint coordinates of the last one."""
+    """Take the cut joint coordinates of the last evaluation as start of the next ones."""
     work.path.beta[:] = work.beta[:-SPARE]
 
 
 def start_from(work: Work, beta: np.ndarray) -> None:
-    """Start the next evaluations from these coordinates of the cut joints."""
+    """Set the cut joint coordinates from which the next evaluations start."""
     work.path.beta[:] = work.beta[: len(beta)] = beta

@@ -29,9 +29,11 @@ ONE = {
 
 
 def data_frame(solution: SolutionData, tables: Iterable[str] | None = None) -> DataFrame:
-    """Channels over the output times: index ``t [s]``, columns such as ``frame fore/tip position x
-    [m]``; ``attrs["units"]`` maps columns to units. Raises `InputError`, and `MachineError` without
-    pandas."""
+    """Pandas data frame of the channels over the output times.
+
+    Index ``t [s]``, columns such as ``frame fore/tip position x [m]``; ``attrs["units"]`` maps
+    columns to units. Raises `InputError`, and `MachineError` without pandas.
+    """
     pandas = optional("pandas", "to_dataframe")
     columns, units = {}, {}
     for table, found in channels(solution, tables).items():
@@ -44,8 +46,10 @@ def data_frame(solution: SolutionData, tables: Iterable[str] | None = None) -> D
 
 
 def signal(solution: SolutionData, name: str) -> Signal:
-    """Channel with a name such as ``frame fore/tip position x``, with or without the unit. Raises
-    `InputError`."""
+    """Channel with a name such as ``frame fore/tip position x``, with or without the unit.
+
+    Raises `InputError`.
+    """
     name = str(name)
     for table, made in TABLES.items():  # evaluates one table at a time, up to the channel
         if ONE.get(table, table) == name.partition(" ")[0]:
@@ -62,9 +66,11 @@ def signal(solution: SolutionData, name: str) -> Signal:
 
 
 def dataset(solution: SolutionData) -> Dataset:
-    """Arrays of `flexmbs.exports.labelled` with the names of their indices; ``attrs["units"]`` of
-    each array, or units along a dimension: ``place_unit``, ``freedom_unit``, ``drive_unit``. Raises
-    `MachineError` without xarray."""
+    """Arrays of `flexmbs.exports.labelled` with the names of their indices.
+
+    ``attrs["units"]`` of each array, or units along a dimension: ``place_unit``, ``freedom_unit``,
+    ``drive_unit``. Raises `MachineError` without xarray.
+    """
     xarray = optional("xarray", "to_xarray")
     arrays, names = labelled(solution), labels(solution)
     used = {dim for array in arrays.values() for dim in array.dims}

@@ -1,5 +1,6 @@
-"""Directional derivatives for FMUs whose library has none: a small library that is loaded in place
-of the original and requires it.
+"""Directional derivatives for FMUs whose library has none.
+
+A small library that is loaded in place of the original and requires it.
 
 Its functions are found first, all others in the original library, which is renamed so that the
 loader does not confuse it with the library of another FMU. Linux on x86-64 only.

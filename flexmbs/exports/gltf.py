@@ -1,5 +1,6 @@
-"""Moving bodies as a glTF file, binary or text, with an animation, for viewers, browsers,
-presentations and Blender.
+"""Moving bodies as a glTF file, binary or text, with an animation.
+
+For viewers, browsers, presentations and Blender.
 
 Each body is a node with animated translation and rotation; elastic displacements are morph targets
 with animated weights, with few shapes for all modes (`flexmbs.player.decomposition`). Source: glTF
@@ -51,9 +52,10 @@ def write_gltf(
     times: Iterable[float] = (),
     solids: Sequence[Solid] = (),
 ) -> None:
-    """Write a glTF file of all bodies with their motion at ``instants`` equally spaced outputs
-    (all: None), or at the outputs nearest to ``times`` (s): binary if the name ends with .glb, text
-    with embedded arrays if it ends with .gltf.
+    """Write a glTF file of all bodies with their motion.
+
+    At ``instants`` equally spaced outputs (all: None), or at the outputs nearest to ``times`` (s).
+    Binary if the name ends with .glb, text with embedded arrays if it ends with .gltf.
 
     Elastic displacements are accurate to 0.1 % of the largest. The direction against gravity, or z
     without gravity, points upwards (y in glTF). ``solids``: shapes of bodies.  Raises `InputError`,
@@ -79,6 +81,7 @@ class _GltfWriter:
     """File under construction: tables of its JSON part, bytes of its binary part."""
 
     def __init__(self, t: FloatArray) -> None:
+        """Writer with empty tables and the times t of the animation."""
         self.bytes = bytearray()
         self.tables: dict[str, list[Any]] = {
             key: []
@@ -138,8 +141,7 @@ class _GltfWriter:
         self.tables["nodes"].append(node)
 
     def _material(self, name: str, colour: Sequence[float]) -> int:
-        """Add a material with a display colour (r, g, b) or (r, g, b, opacity) and return its
-        number."""
+        """Add a material with a colour (r, g, b) or (r, g, b, opacity); its number."""
         linear = [
             (value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4)
             for value in colour[:3]
@@ -157,7 +159,7 @@ class _GltfWriter:
         return len(self.tables["materials"]) - 1
 
     def table(self, up: list[float], name: str) -> dict[str, Any]:
-        """Content of the JSON part."""
+        """JSON part of the glTF file."""
         animation = {
             "name": name,
             "samplers": self.tables.pop("samplers"),
@@ -179,8 +181,10 @@ class _GltfWriter:
     def _array(
         self, values: np.ndarray, kind: str, *, limits: bool = False, target: int | None = None
     ) -> int:
-        """Add an accessor for rows of floats or unsigned integers and return its number. Raises
-        InputError for values beyond single precision."""
+        """Add an accessor for rows of floats or unsigned integers and return its number.
+
+        Raises InputError for values beyond single precision.
+        """
         if not np.isfinite(values).all():
             raise InputError(
                 "glTF: the motion exceeds the range of the format, 3.4e+38; write the "
@@ -199,6 +203,7 @@ class _GltfWriter:
         return len(self.tables["accessors"]) - 1
 
     def _animate(self, node: int, path: str, values: int) -> None:
+        """Animate a property of a node by interpolated values."""
         if self.moves:
             self.tables["samplers"].append(
                 {"input": self.time, "output": values, "interpolation": "LINEAR"}
@@ -220,7 +225,7 @@ def _text(table: dict[str, Any], arrays: bytearray) -> bytes:
 
 
 def _binary(table: dict[str, Any], arrays: bytearray) -> bytes:
-    """Header, JSON, arrays."""
+    """Binary glTF file: header, JSON, arrays."""
     text = json.dumps(table, separators=(",", ":"), allow_nan=False).encode()
     text += b" " * (-len(text) % 4)
     chunks = (
@@ -270,7 +275,7 @@ def _quaternions(rotations: FloatArray) -> FloatArray:
 
 
 def _upwards(gravity: FloatArray) -> list[float]:
-    """Quaternion, scalar last, that rotates the direction against gravity (or z) to y."""
+    """Quaternion, scalar last, that rotates the up direction to y."""
     size = float(np.linalg.norm(gravity))
     up = -gravity / size if size > 0.0 else np.array([0.0, 0.0, 1.0])
     if up[1] < -1.0 + 1e-9:

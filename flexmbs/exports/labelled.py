@@ -14,8 +14,9 @@ TURNING = {"angular_velocity": "rad/s", "angular_acceleration": "rad/s²"}
 
 
 class LabelledArray(NamedTuple):
-    """Array with dims, the names of its dimensions (time first), and unit, empty if the indices
-    have different units.
+    """Array with names of its dimensions (time first) and unit.
+
+    The unit is empty if the indices have different units.
     """
 
     dims: tuple[str, ...]
@@ -24,16 +25,17 @@ class LabelledArray(NamedTuple):
 
 
 class DimensionLabels(NamedTuple):
-    """Coordinates of the dimensions (texts or times), and units of the indices of dimensions with
-    different ones."""
+    """Coordinates of the dimensions (texts or times), and units of their indices."""
 
     coordinates: dict[str, Sequence[str]]
     units: dict[str, Sequence[str]]
 
 
 def labels(solution: SolutionData) -> DimensionLabels:
-    """Names of the indices of all dimensions except time, and units for joint coordinates and
-    drives."""
+    """Names of the indices of all dimensions except time, and their units.
+
+    Joint coordinates and drives have units by index.
+    """
     units = {name: coordinate_units(solution, name) for name in solution.joints}
     drives = [solution.model.drives[name] for name in solution.drives]
     nf = {name: solution.body(name).elastic.shape[1] for name in solution.bodies}
@@ -63,8 +65,9 @@ def labels(solution: SolutionData) -> DimensionLabels:
 
 
 def labelled(solution: SolutionData) -> dict[str, LabelledArray]:
-    """All arrays by name: ``frame_position`` (time, frame, axis) … ``energy_total`` (time); empty
-    ones are omitted.
+    """All arrays by name: ``frame_position`` (time, frame, axis) … ``energy_total`` (time).
+
+    Empty ones are omitted.
 
     joint_position is indexed by ``place`` (for balls the quaternion), velocities and efforts by
     ``freedom``.
@@ -75,6 +78,7 @@ def labelled(solution: SolutionData) -> dict[str, LabelledArray]:
 
 
 def _all(solution: SolutionData) -> Iterator[tuple[str, LabelledArray]]:
+    """(name, labelled array) for all quantities of frames, bodies, joints and forces."""
     frames = [solution.frame(name) for name in solution.frames]
     bodies = [solution.body(name) for name in solution.bodies]
     for what, unit in (FRAME | TURNING).items():

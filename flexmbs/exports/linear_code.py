@@ -112,8 +112,9 @@ class LinearSystem(NamedTuple):
 
 
 def write_linear(system: LinearSystem, path: str | Path, *, version: int = 3) -> Path:
-    """Write a linear system; the suffix of the path is the format: .c, .mo, .m, .ssc, or .fmu with
-    an FMI version.
+    """Write a linear system as C, Modelica, MATLAB, Simscape or FMU, by the suffix.
+
+    The suffix of the path is the format: .c, .mo, .m, .ssc, or .fmu with an FMI version.
 
     Raises `InputError`, `MachineError`.
 
@@ -145,20 +146,20 @@ def write_linear(system: LinearSystem, path: str | Path, *, version: int = 3) ->
 
 
 def _facts(system: LinearSystem, name: str) -> dict[str, Any]:
-    """Values inserted into the templates."""
+    """Values that are inserted into the code templates."""
     rows = {key: np.asarray(getattr(system, key)).tolist() for key in "ABCD"}
     n, m, p = len(system.states), len(system.inputs), len(system.outputs)
     return {
         "name": name,
-        "title": _plain(system.title),
+        "title": _safe_text(system.title),
         "n": n,
         "m": m,
         "p": p,
         "matrices": list(rows.items()),
         "columns": {"A": n, "B": m, "C": n, "D": m},
-        "states": [_plain(each) for each in system.states],
-        "inputs": [_plain(each) for each in system.inputs],
-        "outputs": [_plain(each) for each in system.outputs],
+        "states": [_safe_text(each) for each in system.states],
+        "inputs": [_safe_text(each) for each in system.inputs],
+        "outputs": [_safe_text(each) for each in system.outputs],
         "scale": balance(system.A, system.B),
         "c_numbers": _c_numbers,
         "modelica": _modelica,
@@ -170,8 +171,10 @@ def _facts(system: LinearSystem, name: str) -> dict[str, Any]:
 
 
 def balance(A: np.ndarray, B: np.ndarray) -> list[float]:
-    """Powers of two T of states and inputs such that T⁻¹ (A B; 0 0) T is balanced; its exponential
-    then loses no digits because of units."""
+    """Powers of two T of states and inputs that balance the matrix of a linear system.
+
+    T⁻¹ (A B; 0 0) T is balanced; its exponential then loses no digits because of units.
+    """
     if not len(A):
         return [1.0] * B.shape[1]
     states = matrix_balance(A, permute=False, separate=True)[1][0]
@@ -181,8 +184,8 @@ def balance(A: np.ndarray, B: np.ndarray) -> list[float]:
     return [*(float(each) for each in states), *inputs]
 
 
-def _plain(text: str) -> str:
-    """Text without characters that end a comment, a string or a line in one of the languages."""
+def _safe_text(text: str) -> str:
+    """Text without characters that end a comment, string or line in any of the languages."""
     return re.sub(r'[\\"*\n\r%{}]', " ", text.replace("²", "2").replace("'", " "))
 
 
@@ -201,29 +204,34 @@ def rendered(template: str, facts: dict[str, Any]) -> str:
 
 
 def _c_numbers(rows: list[list[float]]) -> str:
-    """All numbers in the order of the rows; a single zero if there are none, since C has no empty
-    arrays."""
+    """All numbers in the order of the rows.
+
+    A single zero if there are none, since C has no empty arrays.
+    """
     return ",\n    ".join(", ".join(map(repr, row)) for row in rows if row) or "0.0"
 
 
 def _modelica(rows: list[list[float]], columns: int) -> str:
+    """Matrix as a literal of Modelica."""
     if not rows or not columns:
         return f"fill(0.0, {len(rows)}, {columns})"
     return "{" + ", ".join("{" + ", ".join(map(repr, row)) + "}" for row in rows) + "}"
 
 
 def _matlab(rows: list[list[float]], columns: int) -> str:
+    """Matrix as a literal of MATLAB."""
     if not rows or not columns:
         return f"zeros({len(rows)}, {columns})"
     return "[" + "; ...\n    ".join(", ".join(map(repr, row)) for row in rows) + "]"
 
 
 def _cells(labels: Sequence[str]) -> str:
+    """Cell array of labels as a literal of MATLAB."""
     return "{" + ", ".join(f"'{label}'" for label in labels) + "}"
 
 
 def _sums(of_states: list[list[float]], of_inputs: list[list[float]]) -> list[str]:
-    """Each row of (A B)(x; u) as a sum of its terms."""
+    """Code of each row of (A B)(x; u) as a sum of its terms."""
     found = []
     for first, second in zip(of_states, of_inputs):
         terms = [
@@ -237,8 +245,7 @@ def _sums(of_states: list[list[float]], of_inputs: list[list[float]]) -> list[st
 
 
 def _write_unit(system: LinearSystem, name: str, path: Path, version: int) -> None:
-    """Write the FMU: description, sources, and a binary for this machine if there is a C
-    compiler."""
+    """Write the FMU: description, sources, and a binary if there is a C compiler."""
     facts = _facts(system, name) | {"unit": True, "version": version, "absent": ABSENT[version]}
     text = rendered("linear.c", facts)
     facts["guid"] = hashlib.sha256(text.encode()).hexdigest()[:32]
@@ -295,7 +302,7 @@ def unused_name(wanted: str, taken: Container[str], between: str) -> str:
 
 
 def _attribute(text: str) -> str:
-    """Text quoted as an attribute value."""
+    """Text quoted as an XML attribute value."""
     return escape(text, {'"': "&quot;", "\n": " ", "\r": " ", "\t": " "})
 
 

@@ -16,10 +16,13 @@ if TYPE_CHECKING:
 
 
 def write_mat(solution: SolutionData, path: str | os.PathLike[str]) -> None:
-    """Write a MAT-file (version 5): ``t`` (nt, 1), the arrays of `flexmbs.exports.labelled` under
-    their names, and structures ``names`` (cell arrays of texts for every dimension), ``units`` (of
-    every array; by index for joints and drives) and ``dims``. Raises `InputError` if a file of
-    another type exists, `MachineError`."""
+    """Write a MAT-file (version 5) of a solution.
+
+    Contains ``t`` (nt, 1), the arrays of `flexmbs.exports.labelled` under their names, and
+    structures ``names`` (cell arrays of texts for every dimension), ``units`` (of every array; by
+    index for joints and drives) and ``dims``. Raises `InputError` if a file of another type exists,
+    `MachineError`.
+    """
     from scipy.io import savemat
 
     check_ending(path, ".mat")

@@ -1,5 +1,7 @@
-"""Moving surfaces of all bodies of a solution: triangles of flexible bodies, given solids, or
-simple shapes."""
+"""Moving surfaces of all bodies of a solution.
+
+Triangles of flexible bodies, given solids, or simple shapes.
+"""
 
 from __future__ import annotations
 
@@ -38,8 +40,9 @@ class TriangleColour(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class MovingSurface:
-    """Triangles (T, 3) of points (n, 3) [m] in the axes of a body; motion: of the body, None for
-    the ground.
+    """Triangles (T, 3) of points (n, 3) [m] in the axes of a body.
+
+    motion: of the body, None for the ground.
 
     shape: surface and displacements of a flexible body; rows: rows of the points among its nodes.
     paints: colours of all triangles of solids.
@@ -71,8 +74,10 @@ class MovingSurface:
         )
 
     def von_mises(self, i: int) -> FloatArray:
-        """Von Mises stress (n,) [Pa] at output i, for the more highly stressed material of a node;
-        NaN if unknown."""
+        """Von Mises stress (n,) [Pa] at output i, for the more highly stressed material of a node.
+
+        NaN if unknown.
+        """
         if self.stress is None or self.shape is None or self.motion is None:
             return np.full(len(self.points), np.nan)
         field = self.stress.field(float(self.motion.t[i]))
@@ -83,9 +88,12 @@ class MovingSurface:
 
 
 def moving_surfaces(solution: SolutionData, solids: Sequence[Solid] = ()) -> list[MovingSurface]:
-    """Surfaces of all bodies with triangles: a flexible body by its mesh, others by the given
-    ``solids`` or its shapes, or by wheels and spheres of contacts, rods between their frames, boxes of equal
-    inertia and balls. Raises `InputError` for solids of unknown bodies."""
+    """Surfaces of all bodies with triangles.
+
+    A flexible body by its mesh, others by the given ``solids`` or their shapes, or by wheels and
+    spheres of contacts, rods between their frames, boxes of equal inertia and balls. Raises
+    `InputError` for solids of unknown bodies.
+    """
     require_solids(solids)
     for solid in solids:
         if solid.body not in (*solution.bodies, GROUND):
@@ -95,7 +103,7 @@ def moving_surfaces(solution: SolutionData, solids: Sequence[Solid] = ()) -> lis
             )
     solids, _ = shape_solids(solution.model, solids)
     stressed, size = stressed_bodies(solution), _size(solution)
-    found = [_given(GROUND, [solid for solid in solids if solid.body == GROUND], None)]
+    found = [_merged_solids(GROUND, [solid for solid in solids if solid.body == GROUND], None)]
     for name in solution.bodies:
         view = solution.body(name)
         shape = solution.shape(name)
@@ -107,9 +115,9 @@ def moving_surfaces(solution: SolutionData, solids: Sequence[Solid] = ()) -> lis
             found.append(
                 MovingSurface(name, points, triangles, view, shape, rows.astype(np.int64), stress)
             )
-            found.append(_given(f"{name} shapes", own, view))
+            found.append(_merged_solids(f"{name} shapes", own, view))
         elif own:
-            found.append(_given(name, own, view))
+            found.append(_merged_solids(name, own, view))
         else:
             places = [
                 frame_at_rest(solution, ref)[0]
@@ -119,13 +127,17 @@ def moving_surfaces(solution: SolutionData, solids: Sequence[Solid] = ()) -> lis
             touching = touching_of(solution, name)
             points = np.array(places, float).reshape(-1, 3)
             shapes = [*touching, *body_shapes(solution.model.bodies[name], points, size, touching)]
-            found.append(_given(name, [Solid(name, *triangulate(shape)) for shape in shapes], view))
+            found.append(
+                _merged_solids(name, [Solid(name, *triangulate(shape)) for shape in shapes], view)
+            )
     return [surface for surface in found if len(surface.triangles)]
 
 
 def chosen_outputs(t: FloatArray, count: int | None, times: Iterable[float] = ()) -> IntArray:
-    """Indices of ``count`` equally spaced output times (all: None), or of those nearest to
-    ``times``. Raises `InputError`."""
+    """Indices of ``count`` equally spaced outputs, or of the outputs nearest to ``times``.
+
+    count None: all. Raises `InputError`.
+    """
     times = list(times)
     outside = [time for time in times if not t[0] <= time <= t[-1]]
     if outside:
@@ -143,8 +155,10 @@ def chosen_outputs(t: FloatArray, count: int | None, times: Iterable[float] = ()
 def at_nodes(
     surface: Surface, node_ids: IntArray, order: FloatArray, rows: FloatArray
 ) -> FloatArray:
-    """Rows for all nodes of a surface; the row with the largest ``order`` for a node with several,
-    NaN if there is none."""
+    """Rows of values for all nodes of a surface; NaN for nodes without values.
+
+    The row with the largest ``order`` for a node with several, NaN if there is none.
+    """
     by_id = np.argsort(surface.node_ids)
     place = by_id[np.searchsorted(surface.node_ids, node_ids, sorter=by_id)]
     values = np.full((len(surface.nodes), rows.shape[1]), np.nan)
@@ -153,8 +167,8 @@ def at_nodes(
     return values
 
 
-def _given(name: str, solids: Sequence[Solid], view: BodyView | None) -> MovingSurface:
-    """Several solids of a body as one, without invisible ones (opacity 0)."""
+def _merged_solids(name: str, solids: Sequence[Solid], view: BodyView | None) -> MovingSurface:
+    """Several solids of a body merged to one surface, without invisible ones."""
     solids = [solid for solid in solids if solid.colour is None or [*solid.colour, 1.0][3] > 0.0]
     paints = tuple(TriangleColour(len(solid.triangles), solid.colour) for solid in solids)
     starts = np.cumsum([0, *(len(solid.vertices) for solid in solids)])

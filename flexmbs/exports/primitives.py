@@ -18,27 +18,33 @@ FACES = np.array([
 
 
 def triangulate(shape: dict[str, Any]) -> tuple[FloatArray, IntArray]:
-    """Vertices (n, 3) [m] and triangles (T, 3) of a rod, a ball or a box, counterclockwise seen
-    from outside."""
+    """Vertices (n, 3) [m] and triangles (T, 3) of a rod, a ball or a box.
+
+    Triangles are counterclockwise seen from outside.
+    """
     if shape["kind"] == "box":
         pose = np.asarray(shape["pose"], float)
         return (CORNERS * shape["size"]) @ rotation_matrix(pose[3:]).T + pose[:3], FACES
     if shape["kind"] == "ball":
         polar = np.pi * np.arange(1, RINGS) / RINGS
         profile = np.column_stack([np.sin(polar), np.cos(polar)])
-        points, triangles = _turned(profile, 1.0, -1.0)
+        points, triangles = _surface_of_revolution(profile, 1.0, -1.0)
         return shape["radius"] * points + np.asarray(shape["at"], float), triangles
     ends = np.asarray(shape["from"], float), np.asarray(shape["to"], float)
     length = float(np.linalg.norm(ends[1] - ends[0]))
-    points, triangles = _turned(
+    points, triangles = _surface_of_revolution(
         np.array([[shape["radius"], length], [shape["radius"], 0.0]]), length, 0.0
     )
     return points @ _axes((ends[1] - ends[0]) / length).T + ends[0], triangles
 
 
-def _turned(profile: FloatArray, top: float, bottom: float) -> tuple[FloatArray, IntArray]:
-    """Surface of revolution about z of a profile (k, 2) of radii and heights from top to bottom,
-    closed at both ends."""
+def _surface_of_revolution(
+    profile: FloatArray, top: float, bottom: float
+) -> tuple[FloatArray, IntArray]:
+    """Closed surface of revolution about z of a profile (k, 2) of radii and heights.
+
+    The profile runs from top to bottom.
+    """
     angle = 2.0 * np.pi * np.arange(SIDES) / SIDES
     rings = [
         np.column_stack([r * np.cos(angle), r * np.sin(angle), np.full(SIDES, z)])

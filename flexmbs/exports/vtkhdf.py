@@ -32,8 +32,9 @@ def write_vtkhdf(
     times: Iterable[float] = (),
     solids: Sequence[Solid] = (),
 ) -> None:
-    """Write the surfaces of all bodies in world axes at ``instants`` equally spaced outputs (all:
-    None), or at ``times`` (s).
+    """Write the surfaces of all bodies in world axes as a VTKHDF file.
+
+    At ``instants`` equally spaced outputs (all: None), or at ``times`` (s).
 
     Point data: ``elastic displacement`` [m] in world axes, and ``von Mises stress`` [Pa] for bodies
     with stress modes (NaN elsewhere); cell data: ``body``, an index into the attribute ``bodies``
@@ -45,6 +46,7 @@ def write_vtkhdf(
     pick = chosen_outputs(solution.t, instants, times)
 
     def fill(file: h5py.File) -> None:
+        """Write cells, time steps and body names into an open file."""
         group = file.create_group("VTKHDF")
         group.attrs["Version"] = np.array([2, 0])
         group.attrs.create("Type", np.bytes_("UnstructuredGrid"), dtype="S16")

@@ -1,3 +1,1 @@
-"""File access: written atomically, never over another type of file, read within the available
-memory.
-"""
+"""File access: atomic writing, never over another type of file; reading within the memory."""

@@ -1,5 +1,6 @@
-"""Append-only log of frames on disk: a header (mark, CRC-32 and length of the content), then the
-content.
+"""Append-only log of frames on disk.
+
+A header (mark, CRC-32 and length of the content), then the content.
 
 A last frame that is incomplete or fails its checksum was left by a killed process, a full disk or
 a power failure: reading stops there and opening for writing removes it. If intact frames follow,
@@ -31,17 +32,18 @@ class LogFrame(NamedTuple):
 
 
 def frame_bytes(content: bytes) -> bytes:
-    """A frame."""
+    """Bytes of a frame of the log: mark, checksum, length, content."""
     return HEADER.pack(MARK, zlib.crc32(content), len(content)) + content
 
 
 def frames(path: Path) -> Iterator[LogFrame]:
-    """Intact frames of a log up to a truncated last one. Raises InputError if intact frames follow
-    a damaged one, OSError.
+    """Intact frames of a log up to a truncated last one.
+
+    Raises InputError if intact frames follow a damaged one, OSError.
     """
     end = count = 0
     with open_regular(path) as file:
-        while (content := _next(file)) is not None:
+        while (content := _next_frame(file)) is not None:
             end, count = end + HEADER.size + len(content), count + 1
             yield LogFrame(content, end)
         behind = _whole_frames(file, end + 1)
@@ -53,7 +55,7 @@ def frames(path: Path) -> Iterator[LogFrame]:
         )
 
 
-def _next(file: BinaryIO) -> bytes | None:
+def _next_frame(file: BinaryIO) -> bytes | None:
     """Content of the frame at the current position; None if it is not intact."""
     header = file.read(HEADER.size)
     if len(header) < HEADER.size:
@@ -76,7 +78,7 @@ def _whole_frames(file: BinaryIO, start: int) -> int:
         start += at if at >= 0 else max(1, len(block) - len(MARK) + 1)
         file.seek(start)
         if at >= 0:
-            content = _next(file)
+            content = _next_frame(file)
             count += content is not None
             start += HEADER.size + len(content) if content is not None else 1
             file.seek(start)
@@ -84,8 +86,10 @@ def _whole_frames(file: BinaryIO, start: int) -> int:
 
 
 class AppendLog:
-    """Log opened for appending after its last intact frame, or after ``end``; with ``kept=False``
-    it need not survive a power failure. Raises MachineError."""
+    """Log opened for appending after its last intact frame, or after ``end``.
+
+    With ``kept=False`` it need not survive a power failure. Raises MachineError.
+    """
 
     def __init__(self, path: Path, end: int, *, kept: bool = True) -> None:
         self.path, self.end, self.kept = path, end, kept
@@ -116,8 +120,9 @@ class AppendLog:
         self.end += len(data)
 
     def flush(self) -> None:
-        """Return once all frames are on the disk. Raises MachineError; the state on disk is then
-        unknown until the log is read.
+        """Return once all frames are on the disk.
+
+        Raises MachineError; the state on disk is then unknown until the log is read.
         """
         try:
             if self.kept:

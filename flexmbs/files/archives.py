@@ -15,8 +15,10 @@ OUTSIDE = re.compile(r"^[/\\]|^[A-Za-z]:|(^|[/\\])\.\.([/\\]|$)")
 
 
 def check_archive(path: str | os.PathLike[str], description: str) -> None:
-    """Raise InputError for an archive that is too large, has names outside its folder, or whose XML
-    file ``description`` has a document type. Raises as `zipfile` for a file that is not an archive.
+    """Raise InputError for an archive that is too large or unsafe.
+
+    It must not have names outside its folder, and its XML file ``description`` no document type.
+    Raises as `zipfile` for a file that is not an archive.
     """
     with open_regular(path) as file, zipfile.ZipFile(file) as archive:
         entries = archive.infolist()
@@ -41,6 +43,7 @@ def check_archive(path: str | os.PathLike[str], description: str) -> None:
         content = archive.read(description)
 
     def refuse(*_: object) -> None:
+        """Raise `InputError` for a document type in an XML file."""
         raise InputError(
             f"{path}: its {description} declares a document type (DTD); entities are not "
             "read: remove <!DOCTYPE …>"

@@ -48,8 +48,9 @@ _FORMAT = re.compile(
 
 
 def check_kind(path: str | os.PathLike[str], wanted: str) -> None:
-    """Raise InputError if an output would replace a file of another type than ``wanted``, or is a
-    page without a page's suffix.
+    """Raise InputError if an output would replace a file of another type than ``wanted``.
+
+    Also for a page without a page's suffix.
     """
     found = kind_of(path)
     if found not in ("", wanted) and not (found == DAMAGED and wanted in (SOLUTION, BODY, HDF5)):
@@ -67,8 +68,9 @@ def check_kind(path: str | os.PathLike[str], wanted: str) -> None:
 
 
 def check_ending(path: str | os.PathLike[str], *endings: str) -> None:
-    """Raise InputError if the name of an output has none of the suffixes by which other programs
-    recognize its format.
+    """Raise InputError unless the name of an output has one of these suffixes.
+
+    Other programs recognize the format by them.
     """
     if (ending := file_path(path).suffix.lower()) not in endings:
         raise InputError(f"{path}: must end with {' or '.join(endings)}, not '{ending}'")
@@ -81,15 +83,17 @@ def check_same_kind(path: str | os.PathLike[str], draft: str | os.PathLike[str])
 
 
 def report_kind(path: pathlib.Path) -> str:
-    """Type of a report: a PDF document or a page, by the suffix; `check_kind` rejects other
-    suffixes.
+    """Type of a report: a PDF document or a page, by the suffix.
+
+    `check_kind` rejects other suffixes.
     """
     return PDF if path.suffix.lower() == ".pdf" else PAGE
 
 
 def comparison_kind(path: str | os.PathLike[str]) -> str:
-    """Type of a comparison of two runs, a page. Raises InputError for the name of a PDF
-    document.
+    """Type of a comparison of two runs, a page.
+
+    Raises InputError for the name of a PDF document.
     """
     if report_kind(pathlib.Path(path)) == PDF:
         raise InputError(f"{path}: two runs are compared on an HTML page; use the suffix .html")
@@ -97,8 +101,10 @@ def comparison_kind(path: str | os.PathLike[str]) -> str:
 
 
 def kind_of(path: str | os.PathLike[str]) -> str:
-    """Type of a file: the ``format`` of a flexmbs file up to the "/", else a name derived from the
-    first bytes; "" for a missing or empty file."""
+    """Type of a file by its format attribute or first bytes; "" for a missing or empty file.
+
+    The ``format`` of a flexmbs file up to the "/", else a name derived from the first bytes.
+    """
     try:
         with open(path, "rb") as file:
             start = file.read(HEADER_BYTES)
@@ -116,6 +122,7 @@ def kind_of(path: str | os.PathLike[str]) -> str:
 
 
 def _hdf5_kind(path: pathlib.Path) -> str:
+    """Format stored in an HDF5 file; HDF5 for files of other programs, or DAMAGED."""
     import h5py
 
     try:
@@ -129,6 +136,7 @@ def _hdf5_kind(path: pathlib.Path) -> str:
 
 
 def _rejection(path: str | os.PathLike[str], found: str, wanted: str) -> str:
+    """Message that a file is not of the kind wanted."""
     named = (
         {kind: name for _, name, kind in _BEGINNINGS}
         | _NAMES

@@ -1,5 +1,6 @@
-"""HDF5 files as plain trees: contiguous arrays of numbers and fixed-length texts, written
-atomically.
+"""HDF5 files as plain trees.
+
+Contiguous arrays of numbers and fixed-length texts, written atomically.
 
 The reader accepts untrusted files: it checks links, layouts, types and sizes before it reads any
 data, and rejects external or soft links, virtual or external storage, filters, objects linked twice
@@ -69,8 +70,11 @@ def read_whole(
     *,
     verified: bool = True,
 ) -> T:
-    """Result of ``read``; every problem becomes an InputError naming the file. ``origin``: how such
-    a file is created.
+    """Result of ``read`` on an open HDF5 file; problems become an InputError.
+
+    ``origin``: how such a file is created.
+
+    ``origin``: how such a file is created.
 
     verified: True to compare checksums before ``read`` is called.
     """
@@ -97,8 +101,9 @@ def read_whole(
 
 
 def set_text(item: h5py.Group, key: str, text: str) -> None:
-    """Set an attribute as a fixed-length string. Raises InputError if it exceeds the size of an
-    attribute.
+    """Set an attribute as a fixed-length string.
+
+    Raises InputError if it exceeds the size of an attribute.
     """
     encoded = text.encode()
     if len(encoded) > MAX_TEXT:
@@ -170,8 +175,11 @@ def mapped(dataset: h5py.Dataset) -> np.ndarray:
 
 
 def check_storage(item: str, dataset: h5py.Dataset, kind: str) -> None:
-    """Check for plain contiguous numbers ("f" floats, "g" floats of either precision, "i" integers,
-    "u" bytes) or fixed-length strings ("S"), all in the file and within the size limit."""
+    """Raise InputError unless a data set holds plain contiguous values of a kind.
+
+    Kinds: "f" floats, "g" floats of either precision, "i" integers, "u" bytes, "S" fixed-length
+    strings; all in the file and within the size limit.
+    """
     dtype = dataset.dtype
     wrong_size = dtype.itemsize != _ITEMSIZE.get(kind, dtype.itemsize) or (
         kind == "g" and dtype.itemsize not in (4, 8)
@@ -214,7 +222,7 @@ def check_items(found: dict[str, h5py.Dataset], expected: set[str], what: str) -
 
 
 def _verify(file: h5py.File) -> None:
-    """Raise InputError that names the damaged items and counts the intact ones."""
+    """Raise InputError naming the damaged items of a file."""
     found = [("the header", file), *items(file)]
     if not any(CHECKSUM in item.attrs for _, item in found):
         return
@@ -229,7 +237,7 @@ def _verify(file: h5py.File) -> None:
 
 
 def _intact(path: str, item: h5py.Group | h5py.Dataset) -> bool:
-    """True if an item has the checksum of its content."""
+    """True if an item matches the checksum of its content."""
     if isinstance(item, h5py.Dataset):
         _check_plain(path, item)
     if CHECKSUM not in item.attrs:
@@ -243,8 +251,9 @@ def _intact(path: str, item: h5py.Group | h5py.Dataset) -> bool:
 
 
 def _checksum(item: h5py.Group | h5py.Dataset) -> str:
-    """CRC-32 in hexadecimal digits of the attributes of an item and of its member names (group) or
-    type, shape and bytes (data set).
+    """CRC-32 in hexadecimal digits of an item of an HDF5 file.
+
+    Covers its attributes and its member names (group) or type, shape and bytes (data set).
     """
     total = 0
     for key in sorted(item.attrs.keys() - {CHECKSUM}):

@@ -10,8 +10,9 @@ from pathlib import Path
 
 
 class HDF5Draft:
-    """Binary file for h5py's driver "fileobj". ``error``: the first failed write, to be raised
-    after HDF5 has closed the file.
+    """Binary file for h5py's driver "fileobj".
+
+    ``error``: the first failed write, to be raised after HDF5 has closed the file.
     """
 
     def __init__(self, path: Path) -> None:

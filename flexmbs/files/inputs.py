@@ -18,8 +18,9 @@ SHARE = 0.25  # of the free memory: content exists as text, lines and numbers at
 
 
 def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
-    """Regular file, opened for reading. Raises InputError for anything else, OSError if it cannot
-    be opened.
+    """Regular file, opened for reading.
+
+    Raises InputError for anything else, OSError if it cannot be opened.
     """
     try:
         file = open(path, "rb", opener=_without_waiting)  # noqa: SIM115  the caller closes it
@@ -33,8 +34,9 @@ def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
 
 
 def read_bytes(path: str | os.PathLike[str], most: float = math.inf) -> bytes:
-    """Content of a regular file. Raises InputError if it exceeds ``most`` bytes or a share of the
-    free memory, OSError.
+    """Content of a regular file.
+
+    Raises InputError if it exceeds ``most`` bytes or a share of the free memory, OSError.
     """
     with open_regular(path) as file:
         size = os.fstat(file.fileno()).st_size
@@ -55,11 +57,11 @@ def read_text(path: str | os.PathLike[str]) -> str:
 
 
 def check_regular(path: str | os.PathLike[str]) -> None:
-    """Raise InputError for a path that exists but is not a regular file, before a library opens
-    it."""
+    """Raise InputError for a path that exists but is not a regular file."""
     with contextlib.suppress(OSError):
         open_regular(path).close()
 
 
 def _without_waiting(path: str, flags: int) -> int:
+    """Open a file without waiting for the other end of a pipe."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))

@@ -19,8 +19,10 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 @contextlib.contextmanager
 def atomic_file(path: str | os.PathLike[str]) -> Iterator[pathlib.Path]:
-    """Temporary name next to ``path``; the file is moved into place at the end. Raises
-    MachineError, and InputError if a file of another type exists; the old file is then kept."""
+    """Temporary name next to ``path``; the file is moved into place at the end.
+
+    Raises MachineError, and InputError if a file of another type exists; the old file is then kept.
+    """
     target = file_path(path)
     check_target(target)
     # unique: two runs never share a draft
@@ -49,8 +51,9 @@ def remove_drafts(folder: pathlib.Path) -> None:
 
 
 def sync_folder(folder: pathlib.Path) -> None:
-    """Return once the names in a folder are on the disk, so that a power failure leaves either the
-    old or the new file.
+    """Return once the names in a folder are on the disk.
+
+    After a power failure there is then either the old or the new file.
     """
     try:
         file = os.open(folder, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))

@@ -1,5 +1,6 @@
-"""Policy for files named in an input file: they must be in its folder or in search paths given by
-the user, after resolving symbolic links.
+"""Policy for files named in an input file.
+
+They must be in its folder or in search paths given by the user, after resolving symbolic links.
 """
 
 import os
@@ -16,8 +17,11 @@ VARIABLES = ("GZ_SIM_RESOURCE_PATH", "ROS_PACKAGE_PATH")
 
 
 class PathPolicy(NamedTuple):
-    """Allowed locations of files named by a file in ``folder``; ``search``: folders of packages,
-    given by the user; ``what``: type of the file, for messages. All folders are resolved."""
+    """Allowed locations of files named by a file in ``folder``.
+
+    ``search``: folders of packages, given by the user; ``what``: type of the file, for messages.
+    All folders are resolved.
+    """
 
     folder: Path
     allow_outside: bool = False
@@ -25,8 +29,9 @@ class PathPolicy(NamedTuple):
     what: str = "file"
 
     def path(self, name: str, *bases: Path) -> Path:
-        """Resolved path of a file: in the first of ``bases`` (default: the folder) that contains
-        it, else in the first one.
+        """Resolved path of a file in the first of ``bases`` that contains it, else in the first.
+
+        bases: default is the folder.
 
         ``package://package/…`` and ``model://model/…`` are looked up in the search paths, in the
         folder, and in its parent folders if files outside are allowed. Raises ValueError with a
@@ -55,12 +60,13 @@ class PathPolicy(NamedTuple):
         return chosen
 
     def _allows(self, path: Path) -> bool:
+        """True if a path is within the folder of the model or a search folder."""
         return self.allow_outside or any(
             path.is_relative_to(base) for base in (self.folder, *self.search)
         )
 
     def _in_packages(self, place: str) -> list[Path]:
-        """Candidate locations of a file of a package; the last one is next to the file."""
+        """Candidate locations of a ``package://`` file; the last one is next to the file."""
         package, _, inside = place.partition("/")
         above = self.folder.parents if self.allow_outside else ()
         bases = (*self.search, self.folder, *above)
@@ -76,8 +82,9 @@ class PathPolicy(NamedTuple):
 def path_policy_of(
     file: Path, *, allow_outside: bool = False, package_path: str | Path | Iterable[str | Path] = ()
 ) -> PathPolicy:  # fmt: skip
-    """Allowed locations for a file, with the folders of ``package_path`` and of the environment
-    `VARIABLES`.
+    """Allowed locations of files that a file names: its folder and search folders.
+
+    The search folders are those of ``package_path`` and of the environment `VARIABLES`.
     """
     given = (package_path,) if isinstance(package_path, str | os.PathLike) else package_path
     folders = [file_path(each, "package_path") for each in given]

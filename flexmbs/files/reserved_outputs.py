@@ -1,5 +1,6 @@
-"""Output files reserved for one run: checked before the run starts and locked against other runs
-until it ends.
+"""Output files reserved for one run.
+
+Checked before the run starts and locked against other runs until it ends.
 
 The lock is a system lock on a file next to the output, ``.NAME.lock``, which ends with the
 process however that ends. Systems without such locks cannot separate runs; files are still
@@ -24,9 +25,14 @@ except ImportError:  # Windows
 
 @contextlib.contextmanager
 def reserved(*outputs: tuple[Path | None, str]) -> Iterator[None]:
-    """Outputs (path, kind of `file_types`) locked against other runs while the block runs. Raises
-    InputError for invalid paths, files of another type and files that another run is writing,
-    MachineError if the folder is not writable."""
+    """Context in which outputs (path, kind of `file_types`) are locked against other runs.
+
+    Raises InputError for invalid paths, files of another type and files that another run is
+    writing, MachineError.
+
+    Raises InputError for invalid paths, files of another type and files that another run is
+    writing, MachineError if the folder is not writable.
+    """
     kinds = [(path, kind) for path, kind in outputs if path is not None]
     given = [path for path, _ in kinds]
     missing = [path for path in given if not path.absolute().parent.is_dir()]
@@ -47,7 +53,7 @@ def reserved(*outputs: tuple[Path | None, str]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _locked(path: Path, kind: str) -> Iterator[None]:
-    """Lock one output."""
+    """Context in which one output is locked."""
     check_target(path)
     check_kind(path, kind)
     with locked_by(path.with_name(f".{path.name}.lock"), path):
@@ -56,10 +62,12 @@ def _locked(path: Path, kind: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def locked_by(lock: Path, path: Path, *, wait: bool = False) -> Iterator[None]:
-    """Lock ``path`` by the file ``lock`` against other runs while the block runs. Raises
-    InputError if another run holds the lock, unless ``wait``; MachineError."""
+    """Lock ``path`` by the file ``lock`` against other runs while the block runs.
+
+    Raises InputError if another run holds the lock, unless ``wait``; MachineError.
+    """
     try:
-        file = _taken(lock, path, wait)
+        file = _open_lock_file(lock, path, wait)
     except OSError as error:
         raise unwritable(path, error) from error
     try:
@@ -70,8 +78,8 @@ def locked_by(lock: Path, path: Path, *, wait: bool = False) -> Iterator[None]:
         os.close(file)
 
 
-def _taken(lock: Path, path: Path, wait: bool) -> int:
-    """Lock file, opened and locked. Raises InputError if another run holds it, unless ``wait``."""
+def _open_lock_file(lock: Path, path: Path, wait: bool) -> int:
+    """Opened and locked lock file. Raises InputError if another run holds it, unless ``wait``."""
     while True:
         file = os.open(lock, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o644)
         try:

@@ -1,5 +1,6 @@
-"""Triangles of STL, OBJ, PLY and OFF files; sizes are bounded by the file size, not by the counts
-it states.
+"""Triangles of STL, OBJ, PLY and OFF files.
+
+Sizes are bounded by the file size, not by the counts it states.
 
 Polygons become fans from their first corner. Textures, normals and colours are skipped. Sources:
 "The PLY Polygon File Format" (Turk, 1994), "Object Files (.obj)" (Wavefront, 1992), "STL 2.0"
@@ -48,8 +49,10 @@ Property = tuple[str, str, str]  # name, type, type of the count before a list, 
 
 
 def read_surface(path: Path) -> Surface:
-    """Distinct points (n, 3) and triangles (T, 3) of point rows. Raises InputError, whose message
-    does not quote the file, and OSError."""
+    """Distinct points (n, 3) and triangles (T, 3) of point rows.
+
+    Raises InputError, whose message does not quote the file, and OSError.
+    """
     reader = READERS.get(path.suffix.lower())
     if reader is None:
         raise InputError(f"{path.name}: unknown mesh format; use STL, OBJ, PLY, OFF or DAE")
@@ -67,8 +70,8 @@ def read_surface(path: Path) -> Surface:
     return points, same.reshape(-1)[triangles]
 
 
-def _stl(data: bytes) -> Surface:
-    """Read STL; binary if the size matches the stated number of triangles T, 84 + 50 T bytes."""
+def _read_stl(data: bytes) -> Surface:
+    """Triangles of an STL file, binary or text."""
     count = int.from_bytes(data[80:84], "little")
     text = data.lstrip()[:5].lower() == b"solid"
     if len(data) >= 84 and (len(data) == 84 + 50 * count or not text):
@@ -84,9 +87,12 @@ def _stl(data: bytes) -> Surface:
     return points, np.arange(len(points), dtype=np.int64).reshape(-1, 3)
 
 
-def _obj(data: bytes) -> Surface:
-    """Read OBJ lines ``v x y z`` and ``f i j k …``, with indices from 1 or, if negative, counted
-    back from the last point so far."""
+def _read_obj(data: bytes) -> Surface:
+    """Triangles of an OBJ file.
+
+    Lines ``v x y z`` and ``f i j k …``, with indices from 1 or, if negative, counted back from the
+    last point so far.
+    """
     points: list[Sequence[bytes]] = []
     faces: list[list[int]] = []
     for line in data.replace(b"\\\n", b" ").splitlines():
@@ -99,9 +105,12 @@ def _obj(data: bytes) -> Surface:
     return np.array(points, dtype=float).reshape(-1, 3), _fans(faces)
 
 
-def _off(data: bytes) -> Surface:
-    """Read ``OFF``, the numbers of points, faces and edges, points, and faces preceded by their
-    number of corners."""
+def _read_off(data: bytes) -> Surface:
+    """Triangles of an OFF file.
+
+    ``OFF``, the numbers of points, faces and edges, points, and faces preceded by their number of
+    corners.
+    """
     rows = (fields for line in data.splitlines() if (fields := line.partition(b"#")[0].split()))
     head = next(rows, [])
     if head[:1] != [b"OFF"]:
@@ -114,22 +123,22 @@ def _off(data: bytes) -> Surface:
 
 
 def _three(fields: Sequence[bytes]) -> Sequence[bytes]:
+    """The first three fields of a line. Raises ValueError if there are fewer."""
     if len(fields) < 3:
         raise ValueError
     return fields[:3]
 
 
 def _corners(fields: Sequence[bytes]) -> list[int]:
-    """Points of a face, which follow their number."""
+    """Point indices of a face, preceded by their number."""
     size, *corners = map(int, fields[: 1 + int(fields[0])])
     if len(corners) != size:
         raise ValueError
     return corners
 
 
-def _ply(data: bytes) -> Surface:
-    """Read the elements "vertex" and "face" of PLY, among others in the header, as text or
-    binary."""
+def _read_ply(data: bytes) -> Surface:
+    """Triangles of a PLY file, as text or binary."""
     head, found, body = data.partition(b"end_header")
     lines = [line.split() for line in head.decode("ascii", "replace").splitlines()]
     if not found or lines[:1] != [["ply"]]:
@@ -172,6 +181,7 @@ def _ply_text(body: bytes) -> PlyRows:
     lines = (fields for line in body.splitlines() if (fields := line.split()))
 
     def rows(count: int, properties: list[Property]) -> Iterator[dict[str, Any]]:
+        """Records of ``count`` text lines of a PLY file, with lists of stated length."""
         for _ in range(count):
             fields, row, at = next(lines, []), dict[str, Any](), 0
             for name, kind, counted in properties:
@@ -192,6 +202,7 @@ def _ply_binary(body: bytes, order: str) -> PlyRows:
     at = 0
 
     def take(kind: Any, size: int) -> Any:
+        """Next ``size`` numbers of a type from the binary data."""
         nonlocal at
         if size < 0:
             raise ValueError
@@ -200,6 +211,7 @@ def _ply_binary(body: bytes, order: str) -> PlyRows:
         return values.tolist()
 
     def rows(count: int, properties: list[Property]) -> Iterator[dict[str, Any]]:
+        """Records of ``count`` binary entries of a PLY file, with lists of stated length."""
         names = [name for name, *_ in properties]
         if not any(counted for *_, counted in properties):
             yield from (
@@ -222,7 +234,7 @@ def _ply_binary(body: bytes, order: str) -> PlyRows:
 
 
 def _fans(faces: Iterable[list[int]]) -> Triangles:
-    """Triangles (T, 3) of faces with three or more corners."""
+    """Triangles (T, 3) of polygons by fans from their first corner."""
     by_size: dict[int, list[list[int]]] = defaultdict(list)
     for corners in faces:
         by_size[len(corners)].append(corners)
@@ -234,8 +246,8 @@ def _fans(faces: Iterable[list[int]]) -> Triangles:
 
 
 READERS: dict[str, Callable[[bytes], Surface]] = {
-    ".stl": _stl,
-    ".obj": _obj,
-    ".ply": _ply,
-    ".off": _off,
+    ".stl": _read_stl,
+    ".obj": _read_obj,
+    ".ply": _read_ply,
+    ".off": _read_off,
 }

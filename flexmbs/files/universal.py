@@ -1,5 +1,6 @@
-"""Universal files (UFF), dataset 58 *function at nodal DOF*: histories and responses for test,
-modal and fatigue programs.
+"""Universal files (UFF), dataset 58 *function at nodal DOF*.
+
+Histories and responses for test, modal and fatigue programs.
 
 Written by the package pyuff. Format: SDRC universal file format; datasets 58 (binary, double
 precision) and 164 (units).
@@ -56,8 +57,9 @@ class NodalFunction(NamedTuple):
 def write_functions(
     path: str | os.PathLike[str], model: str, functions: Iterable[NodalFunction]
 ) -> None:
-    """Write datasets 164 (SI units) and 58, one per function. Raises `InputError`, and
-    `MachineError` without pyuff.
+    """Write datasets 164 (SI units) and 58, one per function.
+
+    Raises `InputError`, and `MachineError` without pyuff.
     """
     try:
         import pyuff
@@ -81,7 +83,7 @@ def write_functions(
 
 
 def _dataset(model: str, function: NodalFunction) -> dict[str, Any]:
-    """Dataset 58 of a function."""
+    """Dataset 58 of a universal file for a function over time or frequency."""
     name, unit, data_type = function.abscissa
     start, step = (
         float(f"{number:.5e}") for number in (function.x[0], function.x[1] - function.x[0])

@@ -1,5 +1,6 @@
-"""Assembly of the pieces of a divided body to one body for small deflections: component mode
-synthesis.
+"""Assembly of the pieces of a divided body to one body for small deflections.
+
+Component mode synthesis.
 
 A point x of a piece is displaced by w = t + θ × x + φ q in the frame of the piece. The frame
 motions t, θ and elastic coordinates q of all pieces, z = (t, θ, q), must satisfy the welds,
@@ -50,8 +51,11 @@ AFFINE[:, 1:, 3:] = np.swapaxes(LEVI_CIVITA, 1, 2)  # (θ × x)_a = ε_acd θ_c 
 
 @dataclass(frozen=True, eq=False)
 class WeldedPieces:
-    """Small motions of welded pieces: independent coordinates y, rows ``N``[k] (6 + nf, n) of each
-    piece, stiffness, damping and mass (n, n)."""
+    """Small motions of welded pieces in independent coordinates.
+
+    Independent coordinates y, rows ``N``[k] (6 + nf, n) of each piece, stiffness, damping and mass
+    (n, n).
+    """
 
     pieces: Sequence[FlexibleBodyData]
     poses: Sequence[PiecePose]
@@ -62,11 +66,13 @@ class WeldedPieces:
 
     @classmethod
     def of(cls, pieces: Sequence[FlexibleBodyData], poses: Sequence[PiecePose]) -> WeldedPieces:
-        """Pieces at their poses, with the frame of the first one fixed. Raises InputError."""
+        """Welded pieces at their poses; the frame of the first one is fixed. Raises InputError."""
         ends = np.cumsum([0, *(RIGID + piece.nf for piece in pieces)])
         rows = [np.eye(RIGID, ends[-1])]
         for i, j, cut in welds([tuple(piece.frames) for piece in pieces]):
-            pair = [_spread(_at_cut(pieces[k].frames[cut], poses[k]), ends, k) for k in (i, j)]
+            pair = [
+                _columns_of_piece(_at_cut(pieces[k].frames[cut], poses[k]), ends, k) for k in (i, j)
+            ]
             rows.append(pair[0] - pair[1])
         # equal scales of the energies
         inertia = np.concatenate([np.diag(mass_matrix(piece)) for piece in pieces])
@@ -96,8 +102,10 @@ class WeldedPieces:
         }
 
     def in_modes(self, count: int | None = None) -> WeldedPieces:
-        """Body in the coordinates of its lowest modes, normalized to unit mass; the largest entry
-        of each is positive. Raises InputError."""
+        """Body in the coordinates of its lowest modes, normalized to unit mass.
+
+        The largest entry of each is positive. Raises InputError.
+        """
         try:
             _, v = scipy.linalg.eigh(self.K, self.M)
         except scipy.linalg.LinAlgError:
@@ -113,6 +121,7 @@ class WeldedPieces:
 
 
 def _indefinite(pieces: Sequence[FlexibleBodyData]) -> InputError:
+    """Error for pieces whose mass matrix is not positive definite."""
     return InputError(
         f"{pieces[0].name}: the mass matrix of this and the other {len(pieces) - 1} pieces is not "
         "positive definite; reduce the part again"
@@ -122,8 +131,10 @@ def _indefinite(pieces: Sequence[FlexibleBodyData]) -> InputError:
 def damping_rows(
     pieces: Sequence[FlexibleBodyData], poses: Sequence[PiecePose], ratios: Ratios
 ) -> list[FloatArray]:
-    """Rows U of each piece, such that the damping UᵀU of all pieces gives the modes φ of the
-    assembled body, with frequencies ω, the damping ratios ζ = ``ratios`` (ω/2π):
+    """Rows U of each piece, whose damping UᵀU gives modal damping of the assembled body.
+
+    With the modes φ of the assembled body, their frequencies ω and damping ratios ζ = ``ratios``
+    (ω/2π):
 
     UᵀU = Σ (2ζ/ω³) K φ φᵀ K
 
@@ -145,8 +156,9 @@ def assembled(
     joined: JoinedSurface | None,
     modes: int | None = None,
 ) -> FlexibleBodyData:
-    """Pieces as one body in its lowest ``modes``, or in all, with the frame of the first piece
-    fixed.
+    """Pieces as one body in its lowest ``modes``, or in all.
+
+    The frame of the first piece is fixed.
 
     Without stress modes and geometric stiffness: those of a piece refer only to the loads of that
     piece.
@@ -181,27 +193,29 @@ def assembled(
 
 
 def _at_cut(frame: FlexibleFrame, pose: PiecePose) -> FloatArray:
-    """Motion of a frame in body axes and its local displacements, (6 + m, 6 + nf)."""
+    """Matrix (6 + m, 6 + nf) of the motion of a frame and its local displacements."""
     local = np.pad(frame.local, ((0, 0), (RIGID, 0)))
     return np.vstack([_motion(frame, pose), local])
 
 
 def _motion(frame: FlexibleFrame, pose: PiecePose) -> FloatArray:
-    """Matrix (6, 6 + nf) that maps (t, θ, q) of a piece to the translation and rotation of a frame,
-    in body axes."""
+    """Matrix (6, 6 + nf) from the coordinates of a piece to the motion of a frame.
+
+    From (t, θ, q) to translation and rotation, in body axes.
+    """
     own = np.hstack([rigid_frame_motion(frame), elastic_frame_motion(frame)])
     return np.vstack([pose.R @ own[:3], pose.R @ own[3:]])
 
 
-def _spread(B: FloatArray, ends: FloatArray, k: int) -> FloatArray:
-    """Columns of piece k among the columns of all pieces."""
+def _columns_of_piece(B: FloatArray, ends: FloatArray, k: int) -> FloatArray:
+    """Columns of piece k of a matrix, placed among the columns of all pieces."""
     found = np.zeros((len(B), ends[-1]))
     found[:, ends[k] : ends[k + 1]] = B
     return found
 
 
 def _origin(pieces: Sequence[FlexibleBodyData]) -> dict[str, str | float]:
-    """Provenance common to all pieces, the sums of their times, and their combined errors."""
+    """Provenance of the assembled body from those of its pieces."""
     facts = [piece.provenance for piece in pieces]
     found = {
         key: value
@@ -213,8 +227,11 @@ def _origin(pieces: Sequence[FlexibleBodyData]) -> dict[str, str | float]:
 
 
 def _integrals(piece: FlexibleBodyData, T: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Integrals ∫ g gᵀ dm (4, 4), ∫ g_α w_b dm (4, 3, n) and ∫ w_a w_b dm (3, 3, n, n) of w = (C g,
-    φ) T y, in the frame of the piece."""
+    """Shape integrals of a piece in the coordinates of the assembled body.
+
+    ∫ g gᵀ dm (4, 4), ∫ g_α w_b dm (4, 3, n) and ∫ w_a w_b dm (3, 3, n, n) of w = (C g, φ) T y, in
+    the frame of the piece.
+    """
     c = piece.first_moment
     mass = np.block([[np.array([[piece.mass]]), c[None]], [c[:, None], piece.second_moment]])
     own = np.concatenate([piece.S_bar[None], piece.xS])

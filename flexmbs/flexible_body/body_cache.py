@@ -48,7 +48,7 @@ class _HashedFile(NamedTuple):
 
 @contextlib.contextmanager
 def reading_once() -> Iterator[None]:
-    """Assume that files do not change while the block runs."""
+    """Context in which files are assumed not to change."""
     token = FIRST.set({}) if FIRST.get() is None else None
     try:
         yield
@@ -58,10 +58,13 @@ def reading_once() -> Iterator[None]:
 
 
 class BodyCache:
-    """Bodies by the digest of their file, limited to ``bodies`` and ``size`` bytes; ``load(path,
-    read)`` returns one."""
+    """Bodies by the digest of their file, limited to ``bodies`` and ``size`` bytes.
+
+    ``load(path, read)`` returns one.
+    """
 
     def __init__(self, bodies: int = BODIES, size: int = BYTES) -> None:
+        """Empty cache for at most so many bodies and bytes."""
         self.bodies, self.size = bodies, size
         self._data: OrderedDict[str, tuple[Body, int]] = OrderedDict()
         self._seen: OrderedDict[str, _HashedFile] = OrderedDict()
@@ -74,8 +77,10 @@ class BodyCache:
         return len(self._data)
 
     def load(self, path: str | Path, read: Callable[[str | Path], Body]) -> Body:
-        """Body in the file ``path``: the cached one if the contents are the same, else
-        ``read(path)``."""
+        """Body in the file ``path``, from the cache if the content is unchanged.
+
+        Otherwise it is ``read(path)``.
+        """
         before = self._digest(path)
         with self._lock:
             alone = (
@@ -89,7 +94,7 @@ class BodyCache:
                     self._reading.pop(before, None)
 
     def _kept(self, digest: str) -> Body | None:
-        """Cached body with a digest."""
+        """Cached body with a digest; None if there is none."""
         with self._lock:
             kept = self._data.get(digest)
             if kept is not None:
@@ -170,7 +175,7 @@ def _arrays(record: object) -> Iterator[np.ndarray]:
 
 
 def _size(array: np.ndarray) -> int:
-    """Bytes in memory."""
+    """Bytes of an array in memory."""
     return 0 if isinstance(array, np.memmap) else array.nbytes
 
 

@@ -1,5 +1,4 @@
-"""Checks of a flexible body: identities that its integrals must satisfy regardless of their
-origin."""
+"""Checks of a flexible body: identities that the integrals of any body satisfy."""
 
 from __future__ import annotations
 
@@ -60,7 +59,7 @@ def without_motion(data: FlexibleBodyData) -> tuple[str, ...]:
 
 
 def _inertial(data: FlexibleBodyData) -> list[BodyCheck]:
-    """Mass, second moment, symmetry of SS and positivity of the Gram matrix of 1, x, φ."""
+    """Checks of mass, second moment, SS and the Gram matrix of 1, x, φ."""
     J, scale = data.second_moment, max(np.trace(data.second_moment), np.finfo(float).tiny)
     central = J - np.outer(data.first_moment, data.first_moment) / data.mass if data.mass > 0 else J
     gram = _gram(data)
@@ -84,8 +83,9 @@ def _inertial(data: FlexibleBodyData) -> list[BodyCheck]:
 
 
 def _elastic(data: FlexibleBodyData) -> list[BodyCheck]:
-    """Symmetry and positivity of K_ff, D_ff, m_ff; shapes free of rigid-body motion; mode table;
-    frames.
+    """Symmetry and positivity of K_ff, D_ff, m_ff.
+
+    Shapes free of rigid-body motion; mode table; frames.
     """
     K, m, D = data.K_ff, data.m_ff, data.D_ff
     definite = _definite(data)
@@ -144,7 +144,7 @@ def _geometric(geometric: GeometricStiffness) -> list[BodyCheck]:
 
 
 def _stated(data: FlexibleBodyData) -> list[BodyCheck]:
-    """Checks that frames are orthonormal and that the reduction found six rigid-body modes."""
+    """Checks of the frames and of the number of rigid-body modes in the provenance."""
     worst = max(
         (float(np.abs(f.R.T @ f.R - np.eye(3)).max()) for f in data.frames.values()), default=0.0
     )
@@ -168,11 +168,13 @@ def _stated(data: FlexibleBodyData) -> list[BodyCheck]:
 
 
 def _small(name: str, residual: float) -> BodyCheck:
+    """Check that a residual is below round-off."""
     residual = max(float(residual), 0.0) + 0.0  # no "-0"
     return BodyCheck(name, residual, residual < ROUND_OFF)
 
 
 def _asymmetry(matrix: FloatArray) -> float:
+    """Largest |A − Aᵀ| relative to the largest |A|."""
     return float(
         np.abs(matrix - matrix.T).max(initial=0.0)
         / max(np.abs(matrix).max(initial=0.0), np.finfo(float).tiny)
@@ -180,6 +182,7 @@ def _asymmetry(matrix: FloatArray) -> float:
 
 
 def _smallest(matrix: FloatArray) -> float:
+    """Smallest eigenvalue of the symmetric part of a matrix."""
     return float(np.linalg.eigvalsh(0.5 * (matrix + matrix.T))[0])
 
 
@@ -202,8 +205,7 @@ def _gram(data: FlexibleBodyData) -> FloatArray:
 
 
 def _pair_excess(SS: FloatArray) -> float:
-    """Largest violation of ``|2 ∫φ_ak φ_bk dm| ≤ ∫φ_ak² dm + ∫φ_bk² dm`` over shapes k,
-    relative."""
+    """Largest relative violation of ``|2 ∫φ_ak φ_bk dm| ≤ ∫φ_ak² dm + ∫φ_bk² dm`` over k."""
     diagonal = np.einsum("abkk->abk", SS)
     own = np.einsum("aak->ak", diagonal)
     excess = np.abs(2 * diagonal) - own[:, None] - own[None, :]
@@ -211,9 +213,11 @@ def _pair_excess(SS: FloatArray) -> float:
 
 
 def _rigid_independence(data: FlexibleBodyData) -> float:
-    """Smallest fraction of the mass of a shape that no rigid-body motion reproduces: smallest
-    eigenvalue of ``m_ff − Lᵀ M_rr⁺ L`` relative to m_ff, L = [S_bar; ∫x × φ dm]; 0 if a shape is a
-    rigid-body motion."""
+    """Smallest fraction of the mass of a shape that no rigid-body motion reproduces.
+
+    Smallest eigenvalue of ``m_ff − Lᵀ M_rr⁺ L`` relative to m_ff, L = [S_bar; ∫x × φ dm]; 0 if a
+    shape is a rigid-body motion.
+    """
     c = data.first_moment
     skew = np.array([[0, -c[2], c[1]], [c[2], 0, -c[0]], [-c[1], c[0], 0]])
     rigid = np.block([[data.mass * np.eye(3), -skew], [skew, data.inertia]])

@@ -1,5 +1,6 @@
-"""Components of the record of a flexible body: frames, modes, residual modes, surface, geometric
-stiffness; checked arrays.
+"""Components of the record of a flexible body.
+
+Frames, modes, residual modes, surface, geometric stiffness; checked arrays.
 
 Joints and forces act only on frames; the other components describe elasticity and surface. SI units
 throughout.
@@ -87,8 +88,11 @@ class FlexibleFrame:
         psi: ArrayLike | None = None,
         axes: ArrayLike | None = None,
     ) -> FlexibleFrame:
-        """Frame with the shapes ``phi`` (3, nf) of a point ``x`` (3,); without rotation shapes and
-        with body axes unless given.
+        """Frame at a point ``x`` (3,) with shapes ``phi`` (3, nf).
+
+        Without rotation shapes and with body axes unless given.
+
+        Without rotation shapes and with body axes unless given.
         """
         phi = array(phi)
         axes = np.eye(3) if axes is None else array(axes)
@@ -97,8 +101,11 @@ class FlexibleFrame:
 
 @dataclass(frozen=True, eq=False)
 class ModeTable:
-    """Modes of ``(K_ff, m_ff)``: frequency (nf,) [Hz], kind (nf,), effective mass (nf, 6) about the
-    body frame's axes [kg, kg m²] and damping ratio (nf,)."""
+    """Modes of ``(K_ff, m_ff)``.
+
+    Frequency (nf,) [Hz], kind (nf,), effective mass (nf, 6) about the body frame's axes [kg, kg m²]
+    and damping ratio (nf,).
+    """
 
     frequency: FloatArray
     kind: tuple[str, ...]
@@ -127,8 +134,9 @@ class ModeTable:
 
 @dataclass(frozen=True, eq=False)
 class ResidualModes:
-    """Lowest modes φ_k outside the basis with all interfaces fixed, for the error of reactions
-    caused by truncation.
+    """Lowest modes φ_k outside the basis with all interfaces fixed.
+
+    They give the error of reactions caused by truncation.
 
     They are mass-normalized and M-orthogonal to the shapes of the basis that vanish at the
     interfaces. With the factors ζ_j of the twelve inertia loads f_j of `StressModes` and the shapes
@@ -163,9 +171,11 @@ class ResidualModes:
 
 @dataclass(frozen=True, eq=False)
 class Surface:
-    """Mesh for plots and recovery: all nodes (N, 3) [m] in the body frame, their shapes phi (N, 3,
-    nf), the boundary triangles (T, 3) as node rows, oriented outwards, and the node numbers (N,) of
-    the source."""
+    """Mesh for plots and recovery.
+
+    All nodes (N, 3) [m] in the body frame, their shapes phi (N, 3, nf), the boundary triangles (T,
+    3) as node rows, oriented outwards, and the node numbers (N,) of the source.
+    """
 
     nodes: FloatArray
     phi: FloatArray
@@ -218,8 +228,10 @@ class GeometricStiffness:
 
     @property
     def second_moments(self) -> FloatArray:
-        """Tensor D[a, b] (3, 3, nf, nf): ∫x_a u_b dm = ½ qᵀ D[a, b] q for the second-order
-        displacement u."""
+        """Second moments D (3, 3, nf, nf) of the second-order displacement.
+
+        ∫x_a u_b dm = ½ qᵀ D[a, b] q for the second-order displacement u.
+        """
         D = np.zeros((3, 3, self.nf, self.nf))
         own = -0.5 * self.rotation[:3].sum(axis=0)
         for a in range(3):
@@ -244,9 +256,11 @@ def mode_table(
     *,
     kind: str = "user",
 ) -> ModeTable:
-    """Mode table of ``K v = ω² m v`` with ``vᵀ m v = 1``: frequency ω/2π, damping ``vᵀDv / 2ω``,
-    effective mass ``(vᵀL)²``, L = [S_bar; ∫x × φ dm]. Raises InputError when m_ff is not positive
-    definite."""
+    """Mode table of the eigenvalue problem ``K v = ω² m v``, ``vᵀ m v = 1``.
+
+    Frequency ω/2π, damping ``vᵀDv / 2ω``, effective mass ``(vᵀL)²``, L = [S_bar; ∫x × φ dm]. Raises
+    InputError when m_ff is not positive definite.
+    """
     import scipy.linalg
 
     try:
@@ -266,14 +280,16 @@ def mode_table(
 
 
 def array(value: ArrayLike) -> FloatArray:
+    """Value as an array of float64."""
     return np.asarray(value, dtype=np.float64)
 
 
 def set_array(
     record: object, owner: str, name: str, shape: tuple[int, ...], dtype: type[Any] = np.float64
 ) -> None:
-    """Set the field ``name`` as a contiguous array of ``shape``; InputError if it has another shape
-    or is not finite.
+    """Set the field ``name`` as a contiguous array of ``shape``.
+
+    InputError if it has another shape or is not finite.
     """
     object.__setattr__(
         record, name, checked(f"{owner}.{name}", getattr(record, name), shape, dtype)
@@ -283,8 +299,11 @@ def set_array(
 def shape_problems(
     record: object, owner: str, shapes: Mapping[str, tuple[int, ...]], finite: Iterable[str]
 ) -> list[str]:
-    """Fields of a record with a wrong shape, and those of ``finite`` with values that are not
-    finite; arrays in a file, which would have to be read completely, and None count as finite."""
+    """Problems of the fields of a record with a wrong shape or non-finite values.
+
+    Values are checked of the fields ``finite``; arrays in a file, which would have to be read
+    completely, and None count as finite.
+    """
     wrong = [(name, np.shape(getattr(record, name)), shape) for name, shape in shapes.items()]
     problems = [
         f"{owner}.{name}: has shape {found}; it must be {shape}"

@@ -1,6 +1,4 @@
-"""Flexible body in several pieces, each with its own floating frame, that are welded at the cuts,
-for parts with large bending.
-"""
+"""Flexible body in several welded pieces with own floating frames, for large bending."""
 
 from __future__ import annotations
 
@@ -147,8 +145,10 @@ class DividedBodyData:
         return joined_surface(self.pieces, self.poses)
 
     def assembled(self, modes: int | None = None) -> FlexibleBodyData:
-        """Body in one piece for small deflections, in its lowest ``modes`` or in all, with the
-        frame of the first piece fixed; without stress modes and geometric stiffness."""
+        """Body in one piece for small deflections, in its lowest ``modes`` or in all.
+
+        The frame of the first piece is fixed; stress modes and geometric stiffness are omitted.
+        """
         from flexmbs.flexible_body.assembled import assembled  # SciPy on demand
 
         return assembled(self.name, self.pieces, self.poses, self.joined, modes)
@@ -161,9 +161,11 @@ class DividedBodyData:
         return len(WeldedPieces.of(self.pieces, self.poses).K)
 
     def damping_rows(self, ratios: Callable[[FloatArray], FloatArray]) -> tuple[FloatArray, ...]:
-        """Rows U of each piece such that the damping UᵀU gives the modes of the assembled body,
-        with the frame of the first piece fixed, the damping ``ratios`` at their frequencies
-        [Hz]."""
+        """Rows U of each piece for given modal damping of the assembled body.
+
+        The damping UᵀU gives the modes of the assembled body, with the frame of the first piece
+        fixed, the damping ``ratios`` at their frequencies [Hz].
+        """
         from flexmbs.flexible_body.assembled import damping_rows  # SciPy on demand
 
         return tuple(damping_rows(self.pieces, self.poses, ratios))
@@ -214,8 +216,10 @@ def load_body(path: str | os.PathLike[str]) -> FlexibleBodyData | DividedBodyDat
 def in_one_piece(
     body: FlexibleBodyData | DividedBodyData, modes: int | None = None
 ) -> FlexibleBodyData:
-    """Divided body for small deflections, as `DividedBodyData.assembled`; other bodies
-    unchanged."""
+    """Divided body for small deflections, as `DividedBodyData.assembled`.
+
+    Other bodies unchanged.
+    """
     return body.assembled(modes) if isinstance(body, DividedBodyData) else body
 
 

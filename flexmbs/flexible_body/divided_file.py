@@ -23,6 +23,7 @@ def write(data: DividedBodyData, path: str | os.PathLike[str]) -> None:
     """Write ``data`` to the file ``path``, atomically. Raises MachineError."""
 
     def fill_file(file: h5py.File) -> None:
+        """Write the header and one group for each piece into an open file."""
         for key, text in {"format": DIVIDED, "name": data.name, "generator": GENERATOR}.items():
             set_text(file, key, text)
         for k, piece in enumerate(data.pieces, 1):
@@ -35,6 +36,7 @@ def read(path: str | os.PathLike[str], make: type[DividedBodyData]) -> DividedBo
     """Body in the file ``path``. Raises InputError naming the file and the item."""
 
     def whole(file: h5py.File) -> DividedBodyData:
+        """Divided body from an open file."""
         groups = _groups(file)
         return make(
             str(attributes(file)["name"]), tuple(_piece(file, k) for k in range(1, len(groups) + 1))
@@ -44,8 +46,10 @@ def read(path: str | os.PathLike[str], make: type[DividedBodyData]) -> DividedBo
 
 
 def has_pieces(path: str | os.PathLike[str]) -> bool:
-    """True if the file ``path`` contains a divided body. Raises InputError if it is not a
-    flexible-body file."""
+    """True if the file ``path`` contains a divided body.
+
+    Raises InputError if it is not a flexible-body file.
+    """
     return read_whole(
         path, lambda file: attributes(file).get("format") == DIVIDED, ORIGIN, verified=False
     )
@@ -74,6 +78,7 @@ def _groups(file: h5py.File) -> list[h5py.Group]:
 
 
 def _piece(file: h5py.File, number: int) -> FlexibleBodyData:
+    """Piece of a divided body from its group. Raises `InputError` naming the piece."""
     try:
         return body(file[str(number)], FlexibleBodyData)
     except InputError as error:

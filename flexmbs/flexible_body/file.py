@@ -1,5 +1,6 @@
-"""HDF5 file of a flexible body: only fixed-size little-endian numbers and UTF-8 strings in named
-data sets.
+"""HDF5 file of a flexible body.
+
+Only fixed-size little-endian numbers and UTF-8 strings in named data sets.
 
 The reader accepts untrusted files (`flexmbs.files.hdf5`) and rejects unknown items, wrong
 shapes and a wrong digest.
@@ -125,21 +126,25 @@ def write(data: FlexibleBodyData, path: str | os.PathLike[str]) -> None:
 
 
 def read(path: str | os.PathLike[str], make: type[D], *, surface: bool = True) -> D:
-    """Read the body in the file ``path``, optionally without its surface. Raises InputError naming
-    the file and the item."""
+    """Read the body in the file ``path``, optionally without its surface.
+
+    Raises InputError naming the file and the item.
+    """
     return read_whole(
         path, lambda file: body(file, make, surface), "flexmbs preprocess or FlexibleBodyData.save"
     )
 
 
 def reduced_digest(data: FlexibleBodyData) -> str:
-    """SHA-256 of integrals, matrices, frames and modes: names, types, shapes and little-endian
-    bytes in sorted order.
+    """SHA-256 of integrals, matrices, frames and modes.
+
+    Covers names, types, shapes and little-endian bytes in sorted order.
     """
     return _digest(_reduced(data))
 
 
 def _reduced(data: FlexibleBodyData) -> Arrays:
+    """Arrays of the reduced matrices and modes by item of the file."""
     arrays: Arrays = {
         "elastic/K_ff": data.K_ff, "elastic/D_ff": data.D_ff, "inertia/mass": np.asarray(data.mass),
         "inertia/first_moment": data.first_moment, "inertia/second_moment": data.second_moment,
@@ -172,6 +177,7 @@ def _reduced(data: FlexibleBodyData) -> Arrays:
 
 
 def _surface(surface: Surface | None) -> Arrays:
+    """Arrays of the surface by item of the file, little-endian; empty without a surface."""
     if surface is None:
         return {}
     items = {
@@ -184,6 +190,7 @@ def _surface(surface: Surface | None) -> Arrays:
 
 
 def _stress(stress: StressModes | None) -> Arrays:
+    """Arrays of the stress modes by item of the file; empty without stress."""
     if stress is None:
         return {}
     values = {
@@ -210,12 +217,14 @@ def _little(value: NDArray[np.generic]) -> NDArray[np.generic]:
 
 
 def _texts(texts: str | tuple[str, ...]) -> NDArray[np.bytes_]:
+    """Array of bytes of one or more texts, for HDF5."""
     encoded = texts.encode() if isinstance(texts, str) else [text.encode() for text in texts]
     array = np.array(encoded, dtype=np.bytes_)
     return array if array.dtype.itemsize else array.astype("S1")
 
 
 def _digest(arrays: Mapping[str, NDArray[np.generic]]) -> str:
+    """SHA-256 digest of named arrays."""
     digest = hashlib.sha256()
     for item in sorted(arrays):
         array = np.ascontiguousarray(arrays[item])
@@ -225,7 +234,7 @@ def _digest(arrays: Mapping[str, NDArray[np.generic]]) -> str:
 
 
 def fill(file: h5py.Group, data: FlexibleBodyData) -> None:
-    """Write a body into an empty group."""
+    """Write a flexible body into an empty HDF5 group."""
     reduced, surface, stress = _reduced(data), _surface(data.surface), _stress(data.stress)
     header = {
         "format": FORMAT, "name": data.name, "units": UNITS, "generator": GENERATOR,
@@ -294,7 +303,7 @@ def body(file: h5py.Group, make: type[D], with_surface: bool = True) -> D:
 
 
 def _stress_schema(found: Mapping[str, h5py.Dataset]) -> dict[str, str]:
-    """Required items of the stresses; empty if the file has no stresses."""
+    """Schema of the items of the stresses; empty if the file has none."""
     if not any(item.startswith("stress/") for item in found):
         return {}
     plies = _PLIES if any(item in found for item in _PLIES) else {}
@@ -311,7 +320,7 @@ def _values(
     provenance: dict[str, str | float],
     stress: Arrays,
 ) -> dict[str, Any]:
-    """The fields of the record."""
+    """Field values of a flexible body from the items of its file."""
     modes = {
         item.removeprefix("modes/"): arrays[item] for item in _BODY if item.startswith("modes/")
     }
@@ -345,7 +354,7 @@ def _values(
 
 
 def _decoded(items: Arrays) -> dict[str, Any]:
-    """Items of a frame, with texts as strings."""
+    """Items of a frame, with bytes decoded to strings."""
     return {
         part: bytes(value).decode() if _TYPES.get(part) == "S" else value
         for part, value in items.items()
@@ -353,6 +362,7 @@ def _decoded(items: Arrays) -> dict[str, Any]:
 
 
 def _geometric(arrays: Arrays, frames: list[str]) -> GeometricStiffness:
+    """Geometric stiffness from the arrays of a file, with that of each interface."""
     own = {item.partition("/")[2]: arrays[item] for item in _GEOMETRIC}
     given = {
         name: arrays[item] for name in frames if (item := f"frames/{name}/geometric") in arrays
@@ -361,6 +371,7 @@ def _geometric(arrays: Arrays, frames: list[str]) -> GeometricStiffness:
 
 
 def _stress_record(arrays: Arrays) -> StressModes:
+    """Stress modes and plies from the arrays of a file."""
     values: dict[str, Any] = {
         item.partition("/")[2]: value for item, value in arrays.items() if item not in _PLIES
     }
@@ -370,8 +381,10 @@ def _stress_record(arrays: Arrays) -> StressModes:
 
 
 def _check_schema(found: Mapping[str, h5py.Dataset], schema: Mapping[str, str]) -> None:
-    """Check that the items are exactly those of ``schema``, each with the right type, shape and
-    plain storage."""
+    """Raise InputError unless the items are those of ``schema``, with type and shape.
+
+    Their storage must be plain.
+    """
     check_items(dict(found), set(schema), FORMAT)
     sizes: dict[str, int] = {}
     for item, shape in schema.items():
@@ -390,6 +403,7 @@ def _check_schema(found: Mapping[str, h5py.Dataset], schema: Mapping[str, str]) 
 
 
 def _check_digest(key: str, arrays: Arrays, header: Mapping[str, str | float]) -> None:
+    """Raise `InputError` if arrays do not match the digest in the header."""
     little = {item: _little(value) for item, value in arrays.items()}
     if _digest(little) != header.get(key):
         raise InputError(

@@ -1,5 +1,6 @@
-"""Free reduced body: its six rigid-body motions r = (translation, rotation) and its elastic
-coordinates q.
+"""Free reduced body: rigid-body motions r and elastic coordinates q.
+
+r has six components, translation and rotation.
 
 Its mass matrix is [M_rr, L; Lᵀ, m_ff]; a frame j moves by T_j r + [φ_j; ψ_j] q.
 
@@ -21,8 +22,10 @@ def skew(c: FloatArray) -> FloatArray:
 
 
 def rigid_mass_matrix(mass: float, c: FloatArray, inertia: FloatArray) -> FloatArray:
-    """Matrix M_rr = [m 1, −c̃; c̃, I] (6, 6) with the first moment c = ∫x dm (3,) and the inertia
-    tensor I (3, 3) about the origin.
+    """Mass matrix M_rr (6, 6) of the rigid-body motions.
+
+    M_rr = [m 1, −c̃; c̃, I] with the first moment c = ∫x dm (3,) and the inertia tensor I (3, 3)
+    about the origin.
     """
     return np.block([[mass * np.eye(3), -skew(c)], [skew(c), inertia]])
 
@@ -36,8 +39,10 @@ def mass_matrix(body: FlexibleBodyData) -> FloatArray:
 
 
 def rigid_frame_motion(frame: FlexibleFrame) -> FloatArray:
-    """Matrix T (6, 6): translation t + θ × x and rotation θ of a frame under the rigid motions of
-    the body."""
+    """Matrix T (6, 6): motion of a frame under the rigid motions of the body.
+
+    Translation t + θ × x and rotation θ.
+    """
     T = np.eye(6)
     T[:3, 3:] = -skew(frame.x)
     return T
@@ -49,8 +54,9 @@ def elastic_frame_motion(frame: FlexibleFrame) -> FloatArray:
 
 
 def central_inertia(body: FlexibleBodyData) -> FloatArray:
-    """Inertia tensor of the undeformed body about its centre of mass, ``I − m (c·c 1 − c cᵀ)``, (3,
-    3).
+    """Inertia tensor (3, 3) of the undeformed body about its centre of mass.
+
+    ``I − m (c·c 1 − c cᵀ)``
     """
     c = body.com
     return np.asarray(body.inertia - body.mass * (c @ c * np.eye(3) - np.outer(c, c)))

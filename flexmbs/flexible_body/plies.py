@@ -1,5 +1,6 @@
-"""Plies of laminated shells: their stress from the stress at the two faces of the shell, and the
-Tsai–Wu failure index.
+"""Plies of laminated shells.
+
+Their stress from the stress at the two faces of the shell, and the Tsai–Wu failure index.
 
 The strains ε = (ε₁₁, ε₂₂, γ₁₂) in laminate axes are linear through the thickness and follow from
 the stress at the two faces. With the moduli Q̄ of the plies in these axes, Q̄_b of the lowest and
@@ -97,8 +98,10 @@ class Plies:
         return np.asarray(places.ply - self.first[self.laminate[places.point]] + 1)
 
     def places(self, points: IntArray) -> PlyPlaces:
-        """The three positions in each ply at points (k,), from the bottom; ``point`` indexes
-        ``points``."""
+        """The three positions in each ply at points (k,), from the bottom.
+
+        ``point`` indexes ``points``.
+        """
         start = self.first[self.laminate[points]]
         counts = self.first[self.laminate[points] + 1] - start
         point = np.repeat(np.arange(len(points)), counts)
@@ -108,8 +111,7 @@ class Plies:
     def stress(
         self, points: IntArray, places: PlyPlaces, bottom: FloatArray, top: FloatArray
     ) -> FloatArray:
-        """Stress σ₁, σ₂, τ₁₂ (…, m, 3) [Pa] along the axes of the plies at places of the points
-        (k,).
+        """Stress σ₁, σ₂, τ₁₂ (…, m, 3) [Pa] along the axes of the plies at places.
 
         bottom, top (…, k, 6): stress at the faces in body axes.
         """
@@ -130,8 +132,10 @@ class Plies:
 
 
 def joined_plies(parts: Sequence[tuple[Plies, IntArray]]) -> Plies:
-    """Plies of several pieces, each with the row (n,) of the whole body for every row of its
-    stress."""
+    """Plies of several pieces in one record.
+
+    Each piece has the row (n,) of the whole body for every row of its stress.
+    """
     kinds = np.cumsum([0, *(len(plies.first) - 1 for plies, _ in parts)])
     plies_before = np.cumsum([0, *(len(plies.angle) for plies, _ in parts)])
     shifted: dict[str, list[FloatArray | IntArray]] = {
@@ -151,7 +155,7 @@ def joined_plies(parts: Sequence[tuple[Plies, IntArray]]) -> Plies:
 
 
 def check_rows(plies: Plies, n: int) -> list[str]:
-    """Problem of faces that are not among the n rows of stress."""
+    """Problem of ply faces that are not among the n rows of stress; empty if none."""
     rows = np.concatenate([plies.bottom, plies.top])
     return (
         []
@@ -161,15 +165,16 @@ def check_rows(plies: Plies, n: int) -> list[str]:
 
 
 def in_plane(stress: FloatArray, axes: FloatArray) -> FloatArray:
-    """Stress σ₁₁, σ₂₂, σ₁₂ (…, k, 3) along axes (k, 3, 3), rows, from stress (…, k, 6)."""
+    """In-plane stress σ₁₁, σ₂₂, σ₁₂ (…, k, 3) along axes (k, 3, 3) from stress (…, k, 6)."""
     plane = axes[:, :2]
     local = np.einsum("kai,...kij,kbj->...kab", plane, stress[..., _TENSOR], plane, optimize=True)
     return np.stack([local[..., 0, 0], local[..., 1, 1], local[..., 0, 1]], axis=-1)
 
 
 def turn(angle: FloatArray) -> FloatArray:
-    """Rotation T (n, 3, 3): σ₁, σ₂, τ₁₂ in axes rotated by angles (n,) [deg] from the stress in the
-    original axes.
+    """Rotation matrices T (n, 3, 3) of plane stress by angles (n,) [deg].
+
+    σ₁, σ₂, τ₁₂ in the rotated axes from the stress in the original axes.
     """
     c, s = np.cos(np.radians(angle)), np.sin(np.radians(angle))
     return np.stack(
@@ -178,8 +183,9 @@ def turn(angle: FloatArray) -> FloatArray:
 
 
 def tsai_wu_parts(stress: FloatArray, strengths: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Linear and quadratic part (…, m) of the failure index for σ₁, σ₂, τ₁₂ (…, m, 3) and strengths
-    (m, 5).
+    """Linear and quadratic parts (…, m) of the Tsai–Wu failure index.
+
+    For σ₁, σ₂, τ₁₂ (…, m, 3) and strengths (m, 5).
     """
     Xt, Xc, Yt, Yc, S = strengths.T
     s1, s2, t = np.moveaxis(stress, -1, 0)
@@ -189,5 +195,5 @@ def tsai_wu_parts(stress: FloatArray, strengths: FloatArray) -> tuple[FloatArray
 
 
 def file_items(plies: Plies) -> dict[str, FloatArray | IntArray]:
-    """Arrays by name."""
+    """Arrays of the plies by item of the file."""
     return {field.name: getattr(plies, field.name) for field in fields(plies)}

@@ -197,8 +197,10 @@ class FlexibleBodyData:
 
     @property
     def inertia(self) -> FloatArray:
-        """Inertia tensor of the undeformed body about the origin of the body frame, ``tr(J) 1 − J``
-        with J = second_moment, (3, 3)."""
+        """Inertia tensor of the undeformed body about the origin of the body frame.
+
+        ``tr(J) 1 − J`` with J = second_moment, (3, 3).
+        """
         return np.asarray(np.trace(self.second_moment) * np.eye(3) - self.second_moment)
 
     @property
@@ -219,8 +221,9 @@ class FlexibleBodyData:
         return without_motion(self)
 
     def validate(self) -> BodyChecks:
-        """Checks of mass, symmetry, positivity and of the identities between the integrals;
-        printable.
+        """Checks of mass, symmetry, positivity and of the identities between the integrals.
+
+        The result is printable.
         """
         return checks(self)
 
@@ -232,8 +235,11 @@ class FlexibleBodyData:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, surface: bool = True) -> FlexibleBodyData:
-        """Read a body from an HDF5 file; ``surface=False`` leaves nodal shapes and stress modes in
-        the file. Large stress modes are read on demand. Raises InputError."""
+        """Read a body from an HDF5 file.
+
+        ``surface=False`` leaves nodal shapes and stress modes in the file. Large stress modes are
+        read on demand. Raises InputError.
+        """
         from flexmbs.flexible_body.file import read
 
         return read(path, cls, surface=surface)
@@ -256,8 +262,9 @@ class FlexibleBodyData:
         provenance: Mapping[str, str | float] | None = None,
         geometric: GeometricStiffness | None = None,
     ) -> FlexibleBodyData:
-        """Make a body from given shape integrals; the mode table follows from ``(K_ff, m_ff,
-        D_ff)``. Raises InputError.
+        """Make a body from given shape integrals.
+
+        The mode table follows from ``(K_ff, m_ff, D_ff)``. Raises InputError.
         """
         K, SS_ = array(K_ff), array(SS)
         D = np.zeros_like(K) if D_ff is None else array(D_ff)

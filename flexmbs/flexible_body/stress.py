@@ -102,8 +102,9 @@ class StressModes:
 
 
 def von_mises(stress: FloatArray) -> FloatArray:
-    """``σ_v = √(½[(σ_xx−σ_yy)² + (σ_yy−σ_zz)² + (σ_zz−σ_xx)²] + 3(σ_xy² + σ_yz² + σ_zx²))`` of
-    stress (..., 6).
+    """Equivalent stress of von Mises of stress (..., 6).
+
+    ``σ_v = √(½[(σ_xx−σ_yy)² + (σ_yy−σ_zz)² + (σ_zz−σ_xx)²] + 3(σ_xy² + σ_yz² + σ_zx²))``
     """
     xx, yy, zz, xy, yz, zx = np.moveaxis(stress, -1, 0)
     normal = (xx - yy) ** 2 + (yy - zz) ** 2 + (zz - xx) ** 2

@@ -1,5 +1,6 @@
-"""Undeformed pieces of a divided body as one part: their poses, and their surfaces without the
-cuts.
+"""Undeformed pieces of a divided body as one part.
+
+Their poses, and their surfaces without the cuts.
 """
 
 from __future__ import annotations
@@ -18,21 +19,23 @@ SAME = 1e-6  # relative to the size of the body: tolerance for the same node on 
 
 
 class PiecePose(NamedTuple):
-    """Undeformed axes (3, 3), as columns, and origin (3,) [m] of the frame of a piece in the body
-    frame.
+    """Axes (3, 3) and origin (3,) [m] of the frame of a piece in the body frame, undeformed.
+
+    The axes are columns.
     """
 
     R: FloatArray
     x: FloatArray
 
     def of(self, R: FloatArray, x: FloatArray) -> PiecePose:
-        """Pose in the piece converted to a pose in the body."""
+        """Pose (R, x) in a piece converted to a pose in the whole body."""
         return PiecePose(self.R @ R, self.x + self.R @ x)
 
 
 class JoinedSurface(NamedTuple):
-    """Surface of a body (of several pieces without shapes), and the rows of the nodes of each piece
-    in it.
+    """Surface of a body, and the rows of the nodes of each piece in it.
+
+    The surface of several pieces has no shapes.
     """
 
     surface: Surface
@@ -40,8 +43,9 @@ class JoinedSurface(NamedTuple):
 
 
 def poses_of(pieces: Sequence[FlexibleBodyData]) -> tuple[PiecePose, ...]:
-    """Poses of all pieces; the frame of the first is the body frame, and the frames at a cut
-    coincide.
+    """Poses of all pieces.
+
+    The frame of the first is the body frame, and the frames at a cut coincide.
     """
     found = {0: PiecePose(np.eye(3), np.zeros(3))}
     cuts = list(welds([tuple(piece.frames) for piece in pieces]))
@@ -59,8 +63,9 @@ def poses_of(pieces: Sequence[FlexibleBodyData]) -> tuple[PiecePose, ...]:
 def joined_surface(
     pieces: Sequence[FlexibleBodyData], poses: Sequence[PiecePose]
 ) -> JoinedSurface | None:
-    """Surface of all pieces at their poses with each node of a cut once, or of a single piece
-    unchanged; None if a piece has none.
+    """Surface of all pieces at their poses with each node of a cut once.
+
+    A single piece is unchanged; None if a piece has none.
     """
     surfaces = [piece.surface for piece in pieces if piece.surface is not None]
     if len(surfaces) < len(pieces):
@@ -80,9 +85,7 @@ def joined_surface(
 
 
 def _distinct(nodes: FloatArray, ids: IntArray) -> tuple[IntArray, IntArray]:
-    """First of the nodes (n,) with the same number and position, and for each node its row among
-    these.
-    """
+    """(first of the nodes (n,) with equal number and position, row of each node among these)."""
     size = SAME * float(np.linalg.norm(np.ptp(nodes, axis=0)))
     known: dict[int, list[int]] = {}
     first: list[int] = []
@@ -100,8 +103,10 @@ def _distinct(nodes: FloatArray, ids: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def _outer(sides: Sequence[IntArray]) -> list[IntArray]:
-    """Triangles (T, 3) of each piece that do not cover a triangle of another, individually or as
-    halves of a quadrilateral.
+    """Outer triangles (T, 3) of each piece, without those shared with another piece.
+
+    Triangles that cover one of another piece are left out, individually or as halves of a
+    quadrilateral.
     """
     keep = [np.ones(len(side), bool) for side in sides]
     for i, j in combinations(range(len(sides)), 2):
@@ -131,4 +136,5 @@ def _faces(triangles: IntArray, chosen: IntArray) -> dict[frozenset[int], tuple[
 
 
 def _edges(corners: list[int]) -> Iterator[frozenset[int]]:
+    """Pairs of the corners of an element."""
     yield from (frozenset(edge) for edge in combinations(corners, 2))

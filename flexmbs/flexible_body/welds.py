@@ -17,7 +17,7 @@ def welds(frames: Sequence[Sequence[str]]) -> Iterator[tuple[int, int, str]]:
 
 
 def own_frames(frames: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """Frames that only one piece has."""
+    """Names of the frames that only one piece has."""
     cuts = {name for _, _, name in welds(frames)}
     return tuple(name for names in frames for name in names if name not in cuts)
 

@@ -62,7 +62,7 @@ class FormalismRecords(NamedTuple):
 
 
 def derivative(model, here, /, t):
-    """ẏ and λ of a point; the rates of the works are powers.
+    """Kernel of ẏ and λ at a point; the rates of the works are powers.
 
     The formalism may move q and s onto the constraints that it satisfies. Theory, section 33.
     """
@@ -83,7 +83,7 @@ def derivative(model, here, /, t):
 
 
 def put_right(model, here, /, t):
-    """Correct an accepted state; largest remaining |g| into exchange.gauge."""
+    """Kernel that projects an accepted state; exchange.gauge ← largest remaining |g|."""
     normalize_positions(model.system.tree, model.system.joints, here.q)
     model.exchange.gauge.left = accepted(
         model.system, model.work, model.workspace, t, here.q, here.s
@@ -93,13 +93,13 @@ def put_right(model, here, /, t):
 
 
 def kept(model, here, /, t):
-    """Update the formalism's path variables after an accepted step."""
+    """Kernel that updates the path variables of the formalism after an accepted step."""
     keep(model.system, model.work, model.workspace, t, here.q, here.s)
     return 0
 
 
 def matrix(model, here, /, c_mass, c_damping):
-    """Factor K_b of the iteration matrix at a point whose residual is up to date.
+    """Kernel that factors the iteration matrix K_b at a point whose residual is up to date.
 
     The pivots of constraint rows are scaled as if c_mass were 1.
     """
@@ -115,7 +115,7 @@ def matrix(model, here, /, c_mass, c_damping):
 
 
 def corrected(model, /):
-    """exchange.x (ns + nc,) ← K_b⁻¹ exchange.x."""
+    """Kernel of the Newton correction: exchange.x (ns + nc,) ← K_b⁻¹ exchange.x."""
     correction(model.system, model.work, model.workspace, model.exchange.x)
     return 0
 
@@ -137,7 +137,7 @@ def residual(common, here, /, t, slopes):
 
 @entry
 def displace(common, here, base, /, by_midpoint):
-    """q = q_base ⊕ d.
+    """Kernel of the displacement q = q_base ⊕ d of a point.
 
     by_midpoint: d of free motions is first replaced by that of the midpoint rule (theory, sections
     2 and 42).
@@ -150,14 +150,14 @@ def displace(common, here, base, /, by_midpoint):
 
 @entry
 def position_rates(common, here, /):
-    """q̇ = H(q) s of a point."""
+    """Kernel of the position rates q̇ = H(q) s of a point."""
     rates(common.system.tree, common.system.joints, here.q, here.s, here.qd)
     return 0
 
 
 @entry
 def normalize(common, here, /):
-    """Normalize the Euler parameters of a point, pᵀp = 1."""
+    """Kernel that normalizes the Euler parameters of a point."""
     normalize_positions(common.system.tree, common.system.joints, here.q)
     return 0
 
@@ -171,7 +171,7 @@ def evaluate_constraints(common, here, /, t):
 
 @part
 def keep_changes(system, work, path, h):
-    """Store rate and step length h at the largest change of each coordinate of the cut joints."""
+    """Record the largest change of each cut joint coordinate in a step, with its rate."""
     cuts = system.cuts
     for k in range(cuts.row.shape[0]):
         at = cuts.beta_at[k]
@@ -184,7 +184,7 @@ def keep_changes(system, work, path, h):
 
 @entry
 def commit(common, /, h):
-    """Update the path variables after a step of length h has been accepted.
+    """Kernel that updates the path variables after an accepted step of length h.
 
     The end of the step must have been evaluated last.
     """
@@ -204,7 +204,7 @@ def commit(common, /, h):
 
 @entry
 def watch(common, here, /, t, judged):
-    """Values of the state functions of events at a point.
+    """Kernel of the event functions at a point.
 
     judged: compare signs with the last values; returns `STEPPED` if one has changed and
     `NOT_FINITE` if a value is NaN.
@@ -218,7 +218,7 @@ def watch(common, here, /, t, judged):
 
 @entry
 def vary(common, here, base, t, h, kind):
-    """e₀ and e₁ of a variational step h that ends at t, and its gap.
+    """Kernel of a variational step h that ends at t: e₀, e₁ and its gap.
 
     kind: 1 for constant mass, −1 for the gap in the directions of the start only. Theory, section
     48.
@@ -274,7 +274,7 @@ def rows_of_contacts(common, here, /, t, m):
 
 @entry
 def close(common, here, /, t):
-    """Project positions and velocities of a point onto g = 0 and G s + γ̄ = 0.
+    """Kernel that projects positions and velocities of a point onto the constraints.
 
     Theory, section 32.
     """
@@ -286,7 +286,7 @@ def close(common, here, /, t):
 
 @entry
 def samples(common, here, /, t, near):
-    """Execute the discrete controllers that are due at a point.
+    """Kernel that executes the discrete controllers that are due at a point.
 
     Outputs and memory are force states of the point (theory, section 39).
     """

@@ -122,7 +122,7 @@ def redundant(compiled: Compiled) -> bool:
 
 
 def _choice(sizes: tuple[int, int, int], most: int, T: np.ndarray | None) -> CoordinateChoice:
-    """The arrays of a choice for (nq, ns, nc) coordinates, velocities and rows."""
+    """Allocate the arrays of a coordinate choice for sizes (nq, ns, nc)."""
     nq, ns, nc = sizes
     n, z = min(nc, ns), np.zeros
     start = np.concatenate([z(3), np.arange(nc), np.arange(ns)]).astype(np.int64)
@@ -155,7 +155,7 @@ def _choice(sizes: tuple[int, int, int], most: int, T: np.ndarray | None) -> Coo
 def choice_notes(
     compiled: Compiled, choice: CoordinateChoice, names: tuple[str, ...] | None = None
 ) -> list[str]:
-    """One line for each choice of a run except the first."""
+    """Note for each change of the independent coordinates during a run."""
     names = names or velocity_names(compiled)
     made = int(choice.numbers[MADE])
     lines = []
@@ -184,7 +184,7 @@ def choice_notes(
 
 @part
 def recall(path, choice):
-    """Copy the choice of the last accepted step into the workspace of an evaluation."""
+    """Copy the coordinate choice of the last accepted step into the workspace."""
     nc, ns = choice.row.shape[0], choice.column.shape[0]
     # evaluations begin with the choice of the path: a rejected step may have changed this one
     made = path.choice[MADE] > 0
@@ -200,7 +200,7 @@ def recall(path, choice):
 
 @called
 def keep(choice, path):
-    """Store the present choice in the path variables, for the next steps."""
+    """Store the present coordinate choice in the path variables, for the next steps."""
     nc, ns = choice.row.shape[0], choice.column.shape[0]
     for a in range(3):
         path.choice[a] = choice.numbers[a]
@@ -265,7 +265,7 @@ def column_weights(system, work, q, weight):
 
 @called
 def row_lengths(G, weight, length):
-    """l_r = 1/|G_r w| (nc,).
+    """length (nc,) ← reciprocal norms l_r = 1/|G_r w| of the weighted constraint rows.
 
     Nearly vanishing rows remain short; 0 for rows that are round-off (theory, section 28).
     """
@@ -305,7 +305,7 @@ def lengths_among_redundant(drives, choice):
 
 @called
 def weighted(choice):
-    """A (nc, ns): Ĝ_rc = l_r G_rc w_c in the current order of the coordinates."""
+    """Scaled constraint matrix Ĝ_rc = l_r G_rc w_c in the current order of coordinates."""
     for r in range(choice.G.shape[0]):
         choice.row[r] = r
         for c in range(choice.G.shape[1]):
@@ -315,7 +315,7 @@ def weighted(choice):
 
 @called
 def remember(choice, t):
-    """Append the choice to the history if it differs from the last one."""
+    """Append the coordinate choice to the history if it differs from the last one."""
     made = choice.numbers[MADE]
     if made >= choice.time.shape[0]:
         choice.numbers[MADE] += 1
@@ -334,7 +334,7 @@ def remember(choice, t):
 
 @called
 def factor_dependent(choice):
-    """L and U of Ĝ_d from ``choice.G``.
+    """Factor the dependent block Ĝ_d = L U of ``choice.G``; its smallest relative pivot.
 
     Returns the smallest |pivot|, infinite for rank 0.
     """
@@ -349,7 +349,7 @@ def factor_dependent(choice):
 
 @seldom_entry
 def choose_at(equations, choice, here, /):
-    """`choose` by address: it is long and rarely called."""
+    """Kernel of `choose`; by address since it is long and rarely called."""
     numbers = choice.numbers
     column_weights(equations.system, equations.work, here.q, choice.weight)
     if choice.T.shape[0] > 0:
@@ -398,7 +398,7 @@ def choose(system, work, choice, q):
 
 @called
 def dependent_solution(choice, b, d):
-    """d (ns,) with G_d d_d = −b on the rows of G_d, independent entries zero.
+    """Solve G_d d_d = −b for dependent entries of d (ns,); independent ones zero.
 
     For the δ of positions and corrections of velocities. Theory, section 27.
     """
@@ -414,7 +414,7 @@ def dependent_solution(choice, b, d):
 
 @called
 def dependence(choice):
-    """X = Ĝ_d⁻¹ Ĝ_i (rank, ns − rank) in the weighted scale.
+    """Compute X = Ĝ_d⁻¹ Ĝ_i (dependent per independent velocities); its largest entry.
 
     Returns its largest |entry| (theory, section 28).
     """
@@ -435,7 +435,7 @@ def dependence(choice):
 
 @called
 def remainder(choice):
-    """max |Ĝ_r,i − Ĝ_r,d X| over the rows r left out: their part independent of the rows of G_d.
+    """Largest independent part of the constraint rows left out of the choice.
 
     Theory, section 28.
     """
@@ -458,7 +458,7 @@ def remainder(choice):
 
 @called
 def row_dependence(choice):
-    """max |Ĝ_r,d Ĝ_d⁻¹| over the rows r left out: their components along the rows of G_d.
+    """Largest coefficient of the rows left out with respect to the rows of G_d.
 
     Theory, section 28.
     """
@@ -482,7 +482,7 @@ def row_dependence(choice):
 
 @called
 def degraded(choice, limit):
-    """True if a new choice is needed.
+    """True if the coordinate choice is badly conditioned and a new one is needed.
 
     G_d is (nearly) singular, an entry of X exceeds the limit, or rows that were left out have
     become independent or much longer than those of G_d. Theory, section 28.
@@ -498,7 +498,7 @@ def degraded(choice, limit):
 
 @called
 def maintain(system, work, choice, q, limit):
-    """Make sure that the choice is suitable at q, and factor Ĝ_d.
+    """Make a new choice at q if the present one is unsuitable, and factor Ĝ_d.
 
     The kinematics of q must be up to date. Returns True if a new choice was made.
     """

@@ -76,7 +76,7 @@ class EmbeddingWorkspace(NamedTuple):
 
 @part
 def present_quasi_velocities(workspace, t, q):
-    """Current T of s = T w into the choice if B_σ is a function.
+    """Evaluate the transformation T (s = T w) of user-defined quasi-velocities at q, t.
 
     Theory, section 34.
     """
@@ -290,6 +290,7 @@ class Embedding(Formalism):
             )
 
     def workspace(self, compiled: Compiled) -> EmbeddingWorkspace:
+        """Workspace of one run, with the choice of independent velocities."""
         ns = int(compiled.system.layout[2])
         z, address = np.zeros, 0
         options = stabilization_options(self.name, self.stabilization)
@@ -314,11 +315,13 @@ class Embedding(Formalism):
         )
 
     def begin(self, compiled: Compiled, work: Work, q: np.ndarray, s: np.ndarray) -> None:
+        """Check that the chosen quasi-velocities are regular at the initial state."""
         if self.quasi_velocities is not None:
             G = terms(compiled.system, work, 0.0, q, s).G
             require_regular(quasi_velocities(compiled, self.quasi_velocities, q), G)
 
     def notes(self, compiled: Compiled, workspace: EmbeddingWorkspace) -> list[str]:
+        """Notes on changes of the independent coordinates."""
         if self.quasi_velocities is None:
             return choice_notes(compiled, workspace.choice)
         own = quasi_velocities(compiled, self.quasi_velocities, rest(compiled), regular=False)

@@ -104,7 +104,7 @@ def iteration_matrix(system, work, workspace, q, c_mass, c_damping):
 
 @part
 def correction(system, work, workspace, x):
-    """x (ns + nc,) ← K_b⁻¹ x."""
+    """Solve with the iteration matrix: x (ns + nc,) ← K_b⁻¹ x."""
     solve(system.elimination, work.values, x)
 
 
@@ -169,6 +169,7 @@ class Multiplier(Formalism):
         stabilization_options(self.name, self.stabilization)
 
     def workspace(self, compiled: Compiled) -> MultiplierWorkspace:
+        """Workspace of one run, with the choice of independent constraint rows."""
         options = frozen(stabilization_options(self.name, self.stabilization))
         values = np.zeros(
             int(compiled.system.elimination.n_values[0]) if redundant(compiled) else 0
@@ -176,6 +177,7 @@ class Multiplier(Formalism):
         return MultiplierWorkspace(options, make_row_choice(compiled), values)
 
     def has_path(self, compiled: Compiled) -> bool:
+        """True if constraints are redundant: the choice of rows is part of the state."""
         return redundant(compiled)
 
     @property

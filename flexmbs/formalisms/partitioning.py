@@ -246,6 +246,7 @@ class Partitioning(Formalism):
             object.__setattr__(self, "independent", tuple(self.independent))
 
     def workspace(self, compiled: Compiled) -> PartitioningWorkspace:
+        """Workspace of one run, with the independent coordinates named by the user, if any."""
         choice = make_choice(compiled)
         if self.independent is not None:
             ns = len(choice.column)
@@ -256,6 +257,7 @@ class Partitioning(Formalism):
         return PartitioningWorkspace(frozen(np.array([self.tolerance, self.limit])), choice)
 
     def begin(self, compiled: Compiled, work: Work, q: np.ndarray, s: np.ndarray) -> None:
+        """Raise `InputError` unless the named coordinates are independent at the start."""
         if self.independent is None:
             return
         independent = named_coordinates(compiled, self.independent)
@@ -279,6 +281,7 @@ class Partitioning(Formalism):
             )
 
     def notes(self, compiled: Compiled, workspace: PartitioningWorkspace) -> list[str]:
+        """Notes on changes of the independent coordinates."""
         return choice_notes(compiled, workspace.choice)
 
     @property

@@ -44,7 +44,7 @@ class QuasiVelocities(NamedTuple):
 def quasi_velocities(
     compiled: Compiled, given: Any, q: np.ndarray | None = None, *, regular: bool = True
 ) -> QuasiVelocities:
-    """Full set w of the user-defined rows B_σ.
+    """Full set of quasi-velocities from user-defined rows B_σ, checked for regularity.
 
     given: names of velocities, mappings {name: coefficient}, a matrix (f, ns), or a function. T =
     [E; B_σ]⁻¹ with those rows E of the unit matrix that pivoted QR of B_σ finds independent of it.
@@ -56,7 +56,7 @@ def quasi_velocities(
     names = velocity_names(compiled)
     if callable(given):
         return (
-            _at(given, q, len(names), regular=regular)
+            _evaluated_at_start(given, q, len(names), regular=regular)
             if q is not None
             else _varying(compiled, given, len(names))
         )
@@ -76,22 +76,25 @@ def quasi_velocities(
 
 
 def _varying(compiled: Compiled, given: Callable[..., Any], ns: int) -> QuasiVelocities:
-    """Full set w of a function B_σ(q, t).
+    """Quasi-velocities given by a function B_σ(q, t).
 
     Its number of rows is that at rest, where they may be dependent.
     """
     nq = int(compiled.system.layout[1])
 
     def full_set(function: Callable[..., Any], x: np.ndarray) -> np.ndarray:
+        """Rows B(q, t) of a user function, completed to a square matrix."""
         B = _matrix(function(x[1:].copy(), float(x[0])), ns)
         return completed(B).ravel()
 
     address = compiled.callbacks.address(WHERE, given, full_set, 1 + nq, ns * ns)
-    return _at(given, rest(compiled), ns, regular=False)._replace(address=address)
+    return _evaluated_at_start(given, rest(compiled), ns, regular=False)._replace(address=address)
 
 
-def _at(given: Callable[..., Any], q: np.ndarray, ns: int, *, regular: bool) -> QuasiVelocities:
-    """Full set w of a function at q and t = 0; T is the unit matrix if not ``regular``."""
+def _evaluated_at_start(
+    given: Callable[..., Any], q: np.ndarray, ns: int, *, regular: bool
+) -> QuasiVelocities:
+    """Evaluate a function B_σ at q and t = 0: full set of quasi-velocities."""
     try:
         B = _matrix(given(q.copy(), 0.0), ns)
         T = completed(B) if regular else np.eye(ns)
@@ -104,7 +107,7 @@ def _at(given: Callable[..., Any], q: np.ndarray, ns: int, *, regular: bool) -> 
 
 
 def rest(compiled: Compiled) -> np.ndarray:
-    """q (nq,) of undeformed bodies with all joint coordinates at zero."""
+    """Reference coordinates q (nq,): undeformed bodies, all joint coordinates zero."""
     q, tree = np.zeros(int(compiled.system.layout[1])), compiled.system.tree
     for i, primary in enumerate(compiled.topology.tree):
         at = [x for motion in primary.motions for x in motion.rest]
@@ -169,7 +172,7 @@ def require_regular(own: QuasiVelocities, G: np.ndarray) -> None:
 
 
 def _rows(given: Any, names: tuple[str, ...]) -> tuple[np.ndarray, list[str]]:
-    """B_σ (f, ns) and names of the σ."""
+    """Matrix B_σ (f, ns) and names of user-defined quasi-velocities."""
     if (
         isinstance(given, str | Mapping)
         or not isinstance(given, Sequence | np.ndarray)
@@ -207,10 +210,12 @@ def _combination(row: str | Mapping[Any, Any], names: tuple[str, ...]) -> np.nda
 
 
 def _sum(row: Mapping[str, float], names: tuple[str, ...]) -> str:
+    """Linear combination of named velocities as text."""
     return " + ".join(f"{factor:g} {full_name(name, names)}" for name, factor in row.items())
 
 
 def _numbers(row: Any, i: int, count: int) -> np.ndarray:
+    """Row i as ``count`` finite numbers. Raises `InputError`."""
     try:
         values = np.asarray(row, float)
     except (TypeError, ValueError):
@@ -222,7 +227,7 @@ def _numbers(row: Any, i: int, count: int) -> np.ndarray:
 
 @called
 def rows_in_quasi_velocities(T, G, scratch):
-    """G ← G T (nc, ns)."""
+    """G ← G T: constraint matrix in quasi-velocities."""
     n = T.shape[0]
     for r in range(G.shape[0]):
         for c in range(n):

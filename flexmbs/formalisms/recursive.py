@@ -100,7 +100,7 @@ class RecursiveWorkspace(NamedTuple):
 
 @called
 def eliminate_tree(system, work, art, q, factors, fresh):
-    """Articulated matrices of c_mass M + K + c_damping D.
+    """Factor the articulated matrices of c_mass M + K + c_damping D over the tree.
 
     factors: (c_mass, c_damping). fresh: the shape products belong to q. Theory, section 20.
     """
@@ -118,7 +118,7 @@ def eliminate_tree(system, work, art, q, factors, fresh):
 
 @entry
 def factor_at(equations, factors, here, fresh, c_mass, c_damping):
-    """Factor L of the tree, by address.
+    """Kernel that factors the articulated matrices of the tree.
 
     `factor_at`, `schur_at` and `solve_at` are called from several kernels and compiled once.
     """
@@ -133,7 +133,7 @@ def factor_at(equations, factors, here, fresh, c_mass, c_damping):
 
 @entry
 def schur_at(equations, factors, here, /, c_mass, c_damping):
-    """Schur complement S = G M⁻¹ Gᵀ of the closed loops by the factor of the tree, and its factor.
+    """Kernel that assembles and factors the Schur complement of the closed loops.
 
     Theory, section 25.
     """
@@ -158,7 +158,7 @@ def schur_at(equations, factors, here, /, c_mass, c_damping):
 
 @entry
 def solve_at(equations, factors, here, /):
-    """`solve` by address: x is the residual of ``here``."""
+    """Kernel of `solve` for the residual of a point."""
     system, art, x = equations.system, factors.art, here.r
     schur = factors.coupled if factors.with_couplings[0] == 1 else factors.cuts
     ns = art.velocity.shape[1]
@@ -215,7 +215,7 @@ def solve(system, work, workspace, x):
 
 @part
 def accelerations(system, work, workspace, t, here):
-    """ṡ and λ; with projection, near a singular position those of the projected state.
+    """ṡ and λ by the articulated-body algorithm; with projection those of a projected state.
 
     Returns the number of dependent rows or −1 − body.
     """
@@ -232,7 +232,7 @@ def accelerations(system, work, workspace, t, here):
 
 @part
 def share_pivots(system, work, schur):
-    """Pass the pivots of the rows of cut joints and couplers, L of −S, to `independence`.
+    """Pass the pivots of the loop constraints to `independence`.
 
     Driven primary coordinates have none.
     """
@@ -390,6 +390,7 @@ class Recursive(Formalism):
         stabilization_options(self.name, self.stabilization)
 
     def workspace(self, compiled: Compiled) -> RecursiveWorkspace:
+        """Workspace of one run with the factors of the articulated-body algorithm."""
         system = compiled.system
         art = make_articulated(system)
         options = stabilization_options(self.name, self.stabilization)
@@ -406,9 +407,11 @@ class Recursive(Formalism):
         return RecursiveWorkspace(factors, *constants, make_row_choice(compiled))
 
     def has_path(self, compiled: Compiled) -> bool:
+        """True if constraints are redundant: the choice of rows is part of the state."""
         return redundant(compiled)
 
     def fitting(self, compiled: Compiled, needs: str) -> Formalism:
+        """`RigidTree` if only accelerations of a rigid tree are needed, otherwise this one."""
         short = needs == "accelerations" and not self.wrenches and is_rigid_tree(compiled.system)
         return RigidTree() if short else self
 

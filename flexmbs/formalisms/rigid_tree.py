@@ -48,6 +48,7 @@ class RigidTree(Formalism):
     accelerations = staticmethod(accelerations)
 
     def workspace(self, compiled: Compiled) -> RigidWorkspace:
+        """Workspace of one run."""
         return RigidWorkspace(make_rigid(compiled.system))
 
 
@@ -82,7 +83,7 @@ def is_rigid_tree(system: System) -> bool:
 
 
 def _arrays(record: Any, name: str) -> Iterator[tuple[str, np.ndarray]]:
-    """The arrays of nested records by name."""
+    """(name, array) of all arrays within nested records."""
     for key, value in record._asdict().items():
         full = f"{name}.{key}" if name else key
         if isinstance(value, tuple):

@@ -109,7 +109,7 @@ STABILIZATIONS: dict[str, type[Baumgarte] | type[Projection] | None] = {
 
 
 def stabilization_options(formalism: str, given: Stabilization) -> np.ndarray:
-    """(α, tolerance) for the kernels, 0 if unused.
+    """Parameters (α, tolerance) of a stabilization for the kernels; 0 if unused.
 
     Raises `InputError` for anything else.
     """

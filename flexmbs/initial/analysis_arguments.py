@@ -17,7 +17,7 @@ from flexmbs.model.model import ModelData
 
 
 def instant(value: Any, key: str = "t") -> float:
-    """A time in s.
+    """Validate a time in s. Raises `InputError`.
 
     Raises `InputError`.
     """
@@ -28,7 +28,7 @@ def instant(value: Any, key: str = "t") -> float:
 
 
 def coordinate_index(value: Any, key: str) -> int:
-    """The index of a coordinate of a joint. Raises `InputError`."""
+    """Validate the index of a coordinate of a joint. Raises `InputError`."""
     try:
         return index(value)
     except ValueError as error:
@@ -50,7 +50,7 @@ def names(value: Any, key: str) -> tuple[str, ...]:
 
 
 def by_joint(value: Any, key: str) -> dict[str, Any]:
-    """Values by name of a joint, from a table whose keys are names or handles.
+    """Values by joint name, from a table with names or handles. Raises `InputError`.
 
     Raises `InputError`.
     """

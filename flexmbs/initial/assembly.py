@@ -89,7 +89,7 @@ class Assemble:
                 )
 
     def of(self, joint: Joint) -> np.ndarray:
-        """(nv,) weights of a joint's degrees of freedom."""
+        """Weights (nv,) of the degrees of freedom of a joint."""
         return np.broadcast_to(
             np.asarray(self.weights.get(joint.name, 1.0), float), (joint.nv,)
         ).copy()
@@ -136,7 +136,7 @@ class DeclaredValues:
 
 
 def declared_values(compiled: Compiled, how: Assemble, key: str) -> DeclaredValues:
-    """The declared values of positions (``key`` "q0") or velocities ("v0")."""
+    """Declared or locked positions ("q0") or velocities ("v0", ``key``), with weights."""
     model, system = compiled.model, compiled.system
     ns = int(system.layout[2])
     locked, declared, weight = np.zeros(ns, bool), np.zeros(ns, bool), np.ones(ns)
@@ -177,7 +177,7 @@ def declared_values(compiled: Compiled, how: Assemble, key: str) -> DeclaredValu
 
 
 def driven_coordinates(compiled: Compiled) -> tuple[np.ndarray, set[tuple[int, int]]]:
-    """Coordinates that drives prescribe.
+    """Mask of the coordinates that drives prescribe.
 
     (ns,) mask of the velocity coordinates of the tree, and (cut joint, index) of the others.
     """
@@ -202,7 +202,7 @@ def holonomic_rows(compiled: Compiled) -> np.ndarray:
 
 @packed()
 def displaced(system, q0, d, q):
-    """q = q0 ⊕ d"""
+    """Coordinates q ← q0 ⊕ d displaced by d."""
     displace(system.tree, system.joints, q0, d, q)
 
 
@@ -228,6 +228,7 @@ class CutVelocities:
     """
 
     def __init__(self, system: System, work: Work, cuts: Sequence[int]) -> None:
+        """Velocity rows of the cut joints ``cuts``, numbered consecutively."""
         chosen = np.array(cuts, np.int64)
         counts = system.cuts.nv[chosen]
         rows, row = np.zeros_like(system.cuts.rows), np.zeros_like(system.cuts.row)
@@ -237,7 +238,7 @@ class CutVelocities:
         self.work = work._replace(cut=work.cut._replace(covectors=work.cut.inverse))
 
     def rows(self, q: np.ndarray) -> np.ndarray:
-        """H at the last evaluation, which was at q."""
+        """Matrix H of the cut joint velocities H s at the last evaluation, which was at q."""
         H = np.zeros(self.shape)
         if self.shape[0]:
             covector_rows(self.system, self.work, q, H)
@@ -257,7 +258,7 @@ def cut_offsets(system: System, cuts: Sequence[CutJoint], beta: np.ndarray) -> n
 def offset(
     motions: Sequence[Motion], start: Sequence[float] | np.ndarray, q: np.ndarray
 ) -> np.ndarray:
-    """(nv,) change of a chain's coordinates q from ``start``.
+    """Change (nv,) of a chain's coordinates from ``start`` to q.
 
     For a ball joint the rotation vector of q⁰⁻¹q.
     """

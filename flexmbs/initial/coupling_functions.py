@@ -67,6 +67,7 @@ def _coordinates(compiled: Compiled, work: Work, q: np.ndarray, terms: CouplerTe
 
 
 def _problems(coupling: CoordinateEquation, x: np.ndarray, sizes: np.ndarray) -> Iterator[Problem]:
+    """Problems of the function of a coupling: wrong gradient, undeclared dependence on time."""
     function: Any = coupling.function
     path, plain = (coupling.section, coupling.name), getattr(function, "py_func", function)
     late = [x + np.concatenate([[h], np.zeros(len(x) - 1)]) for h in LATER]
@@ -109,6 +110,7 @@ def _problems(coupling: CoordinateEquation, x: np.ndarray, sizes: np.ndarray) ->
 def _of_unsuitable_size(
     coupling: CoordinateEquation, displacements: np.ndarray, *places: np.ndarray
 ) -> Iterator[Problem]:
+    """Problems of couplings whose rows are far larger or smaller than 1."""
     function: Any = coupling.function
     plain, holonomic = (
         getattr(function, "py_func", function),

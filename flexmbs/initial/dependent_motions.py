@@ -47,6 +47,7 @@ def require_independent_motions(compiled: Compiled, q: np.ndarray, beta: np.ndar
 
 
 def _dependence(joint: Joint) -> str:
+    """Message that the motions of a joint are dependent at the start."""
     cause = "its motions are dependent in this position (parallel axes, or angles at their pole)"
     return (
         f"joints.{joint.name}: {cause}; start elsewhere with q0, choose other axes, or use a "

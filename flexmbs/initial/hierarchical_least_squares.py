@@ -42,7 +42,7 @@ def by_priority(conditions: Sequence[Condition], n: int) -> np.ndarray:
 
 
 def root_of(W: np.ndarray) -> np.ndarray:
-    """Lower triangular L with L Lᵀ = W of a positive semidefinite matrix.
+    """Cholesky root L, L Lᵀ = W, of a positive semidefinite matrix.
 
     W is slightly raised if it is singular.
     """

@@ -11,14 +11,14 @@ PART = 1e-3  # of a row that depends on others: share of one of them
 
 
 def row_owners(compiled: Compiled) -> list[str]:
-    """The joint, drive or coupling of each constraint row."""
+    """Name of the joint, drive or coupling of each constraint row."""
     return [name for _, name in row_items(compiled)]
 
 
 def contradicting_rates(
     compiled: Compiled, rates: np.ndarray, shares: np.ndarray, G: np.ndarray, s: np.ndarray
 ) -> list[str]:  # fmt: skip
-    """One line per joint, drive or coupling whose velocity constraints contradict others.
+    """Messages on items whose velocity constraints contradict others.
 
     rates (nc,): residual ġ at the velocities s of least residual. shares: the same relative to the
     sizes of the rows. G (nc, ns): the rows. A line names the items on which the rows depend. For
@@ -42,7 +42,7 @@ def contradicting_rates(
 
 
 def _depended_on(owners: list[tuple[str, str]], G: np.ndarray, k: int, wrong: np.ndarray) -> str:
-    """Items whose rows combine to row k.
+    """Names of the items whose rows combine linearly to row k.
 
     Of the rows that are satisfied; of the others if these do not combine to it.
     """

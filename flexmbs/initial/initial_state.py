@@ -69,7 +69,7 @@ class Moved:
 
     @property
     def contradictions(self) -> list[str]:
-        """One line for each declared value that was not kept."""
+        """Messages on declared values that were not kept."""
         change = {"q0": self.position, "v0": self.velocity}
         return [
             f"joints.{self.joint}.{key}: the declared value had to change by "
@@ -131,6 +131,7 @@ def declared_state(compiled: Compiled) -> InitialState:
 
 
 def _elastic(body: FlexibleBody, q: np.ndarray, s: np.ndarray, at: int, to: int, nf: int) -> None:
+    """Set the modal coordinates and rates of a flexible body in q and s. Raises `InputError`."""
     for values, array, place, key in ((body.qf0, q, at, "qf0"), (body.qf_dot0, s, to, "qf_dot0")):
         if values is not None:
             if len(values) != nf:
@@ -145,7 +146,7 @@ def consistent_state(
     how: Assemble | None = None,
     constants: np.ndarray | None = None,
 ) -> tuple[Compiled, InitialState]:
-    """The model compiled in joint coordinates, and its consistent initial state.
+    """(compiled model in joint coordinates, its consistent initial state), with a warning.
 
     constants: `Compiled.initial_constants` of another initial position. Issues an `AssemblyWarning`
     for declared values that cannot be kept at t = 0. Raises `InputError` if loops do not close.
@@ -170,7 +171,7 @@ def initial_state(
     how: Assemble | None = None,
     constants: np.ndarray | None = None,
 ) -> tuple[Compiled, InitialState]:
-    """`consistent_state` without the warning."""
+    """(compiled model, consistent initial state), without the warning of `consistent_state`."""
     how = Assemble() if how is None else how
     require_functions(model)
     if not isinstance(how, Assemble):
@@ -228,7 +229,7 @@ def initial_state(
     )
     raise_problems(wrong)
     _check_locked(compiled, start, q, s, work, how)
-    moved = _moved(compiled, start, q, s, work, t)
+    moved = _moved_items(compiled, start, q, s, work, t)
     if how.strict and any(each.against for each in moved):
         raise InputError(*(line for each in moved for line in each.contradictions))
     return compiled, InitialState(
@@ -245,7 +246,7 @@ def _closed(
     how: Assemble,
     loose: np.ndarray,
 ) -> float:
-    """Close the loops by `LoopClosure`, or for very large models by projection.
+    """Close the loops by `LoopClosure`, or by projection if very large; largest residual |g|.
 
     loose: rows of couplings whose constants follow from the position; they only constrain the
     velocities. Returns the largest residual |g|.
@@ -305,7 +306,7 @@ def _raise_gaps(
 def _lock_changes(
     compiled: Compiled, found: "InitialState", how: Assemble
 ) -> list[tuple[str, float, float]]:
-    """Changes of locked joints from their declared coordinates.
+    """(joint, largest change, relative change) of locked joints that moved.
 
     (joint, largest difference, the same relative to the sizes of the coordinates).
     """
@@ -374,7 +375,7 @@ def settle(
     s: np.ndarray,
     z: np.ndarray | None = None,
 ) -> Settled:
-    """Project q and s onto the constraints; ṡ and λ there.
+    """Project q and s onto the constraints and compute ṡ and λ there.
 
     The mass-weighted change is the least possible. Raises the errors of user functions.
     """
@@ -393,7 +394,7 @@ def settle(
 
 
 def changes(compiled: Compiled, q: np.ndarray, s: np.ndarray) -> tuple[Moved, ...]:
-    """The joints moved by changes (nq,), (ns,) of all coordinates and velocities."""
+    """`Moved` records of the joints moved by changes of all coordinates (nq,) and velocities."""
     tree, found = compiled.system.tree, []
     sizes_of = np.split(displacement_sizes(compiled), tree.s_at[1:])
     parts = zip(
@@ -408,10 +409,10 @@ def changes(compiled: Compiled, q: np.ndarray, s: np.ndarray) -> tuple[Moved, ..
     return tuple(found)
 
 
-def _moved(
+def _moved_items(
     compiled: Compiled, start: InitialState, q: np.ndarray, s: np.ndarray, work: Work, t: float
 ) -> tuple[Moved, ...]:  # fmt: skip
-    """Joints and bodies moved by assembly.
+    """Records of joints and bodies that assembly moved from declared values.
 
     Cut joints only if their declared values changed. Drives at times other than 0 do not contradict
     the values declared for t = 0.
@@ -430,6 +431,7 @@ def _moved(
         velocity: np.ndarray,
         sizes: np.ndarray,
     ) -> None:
+        """Add how far the position and velocity of a joint moved from the given values."""
         shares = {"q0": _largest(position / sizes), "v0": _largest(velocity / sizes)}
         against = (
             ()
@@ -477,13 +479,14 @@ def _moved(
 
 
 def _largest(a: np.ndarray) -> float:
+    """Largest absolute value; 0 for an empty array."""
     return float(np.abs(a).max(initial=0.0))
 
 
 def _gaps(
     compiled: Compiled, g: np.ndarray, shares: np.ndarray, t: float, how: Assemble
 ) -> list[str]:
-    """One line per joint that cannot close.
+    """Messages on joints that cannot close.
 
     shares: the gaps relative to the sizes of their rows.
     """
@@ -517,7 +520,7 @@ def _gaps(
 
 
 def _of_functions(compiled: Compiled) -> list[str]:
-    """The user function that returned a non-finite value, if any."""
+    """Message on the user function that returned a non-finite value; empty if none did."""
     call = compiled.callbacks.where
     return (
         []
@@ -532,7 +535,7 @@ def _of_functions(compiled: Compiled) -> list[str]:
 def in_coordinates(
     joint: Compiled, start: InitialState, coordinates: str
 ) -> tuple[Compiled, InitialState]:
-    """The same initial state for the model compiled in ``coordinates``."""
+    """Model and initial state converted to other ``coordinates``."""
     if coordinates == joint.topology.coordinates:
         return joint, start
     target = compile_model(joint.declared, coordinates).with_initial_constants(
@@ -542,7 +545,7 @@ def in_coordinates(
 
 
 def converted(joint: Compiled, start: InitialState, target: Compiled) -> InitialState:
-    """A state in joint coordinates as a state of the model in other coordinates.
+    """State in joint coordinates converted to the coordinates of ``target``.
 
     The state must have its motion and the velocities of the cut joints.
     """
@@ -610,7 +613,7 @@ def joint_coordinates(
 def with_constants_of(
     compiled: Compiled, work: Work, t: float, q: np.ndarray, unset: np.ndarray
 ) -> Compiled:
-    """The model with the constants that follow from its position q.
+    """Model with constants determined by its initial position, such as spring lengths.
 
     unset: the constants that were not given. Springs are unloaded, couplings are satisfied.
     """
@@ -626,7 +629,7 @@ def with_constants_of(
 
 
 def _undirected(compiled: Compiled, work: Work, t: float, q: np.ndarray) -> list[str]:
-    """Forces along lines of zero length, for which the direction of a tension is undefined."""
+    """Messages on forces along lines of zero length, whose direction is undefined."""
     found, least = [], COINCIDING * model_size(compiled)
     lines = (
         (name, force)
@@ -647,14 +650,14 @@ def _undirected(compiled: Compiled, work: Work, t: float, q: np.ndarray) -> list
 
 
 def _length(compiled: Compiled, work: Work, q: np.ndarray, f: int) -> float:
-    """Distance of the ends of force f along a line."""
+    """Distance (m) between the ends of line force f."""
     line = compiled.system.forces.line
     a, b = (_position(compiled.system, work, int(m), q) for m in (line.a[f], line.b[f]))
     return float(np.linalg.norm(b - a))
 
 
 def _position(system: System, work: Work, m: int, q: np.ndarray) -> np.ndarray:
-    """World position of frame m."""
+    """World position (3,) of frame m from its body's pose."""
     frames = system.frames
     i, nf, at = frames.body[m], frames.nf[m], frames.qf_at[m]
     x = places_in_body(system.frames, m, q[at : at + nf])

@@ -5,7 +5,7 @@ from flexmbs.model.model import ModelData
 
 
 def locked_friction(model: ModelData) -> str:
-    """Hint at friction that depends on reactions.
+    """Hint for messages that reaction-dependent friction may lock the model; "" if none.
 
     It may be the reason why no accelerations are found or an iteration does not converge. Empty if
     there is none.

@@ -78,6 +78,7 @@ class ClosurePoint(NamedTuple):
 
     @property
     def gap(self) -> float:
+        """Largest absolute residual of the constraints; infinity if it is not finite."""
         size = float(np.abs(self.g).max(initial=0.0))
         return size if np.isfinite(size) else np.inf
 
@@ -105,6 +106,7 @@ class LoopClosure:
         how: Assemble,
         loose: np.ndarray,
     ) -> None:
+        """Closure of loops from (q0, s0) at time t; rows ``loose`` constrain velocities only."""
         self.compiled, self.work, self.t, self.q0, self.s0, self.how = (
             compiled,
             work,
@@ -132,7 +134,7 @@ class LoopClosure:
         self.sizes = relative_sizes(compiled, work, self._terms(q0, s0).G)
 
     def positions(self) -> ClosurePoint:
-        """Position of least change; if loops do not close, the one with the smallest gap found."""
+        """Closed position of least change; if none is found, the one with the smallest gap."""
         w, first = self.declared_values, self._place(self._far_drives())
         hard = ClosureSearch(w.undeclared, w.cut_locked | w.cut_declared)
         if max(first.gap, np.abs(first.off[hard.held]).max(initial=0.0)) <= ROUND_OFF:
@@ -146,7 +148,7 @@ class LoopClosure:
         return self._taken(found)
 
     def _far_drives(self) -> np.ndarray:
-        """Change d of translations that are driven far outside the model.
+        """Displacement d of far driven translations, by which the search starts.
 
         Steps of bounded length would not reach them.
         """
@@ -166,7 +168,7 @@ class LoopClosure:
         return d
 
     def velocities(self, q: np.ndarray) -> np.ndarray:
-        """Velocities with G s + γ̄ = 0.
+        """Velocities of least change that satisfy G s + γ̄ = 0.
 
         Locked ones and rates of bodies are as declared if possible, declared ones close to their
         values, the others close to zero.
@@ -194,7 +196,7 @@ class LoopClosure:
         return np.asarray(self.s0 + x)
 
     def _kept(self, first: ClosurePoint, search: ClosureSearch) -> ClosurePoint:
-        """Keep declared coordinates; close the loops by the undeclared ones as far as possible."""
+        """Search that keeps declared coordinates and closes loops by the others."""
         if not search.free.any():
             return first
         best = self._closed(first, search)
@@ -205,7 +207,7 @@ class LoopClosure:
     def _moved(
         self, first: ClosurePoint, kept: ClosurePoint, search: ClosureSearch, hard: ClosureSearch
     ) -> ClosurePoint:
-        """Change declared coordinates too, as little as possible."""
+        """Search that also changes declared coordinates, as little as possible."""
         best = self._closed(kept if _missing(kept, hard) < _missing(first, hard) else first, search)
         if best.gap > CLOSED:
             best = min(best, self._closed(first, search), key=lambda place: _missing(place, search))
@@ -222,7 +224,7 @@ class LoopClosure:
         return best
 
     def _bent(self, first: ClosurePoint, hard: ClosureSearch, soft: ClosureSearch) -> ClosurePoint:
-        """Deform bodies, keeping the declared coordinates if possible."""
+        """Search that also deforms flexible bodies, keeping declared coordinates if possible."""
         found = first
         for search in (hard, soft):
             bending = ClosureSearch(search.free | self.declared_values.elastic, search.held)
@@ -232,7 +234,7 @@ class LoopClosure:
         return found
 
     def _elsewhere(self, best: ClosurePoint, search: ClosureSearch) -> ClosurePoint:
-        """The first closed position from increasingly distant starts.
+        """Search from increasingly distant random starts; the first closed position.
 
         If there is none, the position with the smallest gap.
         """
@@ -244,14 +246,14 @@ class LoopClosure:
         return best
 
     def _scattered(self, spread: float, search: ClosureSearch) -> ClosurePoint:
-        """A random position around the declared one."""
+        """Random starting position around the declared one."""
         moving = search.free & ~self.declared_values.elastic
         return self._place(
             spread * self.reach * self.rng.uniform(-1.0, 1.0, len(self.reach)) * moving
         )
 
     def _closed(self, place: ClosurePoint, search: ClosureSearch) -> ClosurePoint:
-        """Damped and bounded Gauss–Newton steps to the smallest gaps."""
+        """Minimize the gaps by damped, bounded Gauss–Newton steps."""
         free, factor, history = search.free, FIRST_DAMPING, [_missing(place, search)]
         for _ in range(STEPS):
             r, J = _rows(place, search)
@@ -294,7 +296,7 @@ class LoopClosure:
         return place
 
     def _settled(self, place: ClosurePoint, search: ClosureSearch) -> ClosurePoint:
-        """The closed position of least change near a closed one, in order of priority.
+        """Closed position of least change near a closed one, in order of priority.
 
         In the metric of that position if the iteration of the metric converges.
         """
@@ -314,7 +316,7 @@ class LoopClosure:
         return place
 
     def _least(self, place: ClosurePoint, search: ClosureSearch, M: np.ndarray) -> ClosurePoint:
-        """The closed position of least change in a given metric M."""
+        """Closed position of least change in a metric M, near a closed one."""
         w = self.declared_values
         root = root_of(self._strain_metric()) if search.free[w.elastic].any() else np.zeros((0, 0))
         last = np.inf
@@ -356,7 +358,7 @@ class LoopClosure:
         d: np.ndarray,
         strain: np.ndarray,
     ) -> list[Condition]:
-        """Conditions after the constraints, in order of priority.
+        """Least-squares conditions after the constraints, in order of priority.
 
         Declared values, no strain (by a root of its metric), no other change.
         """
@@ -381,7 +383,7 @@ class LoopClosure:
         cut: np.ndarray,
         d: np.ndarray,
     ) -> Condition:
-        """Condition that coordinates do not change.
+        """Least-squares condition that coordinates do not change.
 
         The tree's coordinates ``own`` in the metric W, and the cut joints' ``cut`` with their
         apparent inertia 1/(h M⁻¹ hᵀ); those with h at round-off, which no motion of the tree
@@ -405,7 +407,7 @@ class LoopClosure:
         )
 
     def _declared_change(self, place: ClosurePoint) -> float:
-        """Weighted square of the change of declared coordinates."""
+        """Weighted squared change of the declared coordinates."""
         w = self.declared_values
         return _costs(
             self._soft(w, place.M, place.H, place.off, place.d, np.zeros((0, 0))),
@@ -413,7 +415,7 @@ class LoopClosure:
         )[0]
 
     def _metric(self, M: np.ndarray, free: np.ndarray) -> np.ndarray:
-        """Weights of the free coordinates during the iteration.
+        """Matrix of weights of the free coordinates in the iteration.
 
         Low for undeclared ones, high for elastic ones.
         """
@@ -440,14 +442,14 @@ class LoopClosure:
         )
 
     def _cut_rates(self, q: np.ndarray, w: DeclaredValues) -> tuple[np.ndarray, np.ndarray]:
-        """H of the cut joints that take part, and H s⁰ − v⁰."""
+        """(H, H s⁰ − v⁰) of the cut joints that take part, scaled by their sizes."""
         H = CutVelocities(self.compiled.system, self.work, [cut.number for cut in w.cuts]).rows(q)
         off = H @ self.s0 - np.concatenate([np.zeros(0), *(cut.velocity for cut in w.cuts)])
         sizes = self._cut_sizes(w)
         return H / sizes[:, None], off / sizes
 
     def _cut_sizes(self, w: DeclaredValues) -> np.ndarray:
-        """Comparable changes of the coordinates of the cut joints that take part."""
+        """Scales of the coordinates of the cut joints with declared values."""
         return np.concatenate(
             [np.zeros(0), *(coordinate_sizes(cut.motions, self.size) for cut in w.cuts)]
         )
@@ -455,7 +457,7 @@ class LoopClosure:
     def _place(
         self, d: np.ndarray, last: ClosurePoint | None = None, x: np.ndarray | None = None
     ) -> ClosurePoint:
-        """The position q⁰ ⊕ d, or that of ``last`` ⊕ x."""
+        """Evaluated position q⁰ ⊕ d, or ``last`` displaced by x."""
         start_from(self.work, self.beta0 if last is None else last.beta)
         q, step = (self.q0, d) if last is None or x is None else (last.q, x)
         moved = q.copy()
@@ -472,7 +474,7 @@ class LoopClosure:
         )
 
     def _turned(self, d: np.ndarray, q: np.ndarray) -> np.ndarray:
-        """d with the rotation vectors of ball joints computed from the positions.
+        """Displacement d with the rotation vectors of ball joints from the positions q.
 
         Rotation steps about different axes do not add up.
         """
@@ -484,7 +486,7 @@ class LoopClosure:
         return d
 
     def _directions(self, d: np.ndarray) -> np.ndarray:
-        """B (ns, ns) with ḋ = B s.
+        """Matrix B (ns, ns) of ḋ = B s.
 
         For a ball joint the derivative of its rotation vector by the angular velocity in moved
         axes.
@@ -502,10 +504,12 @@ class LoopClosure:
         return B
 
     def _taken(self, place: ClosurePoint) -> ClosurePoint:
+        """Reset the angles of cut joints to those of a point; returns the point."""
         start_from(self.work, place.beta)
         return place
 
     def _terms(self, q: np.ndarray, s: np.ndarray) -> Terms:
+        """Terms at (q, s) with the constraint rows scaled by the sizes."""
         found = terms(self.compiled.system, self.work, self.t, q, s)
         self.compiled.callbacks.raise_error()
         size = self.sizes
@@ -513,20 +517,20 @@ class LoopClosure:
 
 
 def _rows(place: ClosurePoint, search: ClosureSearch) -> tuple[np.ndarray, np.ndarray]:
-    """The residuals and their derivatives."""
+    """(residuals, Jacobian) of the search at a position."""
     return np.concatenate([place.g, place.off[search.held]]), np.vstack(
         [place.G, place.H[search.held]]
     )
 
 
 def _missing(place: ClosurePoint, search: ClosureSearch) -> float:
-    """The largest residual."""
+    """Largest residual of the search at a position."""
     size = float(np.abs(_rows(place, search)[0]).max(initial=0.0))
     return size if np.isfinite(size) else np.inf
 
 
 def _solved(conditions: list[Condition], free: np.ndarray, reach: np.ndarray) -> np.ndarray:
-    """x with the free components only, in coordinates of equal size."""
+    """Least-squares solution x of the conditions in the free coordinates."""
     x = np.zeros(len(free))
     x[free] = by_priority(
         [Condition((A * reach)[:, free], b) for A, b in conditions], int(np.count_nonzero(free))
@@ -535,11 +539,12 @@ def _solved(conditions: list[Condition], free: np.ndarray, reach: np.ndarray) ->
 
 
 def _costs(conditions: list[Condition], x: np.ndarray) -> list[float]:
+    """Squared residuals |A x − b|² of least-squares conditions."""
     return [float(((A @ x - b) ** 2).sum()) for A, b in conditions]
 
 
 def _lower(costs: list[float], than: list[float], whole: float) -> bool:
-    """True if the first cost that differs is smaller.
+    """True if costs are lexicographically smaller than others.
 
     whole: cost of a displacement by the size of the model.
     """
@@ -550,7 +555,7 @@ def _lower(costs: list[float], than: list[float], whole: float) -> bool:
 
 
 def turning(turn: np.ndarray) -> np.ndarray:
-    """Rate of a rotation vector per angular velocity in moved axes.
+    """Matrix from angular velocity to the rate of a rotation vector.
 
     1 + ½ θ̃ + (1 − ½ θ cot ½θ) θ̃²/θ².
     """

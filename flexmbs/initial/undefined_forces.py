@@ -20,7 +20,7 @@ def undefined_forces(
     beta: np.ndarray,
     z: np.ndarray | None = None,
 ) -> list[str]:
-    """A line for each force whose generalized forces are not finite at (t, q, s, z).
+    """Messages on forces that are not finite at (t, q, s, z).
 
     Those of the model without the force must be finite.
     """
@@ -28,6 +28,7 @@ def undefined_forces(
     none = Forces(*(some_rows(rows, slice(0)) for rows in forces))
 
     def finite(chosen: Forces) -> bool:
+        """True if the generalized forces of these forces are finite at the initial state."""
         system = compiled.system._replace(forces=chosen)
         return bool(np.isfinite(terms(system, make_work(system, beta), t, q, s, z).k).all())
 
@@ -45,7 +46,7 @@ def undefined_forces(
 
 
 def undefined_contacts(compiled: Compiled, work: Work) -> list[str]:
-    """A line for each contact whose gap is not a number although the bodies have positions.
+    """Messages on contacts whose gap is not finite although the bodies have positions.
 
     At the last evaluation.
     """

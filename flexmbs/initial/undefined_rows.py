@@ -13,7 +13,7 @@ NEARLY_UNDEFINED = 0.3  # the same at the end of a run that stopped
 
 
 def undefined_relations(compiled: Compiled, work: Work, least: float = UNDEFINED) -> list[Relation]:
-    """The relations whose rows are (nearly) undefined at the last evaluation."""
+    """Relations whose rows are (nearly) undefined at the last evaluation."""
     joints = [(k, compiled.model.joints[name]) for k, name in enumerate(compiled.topology.cuts)]
     return [
         joint

@@ -76,6 +76,7 @@ def relative_frames(compiled: Compiled, work: Work, k: int) -> tuple[np.ndarray,
     frames, (A, r) = compiled.system.frames, (work.motion.A.reshape(-1, 3, 3), work.motion.x)
 
     def pose(m: int) -> tuple[np.ndarray, np.ndarray]:
+        """Rotation and position of frame m in the initial position."""
         body, R = int(frames.body[m]), frames.R[m].reshape(3, 3)
         return (R, frames.x[m]) if body < 0 else (A[body] @ R, r[body] + A[body] @ frames.x[m])
 
@@ -86,7 +87,7 @@ def relative_frames(compiled: Compiled, work: Work, k: int) -> tuple[np.ndarray,
 
 
 def _slip_problems(contact: UserContact, pose: np.ndarray, sizes: np.ndarray) -> list[Problem]:
-    """Problems of the rows of slip.
+    """Problems of the user-defined slip rows of a contact.
 
     They must be perpendicular to the normal and to each other, and may depend on time only if
     declared.
@@ -96,10 +97,10 @@ def _slip_problems(contact: UserContact, pose: np.ndarray, sizes: np.ndarray) ->
     path = contact.section, contact.name
     try:
         slip = [
-            rows(_plain(contact.slip), moved(pose, COLUMNS - 1, h)).reshape(2, COLUMNS)
+            rows(_python_function(contact.slip), moved(pose, COLUMNS - 1, h)).reshape(2, COLUMNS)
             for h in (0.0, *LATER)
         ]
-        normal = by_differences(_plain(contact.function), pose, 1, sizes[0])[0]
+        normal = by_differences(_python_function(contact.function), pose, 1, sizes[0])[0]
     except Exception:  # not defined at this pose; reported by a run that reaches it
         return []
     d = normal[:3] / max(float(np.linalg.norm(normal[:3])), np.finfo(float).tiny)
@@ -125,7 +126,7 @@ def _of_unsuitable_size(
     displacements: np.ndarray,
     *poses: np.ndarray,
 ) -> Iterator[Problem]:
-    """Problems of rows that are too large or too small.
+    """Problems of user rows whose sizes are too large or too small.
 
     Round-off must be small relative to a row, and a row large relative to round-off; otherwise it
     would never close, or would be dropped.
@@ -149,21 +150,28 @@ def _of_unsuitable_size(
 def _matrix(
     joint: "Joint | UserContact", made: FunctionRows, pose: np.ndarray, sizes: np.ndarray
 ) -> np.ndarray:
-    """(A | a₀) of the rows (n, 7) at a pose."""
+    """Velocity rows (n, 7) = (A | a₀) of a user constraint at a pose."""
     if made.values is not None:
-        return by_differences(_plain(made.values), pose, joint.rows, sizes[0])
-    given = made.constants if made.rows is None else rows(_plain(made.rows), pose)
+        return by_differences(_python_function(made.values), pose, joint.rows, sizes[0])
+    given = made.constants if made.rows is None else rows(_python_function(made.rows), pose)
     return np.asarray(given, float).reshape(joint.rows, COLUMNS)
 
 
 def _of_values(
     joint: "Joint | UserContact", made: FunctionRows, pose: np.ndarray, sizes: np.ndarray
 ) -> Iterator[Problem]:
+    """Problems of user rows that differ from differences of the values, or change with time."""
     try:
-        true = by_differences(_plain(made.values), pose, joint.rows, sizes[0])
-        given = true if made.rows is None else rows(_plain(made.rows), pose).reshape(true.shape)
+        true = by_differences(_python_function(made.values), pose, joint.rows, sizes[0])
+        given = (
+            true
+            if made.rows is None
+            else rows(_python_function(made.rows), pose).reshape(true.shape)
+        )
         later = [
-            by_differences(_plain(made.values), moved(pose, COLUMNS - 1, h), joint.rows, sizes[0])
+            by_differences(
+                _python_function(made.values), moved(pose, COLUMNS - 1, h), joint.rows, sizes[0]
+            )
             for h in LATER
         ]
     except Exception:  # not defined at this pose; reported by a run that reaches it
@@ -193,10 +201,13 @@ def _of_values(
 def _of_rows(
     joint: "Joint | UserContact", made: FunctionRows, pose: np.ndarray, _: np.ndarray
 ) -> Iterator[Problem]:
+    """Problems of velocity rows that change with time although they are declared scleronomic."""
     if made.rheonomic:
         return
     try:
-        now, *later = (rows(_plain(made.rows), moved(pose, COLUMNS - 1, h)) for h in (0.0, *LATER))
+        now, *later = (
+            rows(_python_function(made.rows), moved(pose, COLUMNS - 1, h)) for h in (0.0, *LATER)
+        )
     except Exception:
         return
     if np.abs(np.subtract(later, now)).max() > WRONG * (1.0 + np.abs(now).max()):
@@ -206,5 +217,6 @@ def _of_rows(
         )
 
 
-def _plain(function):  # type: ignore[no-untyped-def]
+def _python_function(function):  # type: ignore[no-untyped-def]
+    """Python function of a compiled one."""
     return getattr(function, "py_func", function)

@@ -70,7 +70,7 @@ class Closed(NamedTuple):
 
 
 def make_closed(n: int, ns: int, nc: int, ny: int, multiple: str | None = None) -> Closed:
-    """Zeroed workspace; ``multiple``: law for simultaneous impacts."""
+    """Allocate the workspace of n contacts; ``multiple``: law for simultaneous impacts."""
     z, problem = np.zeros, make_problem(n, multiple)
     return Closed(
         z((3 * n, ns)),
@@ -97,7 +97,7 @@ def no_forces(contact):
 
 @part
 def operator(context, closed, t, m):
-    """ẏ of ``state`` without contact forces into ``closed.free``, and Y and D of the m contacts.
+    """closed.free ← ẏ of ``state`` without contact forces; assemble Y, D of the m contacts.
 
     The contacts are those in contact.row; rows of tangents without friction are zero. Returns a
     status (theory, section 43).
@@ -154,7 +154,7 @@ def operator(context, closed, t, m):
 
 @part
 def accelerations_of_contacts(context, closed, t, m):
-    """``closed.problem.c``: a_N + 2κ γ_N + κ² g and a_T + κ γ_T along the free motion.
+    """closed.problem.c ← a_N + 2κ γ_N + κ² g and a_T + κ γ_T of the free motion.
 
     It starts from ``state``.
 
@@ -188,7 +188,7 @@ def accelerations_of_contacts(context, closed, t, m):
 
 @part
 def held_forces(context, closed, t, m, mode, slip):
-    """Forces ``closed.problem.x`` (N) of the m closed contacts, sticking or slipping.
+    """closed.problem.x ← forces (N) that keep m contacts closed, sticking or slipping.
 
     The contacts are those in contact.row.
 
@@ -229,7 +229,7 @@ def held_forces(context, closed, t, m, mode, slip):
 
 @part
 def impulses_of_impact(context, closed, m, settling, share):
-    """Impulses ``closed.problem.x`` of an impact with restitution times ``share``.
+    """closed.problem.x ← impulses of an impact; restitution is multiplied by ``share``.
 
     D and ``closed.before`` must be up to date. c = U⁻ + e U⁻ for contacts that strike by Newton's
     law, Poisson's expansion e_N p_CN (theory, section 42). A contact that presses gets an
@@ -277,7 +277,7 @@ def impulses_of_impact(context, closed, m, settling, share):
 
 @part
 def gain_of_impact(closed, m):
-    """Energy that the impulses add, ½ p · (U⁻ + U⁺) (J), and the size of its terms.
+    """Energy ½ p · (U⁻ + U⁺) (J) that the impulses add, and the size of its terms.
 
     Theory, section 49.
     """
@@ -294,7 +294,7 @@ def gain_of_impact(closed, m):
 
 @part
 def solve_impact(context, closed, counts, t, m, settling):
-    """Impulses ``closed.problem.x`` (N s) of an impact of the m contacts in contact.row.
+    """closed.problem.x ← impulses (N s) of an impact of the m contacts in contact.row.
 
     At ``state``. If restitution with friction would add energy, restitution is reduced until none
     is added, and the impact is counted. Returns a status (theory, section 42).

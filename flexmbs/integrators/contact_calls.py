@@ -42,7 +42,7 @@ class ContactProblem(NamedTuple):
 
 
 def make_problem(n: int, multiple: str | None = None) -> ContactProblem:
-    """Zeroed workspace; ``multiple``: law for simultaneous impacts."""
+    """Allocate a contact problem of n contacts; ``multiple``: law for simultaneous impacts."""
     z = np.zeros
     sequential = np.array([int(multiple == SEQUENTIAL)], np.int64)
     return ContactProblem(
@@ -70,7 +70,7 @@ def make_problem(n: int, multiple: str | None = None) -> ContactProblem:
 
 @entry
 def solved_at(problem, /, m, tolerance, sweeps):
-    """Impulses or forces of the first m contacts, or the `difference` of two laws of impact."""
+    """Kernel that solves the problem of the first m contacts: impulses, forces or `difference`."""
     n, limits, kind = int(m), IterationLimits(tolerance, int(sweeps)), problem.kind[0]
     if kind == IMPACT:
         used, worst = solve_impact_law(n, problem, limits)

@@ -30,7 +30,7 @@ UNDEFINED = -1.0  # instead of a fraction of the step: a gap is not finite
 
 @part
 def state_in_step(memory, context, x, h):
-    """``at``: the state at the fraction x of the step h, order 4."""
+    """``at`` ← the state at the fraction x of the step h, interpolated with order 4."""
     dp.within(memory.dense, h, x, context.start.y, memory.k, context.at.y)
     normalize(context, AT)
 
@@ -43,7 +43,7 @@ def watched_gap(memory, context, k):
 
 @called
 def dip(memory, context, k, low, high, h):
-    """Fraction of the step between ``low`` and ``high`` at which contact k is closed.
+    """Fraction of the step in [low, high] at which contact k is closed, by minimizing its gap.
 
     Where its gap is least, or where it changes sign; −1 if it stays open.
     """
@@ -65,7 +65,7 @@ def dip(memory, context, k, low, high, h):
 
 @part
 def values(memory, context, x, h, out):
-    """State functions of the contacts at the fraction x of the step.
+    """out ← state functions of all contacts at the fraction x of the step.
 
     The gap of an open contact, above that at which it separates if this is below zero; γ_T · slip
     of a slipping one; for dry friction that sticks the margin of the rate to slipping; otherwise 1.
@@ -89,7 +89,7 @@ def values(memory, context, x, h, out):
 
 @part
 def root(memory, context, k, low, high, h):
-    """Fraction of the step at which state function k becomes negative.
+    """Fraction of the step in [low, high] at which state function k becomes negative.
 
     It is not negative at ``low`` and negative at ``high``. Bisection and regula falsi in turn.
     """

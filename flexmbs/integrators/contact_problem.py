@@ -76,7 +76,7 @@ class ContactBlock(NamedTuple):
 
 @part
 def sticking(contact):
-    """p with A p + r = 0; a tangent without motion is omitted.
+    """Impulses p of a sticking contact: A p + r = 0; a tangent without motion is omitted.
 
     p_N < 0 if A is singular.
     """
@@ -112,7 +112,7 @@ def sticking(contact):
 
 @part
 def slip_at(contact, d1, d2, given):
-    """(p_N, velocity along, velocity across) of slip in direction d.
+    """(p_N, velocity along d, velocity across d) of a contact that slips in direction d.
 
     p_T = −μ p_N d, with ξ_N = 0 or p_N given. With ξ_N = 0, p_N = −r₀/(A_00 − μ A_0T · d); p_N < 0
     for a denominator ≤ 0: friction jams the contact.
@@ -132,7 +132,7 @@ def slip_at(contact, d1, d2, given):
 
 @part
 def planar_slip(contact, first, given):
-    """(p, found) of slip along the only tangent with motion, the ``first`` or the second."""
+    """(p, found) of a slipping contact with only one moving tangent, ``first`` or second."""
     mu = contact.mu
     for k in range(2):
         d = 1.0 if k == 0 else -1.0
@@ -145,7 +145,7 @@ def planar_slip(contact, first, given):
 
 @called
 def slip_among(contact, given, arcs):
-    """(p, found) of slip: the direction d with ξ_T = α d, α ≥ 0.
+    """(p, found) of a slipping contact; the slip angle is searched by bisection in ``arcs`` arcs.
 
     By bisection of its angle, starting from slip without friction.
     """
@@ -180,7 +180,7 @@ def slip_among(contact, given, arcs):
 
 @part
 def slipping(contact, given):
-    """(p, found) of slip, searched in finer arcs if one arc contains two directions."""
+    """(p, found) of a slipping contact, searched in finer arcs if an arc has two directions."""
     arcs = ARCS
     while arcs <= FINEST:
         p0, p1, p2, found = slip_among(contact, given, arcs)
@@ -192,7 +192,7 @@ def slipping(contact, given):
 
 @part
 def any_slip(contact, given):
-    """(p, found) of slip, p_T = −μ p_N ξ_T/|ξ_T|.
+    """(p, found) of a slipping contact, p_T = −μ p_N ξ_T/|ξ_T|, with one or two moving tangents.
 
     given: normal impulse, or `UNKNOWN` (then ξ_N = 0).
     """
@@ -243,7 +243,7 @@ def dragged(contact, given):
 
 @part
 def one_contact(contact, least, bound):
-    """(p, found) of one contact: p_N = bound, or ξ_N = 0 sticking or slipping.
+    """(p, found) of a single contact: p_N = bound, or closed (ξ_N = 0), sticking or slipping.
 
     ``least``: normal compliance A_NN (1/kg) at or below which the contact cannot yield. Theory,
     section 42.
@@ -264,7 +264,7 @@ def one_contact(contact, least, bound):
 
 @part
 def dragged_contact(contact, drag, least, bound):
-    """(p, found) of one contact with p_T = p_N times ``drag`` (2,)."""
+    """(p, found) of a single contact with p_T = p_N times ``drag`` (2,)."""
     D, o, r0 = contact.D, contact.o, contact.r0
     compliance = D[o, o] + D[o, o + 1] * drag[0] + D[o, o + 2] * drag[1]
     p0 = bound
@@ -277,7 +277,7 @@ def dragged_contact(contact, drag, least, bound):
 
 @called
 def sweep_over_contacts(law, least, limits, p, workspace):
-    """Block Gauss–Seidel iteration from the given p.
+    """Solve the contact problem by block Gauss–Seidel sweeps over contacts, from p.
 
     A_kk p_k + r_k = ξ_k of each contact is solved exactly. Returns like `impulses`. Theory, section
     43.
@@ -344,7 +344,7 @@ def round_off(law, p):
 
 @called
 def impulses(law, least, limits, p, workspace):
-    """Impulses p (3n,) in N s of the contacts of an `Inclusion`.
+    """Solve an `Inclusion`: impulses p (3n,) in N s of its contacts; several methods in turn.
 
     The natural map must be within ``limits.tolerance`` of the velocities. Sweeps over the contacts
     from the given p; if these converge slowly, `redundant_contacts`, then more sweeps. Returns
@@ -374,7 +374,7 @@ def impulses(law, least, limits, p, workspace):
 
 @part
 def impact(n, problem, limits):
-    """`impulses` problem.x (3n,) of n contacts with p_N ≥ 0, and their phase of expansion.
+    """Solve an impact of n contacts, p_N ≥ 0, with Poisson's expansion phase, into problem.x.
 
     The latter if some ``problem.expansion`` (n,), Poisson's e_N, is not zero. Returns like
     `impulses` (theory, section 42).
@@ -408,7 +408,7 @@ def impact(n, problem, limits):
 
 @part
 def closed_forces(n, problem, limits):
-    """Forces f = problem.x (3n,) in N of n closed contacts with accelerations A = D f + c.
+    """Solve for the forces problem.x (3n,) of n closed contacts, accelerations D f + c.
 
     The contact law at acceleration level: A_N ≥ 0, f_N ≥ 0, A_N f_N = 0. Sliding contacts,
     ``problem.slides`` (n,) not 0, along ``problem.slip`` (n, 2): f_T = −μ f_N slip; others stick or

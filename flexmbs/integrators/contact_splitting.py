@@ -29,7 +29,7 @@ FIRST_WEIGHT, SPLIT_PROXIMAL = 0.01, 1e-6
 
 @part
 def nearest(m, b, f0, f1, f2):
-    """The point of {p_N ≥ b, |p_T| ≤ μ p_N} nearest to (f0, f1, f2), μ = ``m``."""
+    """Project (f0, f1, f2) onto the friction cone {p_N ≥ b, |p_T| ≤ μ p_N}, μ = ``m``."""
     size = (f1 * f1 + f2 * f2) ** 0.5
     normal, radius = f0, size
     if size > m * f0:
@@ -43,7 +43,7 @@ def nearest(m, b, f0, f1, f2):
 
 @part
 def nearest_of(law, k, f0, f1, f2):
-    """`nearest` of contact k; with μ = 0 on p_T = p_N times its drag."""
+    """Project the force on the friction cone of contact k; with μ = 0 on p_T = p_N drag."""
     if law.mu[k] > 0.0:
         return nearest(law.mu[k], law.bound[k], f0, f1, f2)
     d1, d2 = law.drag[k, 0], law.drag[k, 1]
@@ -65,7 +65,7 @@ def split_matrix(law, weight, newton):
 
 @part
 def free_impulses(law, weight, workspace):
-    """x (3n,) of an iteration, from the last x, y and z."""
+    """x ← minimizer of the quadratic term in an ADMM iteration, from x, y and z."""
     c, mu, drag, rho, x, y, z = (
         law.c,
         law.mu,
@@ -87,7 +87,7 @@ def free_impulses(law, weight, workspace):
 
 @part
 def projected_impulses(law, weight, speed, workspace):
-    """y and z (3n,) of an iteration; returns its residuals.
+    """y ← projection on the cones, z ← multipliers of an ADMM iteration; its residuals.
 
     The largest entries of (x − y)/ρ, of η Δy/ρ, of y/ρ, and of z and ``speed``.
     """
@@ -112,7 +112,7 @@ def projected_impulses(law, weight, speed, workspace):
 
 @called
 def splitting(law, goal, iterations, p, workspace):
-    """Proximal ADMM on the cone program, with De Saxcé's correction from the last iterate.
+    """Solve the contact problem by proximal ADMM on the friction cones, from p.
 
     p (3n,) becomes the best iterate. Returns (largest entry of Φ/ρ, iterations). Theory, section
     43.

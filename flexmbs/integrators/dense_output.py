@@ -20,7 +20,7 @@ NEAR = 1e-9  # of a step: times this close to its end count as the end
 
 @part
 def part_of_step(context, t):
-    """(θ, h) of a time within the last step; θ is 1 if the time is its end up to round-off."""
+    """(θ, h): fraction θ of the last step, of length h, at time t; 1 at its end up to round-off."""
     h = context.clock.time - context.clock.begun
     if t >= context.clock.time - NEAR * h:
         return 1.0, h
@@ -29,7 +29,7 @@ def part_of_step(context, t):
 
 @entry
 def between_ends(memory, context, /, t):
-    """State at time t of the last step, into ``at``, by Hermite interpolation of s.
+    """``at`` ← state at time t of the last step, by Hermite interpolation of the velocities.
 
     ``state.d`` is hΔ. Powers are linear in time.
     """
@@ -60,7 +60,7 @@ def between_ends(memory, context, /, t):
 
 @part
 def between_linear(context, t):
-    """State at time t of the last step, into ``at``, by linear velocities; returns θ.
+    """``at`` ← state at time t of the last step, by linear velocities; returns θ.
 
     Force states and works are linear too; positions are the integral of velocities, d(θ) = θ hΔ + ½
     h θ (θ − 1) (s_{n+1} − s_n).

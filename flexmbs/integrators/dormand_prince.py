@@ -115,6 +115,7 @@ class DormandPrince(Integrator):
         check_tolerances(self.rtol, self.atol)
 
     def memory(self, facts: Facts) -> "Memory":
+        """Memory of the method: Butcher tableau, tolerances and stage slopes."""
         n = facts.nq + facts.ns + facts.nz + 3
         tolerances = np.array([max(SHARE * self.rtol, self.finest), SHARE * self.atol])
         return Memory(A, C, ERROR_WEIGHTS, DENSE, tolerances, np.zeros((STAGES, n)), np.zeros(2))
@@ -126,7 +127,7 @@ class DormandPrince(Integrator):
 
 @part
 def stage(tableau, j, h, y, k, out):
-    """out = y + h Σ_l a_jl k_l, l < j: the argument of stage j."""
+    """out ← y + h Σ_l a_jl k_l, l < j: the argument of stage j of the Runge–Kutta method."""
     for i in range(y.shape[0]):
         f = 0.0
         for l in range(j):
@@ -136,7 +137,7 @@ def stage(tableau, j, h, y, k, out):
 
 @part
 def error_norm(memory, context, h, atol):
-    """e: root mean square of h Σ_j d_j k_j over atol + rtol max(|y|, |y_new|), except for works.
+    """Weighted error of the step: root mean square of h Σ_j d_j k_j over the tolerances.
 
     y: start of the step, y_new: its end; theory, section 45.
     """
@@ -160,7 +161,7 @@ def error_norm(memory, context, h, atol):
 
 @part
 def local_error(weights, h, k, first, error):
-    """Error of the positions of a step, h times that of the velocities: h² Σ_j d_j k_j.
+    """error ← h² Σ_j d_j k_j, the local error of the positions of the step.
 
     Velocities follow the first ``first`` unknowns.
     """
@@ -173,7 +174,7 @@ def local_error(weights, h, k, first, error):
 
 @part
 def within(dense, h, x, y, k, out):
-    """out = y(t + x h) = y + h Σ_j k_j Σ_p D_jp x^p of the continuous method, 0 ≤ x ≤ 1."""
+    """out ← y(t + x h), the continuous method at the fraction x of the step."""
     for i in range(y.shape[0]):
         f = 0.0
         for j in range(k.shape[0]):
@@ -202,7 +203,7 @@ class Memory(NamedTuple):
 
 @part
 def straddling(h, distance, rate):
-    """The step h, shortened if a singular position ahead would be near a stage.
+    """Step length h, shortened if a stage would be near a singular position ahead.
 
     Near is at 0.2 … 0.3 or 0.8 … 1. Accelerations are not determined at a singular position and
     noisy near it, but the motion is smooth: a step with the position between two stages passes it.
@@ -220,7 +221,7 @@ def straddling(h, distance, rate):
 
 @entry
 def step_at(memory, context, /, h):
-    """A step of length h, or a shorter one that straddles a singular position.
+    """Kernel of a Runge–Kutta step of length h, or a shorter one across a singular position.
 
     Theory, sections 31 and 45.
     """
@@ -252,7 +253,7 @@ def step_at(memory, context, /, h):
 
 @entry
 def finish_at(memory, context, /, h):
-    """Distance from a singular position after the accepted step, and its rate."""
+    """Kernel after an accepted step: measure the distance to a singular position and its rate."""
     distance = math.sqrt(context.exchange.gauge.independent)
     memory.singular[1] = (distance - memory.singular[0]) / h if memory.singular[0] > 0.0 else 0.0
     memory.singular[0] = distance
@@ -261,7 +262,7 @@ def finish_at(memory, context, /, h):
 
 @entry
 def within_at(memory, context, /, t):
-    """The state at time t of the last step by the continuous method of order 4."""
+    """Kernel of dense output: state at time t of the last step, order 4."""
     x, h = part_of_step(context, t)
     if x == 1.0:
         take(context.state, context.at)

@@ -126,6 +126,7 @@ class ESDIRK(Integrator):
         check_iterations("max_iterations", self.max_iterations)
 
     def memory(self, facts: Facts) -> "Memory":
+        """Memory of the method: Butcher tableau, tolerances, stages and Newton matrix."""
         n, nz, z = facts.ns, facts.nz, np.zeros
         whole = facts.nq + n + nz + 3
         return Memory(
@@ -157,6 +158,7 @@ class ESDIRK(Integrator):
         )
 
     def begin(self, memory: Any, context: RunContext) -> None:
+        """Store the initial coordinates."""
         memory.first[:] = context.state.q
 
     @property
@@ -203,7 +205,7 @@ class Memory(NamedTuple):
 
 @part
 def measure(memory, start, h):
-    """Tolerances of the step.
+    """Set the tolerances of positions and velocities for a step from ``start`` of length h.
 
     atol + rtol · distance from the first position, and likewise for velocities.
     """
@@ -216,7 +218,7 @@ def measure(memory, start, h):
 
 @part
 def first_guess(memory, context, h):
-    """First guess of ṡ and λ of the second stage.
+    """Guess ṡ and λ of the second stage from the previous step.
 
     The rates of the last step extrapolated, unless that step was much shorter.
     """
@@ -244,7 +246,7 @@ def first_guess(memory, context, h):
 
 @part
 def guess(memory, context, i):
-    """ṡ, λ and rates of the force states of stage i from the stages before."""
+    """Guess ṡ, λ and force rates of stage i by extrapolating the stages before."""
     state, yd = context.state, context.state.yd
     for m in range(yd.shape[0]):
         f = 0.0
@@ -260,7 +262,7 @@ def guess(memory, context, i):
 
 @part
 def set_base(memory, context, i, h):
-    """y_n + h Σ_j a_ij ẏ_j, j < i: y of stage i without its own rate."""
+    """Base y_n + h Σ_j a_ij ẏ_j, j < i, of stage i: its state without its own rate."""
     y = context.start.y
     for m in range(y.shape[0]):
         f = 0.0
@@ -271,7 +273,7 @@ def set_base(memory, context, i, h):
 
 @part
 def combine(memory, row, c, out):
-    """out = c Σ_j w_j ṡ_j with a row of the weights.
+    """out ← c Σ_j w_j ṡ_j over the stages, with row ``row`` of the weights.
 
     b − b̂ for velocities, (b − b̂) A for displacements.
     """
@@ -285,7 +287,7 @@ def combine(memory, row, c, out):
 
 @called
 def error_of_step(memory, context, h):
-    """Filtered error of the step over its tolerance.
+    """Norm of the filtered local error of the step relative to the tolerances.
 
     That of positions, e'_q = e_q + hγ e'_s, goes into context.local. Theory, section 47.
     """
@@ -336,7 +338,7 @@ def error_of_step(memory, context, h):
 
 @part
 def straddling(h, distance, rate):
-    """The step h, shortened if a singular position ahead would be near a stage.
+    """Step length h, shortened if a stage would be near a singular position ahead.
 
     The position then lies half way between two stages. ``distance`` falls linearly with ``rate`` to
     0 there.
@@ -353,7 +355,7 @@ def straddling(h, distance, rate):
 
 @entry
 def step_at(memory, context, /, h):
-    """A step of length h, whose end is in ``state``.
+    """Kernel of an ESDIRK step of length h, whose end is in ``state``.
 
     Its error over the tolerance goes into the clock (theory, section 47).
     """
@@ -402,7 +404,7 @@ def step_at(memory, context, /, h):
 
 @entry
 def finish_at(memory, context, /, h):
-    """Update the memory after the accepted step."""
+    """Kernel after an accepted step: update step length, travel and distance from singularity."""
     state = context.state
     memory.last[0] = h
     distance = math.sqrt(memory.singular[0])
@@ -428,7 +430,7 @@ def jump_at(memory, context, /, t):
 
 @part
 def polynomial(dense, j, x):
-    """(b_j(x), its derivative), b_j(x) = Σ_p B_jp x^(p+1), by Horner's rule."""
+    """(b_j(x), b_j′(x)): weight of stage j in dense output, and its derivative."""
     value = 0.0
     slope = 0.0
     last = dense.shape[1] - 1
@@ -440,7 +442,7 @@ def polynomial(dense, j, x):
 
 @entry
 def within_at(memory, context, /, t):
-    """State at time t of the last step, y_n + h Σ_j b_j(θ) ẏ_j of order 4, on the constraints.
+    """Kernel of dense output: state at time t of the last step, order 4, on the constraints.
 
     ṡ and λ by the slopes of b_j.
     """

@@ -44,7 +44,7 @@ LEAST_LOADS, LOADS, LOADS_OF_TOLERANCE = 1e-5, 1e-3, 10.0
 
 @part
 def size_of_velocities(memory, x, c):
-    """Sum of squares of the velocities c x over their tolerances."""
+    """Σ (c x / tolerance)² of velocity changes c x."""
     total = 0.0
     for i in range(memory.fast.shape[0]):
         total += (c * x[i] / memory.fast[i]) ** 2
@@ -53,7 +53,7 @@ def size_of_velocities(memory, x, c):
 
 @part
 def share_of_states(memory, state, rate, other, c):
-    """Largest difference c (ż − other) of the force states over their tolerances."""
+    """Largest difference c (ż − other) of the force states relative to their tolerances."""
     size = 0.0
     for a in range(other.shape[0]):
         each = (
@@ -66,7 +66,7 @@ def share_of_states(memory, state, rate, other, c):
 
 @part
 def take_rates(memory, context, hg):
-    """s, z and q of the stage from ṡ and ż in ``state``.
+    """Set s, z and q of the stage in ``state`` from ṡ and ż, with the factor hg = h γ.
 
     s = base + hγ ṡ, z = base + hγ ż, q = base + hγ H(q) s by iteration. Returns the sum of squares
     of the change of q over its tolerances, negative if the iteration does not converge.
@@ -115,8 +115,9 @@ def stage_correction(context, hg):
 
 @part
 def renewed(memory, context, h, hg):
-    """A new factorization at ``state``, whose residual with slopes is up to date. Returns a status
-    of `RunContext`.
+    """Factor the iteration matrix at ``state``; returns a status of `RunContext`.
+
+    The residual with slopes must be up to date.
     """
     memory.last[1] = 0.0
     status = iteration_matrix(context, STATE, 1.0 / (hg * hg), 1.0 / hg)
@@ -129,7 +130,7 @@ def renewed(memory, context, h, hg):
 
 @part
 def longest(x, first, n):
-    """Largest size of n numbers from the first."""
+    """Largest absolute value of n numbers of x from the first."""
     size = 0.0
     for i in range(first, first + n):
         size = max(size, abs(x[i]))

@@ -60,7 +60,7 @@ _EMBEDDED = (  # b̂ from its second entry
 
 
 def _matrix() -> np.ndarray:
-    """A (7, 7), its first column from the nodes: a_i1 = c_i − Σ_{j>1} a_ij."""
+    """Runge–Kutta matrix A (7, 7); its first column follows from the nodes c."""
     A = np.zeros((STAGES, STAGES))
     for i in range(1, STAGES):
         later = [*_ROWS[i], Fraction(23, 125)]
@@ -69,11 +69,12 @@ def _matrix() -> np.ndarray:
 
 
 def _powers(x: np.ndarray, degree: int) -> np.ndarray:
+    """Powers x⁰ … xⁿ of each x, (len(x), degree + 1)."""
     return x[:, None] ** np.arange(degree + 1)
 
 
 def _continuous(A: np.ndarray, c: np.ndarray) -> np.ndarray:
-    """Coefficients B of the continuous method, b_j(θ) = Σ_p B[j, p] θ^(p+1).
+    """Coefficients B of the weights of dense output, b_j(θ) = Σ_p B[j, p] θ^(p+1).
 
     Order 4 at every θ, A's last row at θ = 1, rates of the first and the last stage at the ends.
     With A c = ½ c² of stage order 2, order 4 requires Σ b φ = θ, θ²/2, θ³/3, θ⁴/4, θ⁴/12 with φ =

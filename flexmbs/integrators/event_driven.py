@@ -140,6 +140,7 @@ class EventDriven(Integrator):
         check_multiple(self.multiple_impacts)
 
     def memory(self, facts: Facts) -> "Memory":
+        """Memory of the method: tableau of Dormand–Prince, stages, contact states, impact log."""
         n, ny, z = facts.contacts, facts.nq + facts.ns + facts.nz + 3, np.zeros
         return Memory(
             dp.A,
@@ -166,6 +167,7 @@ class EventDriven(Integrator):
         )
 
     def begin(self, memory: "Memory", context: RunContext) -> None:
+        """Resolve impacts and contacts at the initial state without counting their work."""
         own, at, works = (
             int(context.records.memory),
             int(context.records.context),
@@ -179,12 +181,15 @@ class EventDriven(Integrator):
         return MethodCalls(step_at, finish_at, within_at)
 
     def impacts(self, memory: "Memory") -> list[ImpactRow]:
+        """Logged impacts of the run."""
         return taken_impacts(memory.log, memory.counts)
 
     def undecided(self, memory: "Memory") -> Undecided | None:
+        """First impact whose result depends on the order of contacts; None if there is none."""
         return undecided_impacts(memory.counts, memory.undecided, self.multiple_impacts)
 
     def notes(self, memory: "Memory") -> list[str]:
+        """Notes on impacts solved with reduced contact problems."""
         return reduction_notes(memory.counts, "impacts")
 
 
@@ -221,8 +226,9 @@ class Memory(NamedTuple):
 
 @part
 def derivative_with_forces(memory, context, t, mode, slip):
-    """ẏ of ``state`` with the forces (N) of the closed contacts, which are left in contact.force.
-    Returns a status.
+    """ẏ of ``state`` with the forces (N) of the closed contacts; returns a status.
+
+    The forces are left in contact.force.
     """
     contact, closed, state = context.contact, memory.closed, context.state
     m = 0
@@ -253,13 +259,13 @@ def derivative_with_forces(memory, context, t, mode, slip):
 
 @part
 def jams(context, status):
-    """True if no forces keep a contact closed."""
+    """True if the status says that no forces keep a contact closed (Painlevé's paradox)."""
     return status == UNSOLVED and context.exchange.status[1] == NO_SOLUTION
 
 
 @part
 def shorter_or_impact(memory, context, h):
-    """Reject a step for which no contact forces exist; a shorter one is tried.
+    """Reject a step for which no contact forces exist; try a shorter one or an impact.
 
     The shortest ends at its start, where the contact strikes without collision (theory, section
     43). Returns a status.
@@ -285,7 +291,7 @@ def shorter_or_impact(memory, context, h):
 
 @entry
 def step_at(memory, context, /, h):
-    """A step to its end or to the first event in it (theory, sections 43 and 45)."""
+    """Kernel of a step that ends at its end or at the first contact event in it."""
     state, start, clock, contact = context.state, context.start, context.clock, context.contact
     t = clock.time
     for k in range(memory.mode.shape[0]):
@@ -370,7 +376,7 @@ def crowded(memory, context, k, t):
 
 @part
 def pressed_contact(memory, m, contact):
-    """Index among the m contacts of an impact of the one that presses, −1 if none does.
+    """Index among the m contacts of an impact of one marked as pressing; −1 if there is none.
 
     Its mark is removed.
     """
@@ -392,7 +398,7 @@ def without_collision(closed, m, settling):
 
 @part
 def jolts(closed, b, after, settling):
-    """True if the impact changes a velocity of contact b.
+    """True if the impact changes a velocity of contact b noticeably.
 
     after: its velocities after the impact.
     """
@@ -404,7 +410,7 @@ def jolts(closed, b, after, settling):
 
 @part
 def velocity_after(closed, m, b, c):
-    """Velocity c of contact b after the impact of m contacts."""
+    """Velocity component c of contact b after an impact of m contacts."""
     after = closed.before[b, c]
     for j in range(3 * m):
         after += closed.problem.D[3 * b + c, j] * closed.problem.x[j]
@@ -463,7 +469,7 @@ def compare_laws(memory, t, m):
 
 @part
 def collide(memory, context, t):
-    """Impact of the contacts that struck.
+    """Resolve the impact of the contacts that struck; further ones follow if contacts jam.
 
     If no forces keep a contact closed after it, another impact without collision follows. Returns a
     status.
@@ -484,7 +490,7 @@ def collide(memory, context, t):
 
 @part
 def strike(memory, context, t):
-    """Impact of the contacts that struck together with all that are closed: s ← s + Y p.
+    """Compute and apply the impulses of an impact with all closed contacts: s ← s + Y p.
 
     They separate or stay closed. Returns a status.
     """
@@ -543,7 +549,7 @@ def strike(memory, context, t):
 
 @part
 def shortened(memory, context, t):
-    """Limit the next step to the duration of the flights that begin.
+    """Limit the next step to the expected duration of flights that begin after an impact.
 
     Gaps are then evaluated before they close again.
     """
@@ -570,7 +576,7 @@ def shortened(memory, context, t):
 
 @part
 def change_modes(memory, context, t):
-    """Open contacts without force that separate; others slip in their direction of motion or stick.
+    """Update contact modes: open where contacts separate; slip or stick elsewhere.
 
     The direction of slip is that at the start of the step: over many steps slip may turn by any
     angle.
@@ -600,7 +606,7 @@ def change_modes(memory, context, t):
 
 @part
 def change_dry_modes(context, t):
-    """Modes of dry friction at a start, by its rates."""
+    """Set slip or stick of dry friction at a start by the coordinate rates."""
     contact = context.contact
     evaluate_contacts(context, STATE, t)
     for k in range(contact.mode.shape[0]):
@@ -610,7 +616,7 @@ def change_dry_modes(context, t):
 
 @seldom_entry
 def finish_at(memory, context, /, h, start):
-    """Impacts at the end of the accepted step, and the modes for the next one.
+    """Kernel after an accepted step: resolve impacts, set contact modes of the next step.
 
     start: not 0 at the start of the run, where contacts that touch strike or stay closed.
     """
@@ -642,7 +648,7 @@ def finish_at(memory, context, /, h, start):
 
 @entry
 def within_at(memory, context, /, t):
-    """State at time t of the last step with the forces of its closed contacts, for outputs."""
+    """Kernel of dense output: state at time t of the last step with its contact forces."""
     contact, state, at = context.contact, context.state, context.at
     x, _ = part_of_step(context, t)
     copy(state.y, memory.closed.kept)

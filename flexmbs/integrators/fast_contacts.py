@@ -63,7 +63,7 @@ def touches(memory, contact, k):
 
 @part
 def rests(contact, k, h):
-    """True if contact k is closed, or carried an impulse, and hardly moves.
+    """True if contact k is closed, or carried an impulse, and hardly moves in a step h.
 
     It neither separates nor approaches by much in a step.
     """
@@ -74,7 +74,7 @@ def rests(contact, k, h):
 
 @part
 def may_close(memory, context, h):
-    """Mark contacts that may close in the step, by their speeds; True if there are any.
+    """Mark contacts that may close in the step by their gaps and speeds; True if any.
 
     Gaps and velocities at the start must be up to date.
     """
@@ -90,7 +90,7 @@ def may_close(memory, context, h):
 
 @called
 def fast_contacts(memory, context, h):
-    """memory.fast (n,) ← 1 for fast contacts of a step of length h; returns their number.
+    """memory.fast (n,) ← 1 for contacts that move by their size in a step h; their number.
 
     Gaps and velocities at the start must be up to date, also in memory.gap and memory.rate. ``at``
     is workspace. Theory, section 42.
@@ -126,7 +126,7 @@ def fast_contacts(memory, context, h):
 
 @called
 def bracket(context, k, low, high):
-    """A time between ``low`` and ``high`` at which contact k is closed.
+    """A time in [low, high] at which contact k is closed, by bisection for its least gap.
 
     ``high`` + 1 if it stays open. The gap is least where its rate changes sign.
     """
@@ -147,7 +147,7 @@ def bracket(context, k, low, high):
 
 @called
 def crossing(context, k, low, high):
-    """The last time between ``low`` and ``high`` at which contact k is open.
+    """Last time in [low, high] at which contact k is open, by bisection.
 
     It is open at ``low`` and closed at ``high``.
     """
@@ -165,7 +165,7 @@ def crossing(context, k, low, high):
 
 @part
 def evaluations(memory, context, h):
-    """Number of evaluations of gaps along the step: four while a fast contact moves by its size."""
+    """Number of gap evaluations along the step: four for each size a fast contact moves."""
     contact = context.contact
     count = 1.0 * FEWEST
     for k in range(contact.gap.shape[0]):

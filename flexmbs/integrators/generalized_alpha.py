@@ -146,6 +146,7 @@ class GeneralizedAlpha(Integrator):
         check_iterations("max_iterations", self.max_iterations)
 
     def memory(self, facts: Facts) -> "Memory":
+        """Memory of the method: coefficients, tolerances and Newton matrix."""
         # in absolute coordinates the matrix hardly changes along the motion; in joint coordinates
         # it follows the configuration, and a stale factor leaves errors in the directions of small
         # inertia
@@ -178,6 +179,7 @@ class GeneralizedAlpha(Integrator):
         )
 
     def begin(self, memory: Any, context: RunContext) -> None:
+        """Initialize accelerations, jerk and Newton matrix at the initial state."""
         memory.a[:], memory.jerk[:] = context.state.sd, context.local
         memory.kappa[:] = memory.last[:] = memory.factor[:] = 0.0
         if memory.jerk.any():
@@ -192,9 +194,10 @@ class GeneralizedAlpha(Integrator):
         return MethodCalls(step_at, finish_at, between_ends, jump_at)
 
     def tolerances(self) -> np.ndarray:
-        """(rtol, atol) of a step. With a tolerance τ for the local error, of order h³, the error
-        over a run is of order τ^(2/3): for one that falls with a share r of rtol itself, τ = r
-        √(r/1e-4) (theory, section 46).
+        """(rtol, atol) of the local error of a step, from those of the run.
+
+        With a tolerance τ for the local error, of order h³, the error over a run is of order
+        τ^(2/3): for one that falls with a share r of rtol itself, τ = r^(3/2).
         """
         share = SHARE * math.sqrt(min(SHARE * self.rtol / SAME_TOLERANCE, 1.0))
         return share * np.array([self.rtol, self.atol])
@@ -214,7 +217,7 @@ class GeneralizedAlpha(Integrator):
 
 @part
 def factors(p, h):
-    """(∂ṡ/∂δ, ∂s/∂δ) = ((1 − α_m)/(βh² (1 − α_f)), γ/(βh)).
+    """Derivatives (∂ṡ/∂δ, ∂s/∂δ) = ((1 − α_m)/(βh² (1 − α_f)), γ/(βh)) of the Newton unknowns.
 
     The factors of M and D in K_b (1/s², 1/s).
     """
@@ -223,7 +226,7 @@ def factors(p, h):
 
 @part
 def predict(memory, state, h):
-    """First guess of the step with constant ṡ.
+    """Predict the end of the step h in ``state`` with constant ṡ.
 
     a_{n+1} = (ṡ_n − α_m a_n)/(1 − α_m), s_{n+1} in place, hΔ (theory, section 46).
     """
@@ -237,7 +240,7 @@ def predict(memory, state, h):
 
 @part
 def correct(c_sd, c_s, x, sizes, delta, s, sd):
-    """hΔ ← hΔ + x, s ← s + γ/(βh) x, ṡ ← ṡ + (1 − α_m)/(βh² (1 − α_f)) x.
+    """Add a Newton correction x: hΔ += x, s += c_s x, ṡ += c_sd x.
 
     Returns the size of x relative to comparable displacements, NaN if x has one.
     """
@@ -250,7 +253,7 @@ def correct(c_sd, c_s, x, sizes, delta, s, sd):
 
 @part
 def finish(p, sd, sd_old, a):
-    """a ← a_{n+1} = ((1 − α_f) ṡ_{n+1} + α_f ṡ_n − α_m a_n)/(1 − α_m) from the converged ṡ."""
+    """a ← a_{n+1}, the acceleration-like variable of the method, from the converged ṡ."""
     am, af = p[0], p[1]
     for i in range(a.shape[0]):
         a[i] = ((1.0 - af) * sd[i] + af * sd_old[i] - am * a[i]) / (1.0 - am)
@@ -258,7 +261,7 @@ def finish(p, sd, sd_old, a):
 
 @part
 def local_error(p, h, a_new, a_old, error):
-    """h² (β − 1/6) (a_{n+1} − a_n): error of the displacements of a step.
+    """error ← h² (β − 1/6) (a_{n+1} − a_n), the local error of the displacements.
 
     Zienkiewicz and Xie 1991; theory, section 46.
     """
@@ -268,7 +271,7 @@ def local_error(p, h, a_new, a_old, error):
 
 @part
 def without_stiff(h, a_new, a_old, s_new, s_old, error):
-    """The error over 1 + (hω)²/4 with ω = |Δa|/|Δs|.
+    """Reduce the error of stiff modes: divide by 1 + (hω)²/4, ω = |Δa|/|Δs|.
 
     Accelerations of vibrations faster than the step jump, but their error is at most their small
     amplitude (Shampine 1984, BIT 24, 558).
@@ -281,7 +284,7 @@ def without_stiff(h, a_new, a_old, s_new, s_old, error):
 
 @part
 def error_norm(error, travel, rtol, atol):
-    """e: root mean square of the local error over atol + rtol · distance travelled."""
+    """Weighted error: root mean square over atol + rtol · distance travelled."""
     total = 0.0
     for i in range(error.shape[0]):
         e = error[i] / (atol + rtol * travel[i])
@@ -319,7 +322,7 @@ class Memory(NamedTuple):
 
 @part
 def constancy(change, size):
-    """1 if ``change`` is less than half of SMOOTH ``size``, 0 if it is more than SMOOTH ``size``.
+    """Weight 0 … 1 of how constant a quantity is: 1 if ``change`` is small against ``size``.
 
     Linear between.
     """
@@ -328,7 +331,7 @@ def constancy(change, size):
 
 @part
 def suit(memory, context, h):
-    """Adapt the start of a step, in ``state`` and memory.a0, to steps of length h.
+    """Rescale the initial values of a step in ``state`` and memory.a0 for another length h.
 
     Returns a status of `RunContext`. a_n + (α_m − α_f)(h − h_last) s̈, and s_n + Δs with G Δs = (h²
     − h_last²) κ (theory, section 46; Arnold, Brüls and Cardona 2015).
@@ -480,7 +483,7 @@ def solve_step(memory, context, h):
 
 @entry
 def step_at(memory, context, /, h):
-    """A step of length h, whose end is in ``state``.
+    """Kernel of a generalized-α step of length h, whose end is in ``state``.
 
     Its error over the tolerance goes into the clock (theory, section 46).
     """
@@ -508,7 +511,7 @@ def step_at(memory, context, /, h):
 
 @part
 def begin_kappa(memory, context, h):
-    """κ at the start, ``state``: κ = −g/h³.
+    """Initialize the constraint multiplier κ = −g/h³ of positions from ``state``.
 
     A step of length h with exact velocities would end at g, one with G s changed by −g/h ends at 0
     (theory, section 46).
@@ -528,14 +531,14 @@ def begin_kappa(memory, context, h):
 
 @entry
 def begin_at(memory, context, /, h):
-    """κ at the start, with s̈ in memory.jerk."""
+    """Kernel at the start of a run: initialize κ and the jerk."""
     begin_kappa(memory, context, h)
     return DONE
 
 
 @part
 def find_jerk(memory, context, t, h):
-    """memory.jerk ← s̈ at ``state``, by the difference of accelerations a little later.
+    """memory.jerk ← s̈ at ``state``, by a forward difference of accelerations.
 
     Zero if it is not constant over a step. Returns a status.
     """
@@ -572,7 +575,7 @@ def find_jerk(memory, context, t, h):
 
 @entry
 def jump_at(memory, context, /, t):
-    """ṡ, λ, rates and powers of ``state`` after a jump of forces, by which a_n jumps as ṡ does.
+    """Kernel after a jump of forces: new ṡ, λ, rates and powers; a_n jumps as ṡ does.
 
     Constrained motions begin anew: G s + γ̄ = 0, s̈ and κ as at the start of a run (theory, section
     46).
@@ -608,7 +611,7 @@ def jump_at(memory, context, /, t):
 
 @entry
 def finish_at(memory, context, /, h):
-    """Update the memory after the accepted step."""
+    """Kernel after an accepted step: store step length, travelled distance and κ."""
     memory.last[LENGTH] = h
     memory.last[CONSTANT] = 1.0
     size = 0.0

@@ -25,7 +25,7 @@ ImpactRow = tuple[int, float, tuple[float, float, float], float]
 
 
 def check_multiple(value: str | None) -> None:
-    """Raise `InputError` if ``multiple_impacts`` is not a law."""
+    """Raise `InputError` unless ``multiple_impacts`` names a law of impact."""
     if value not in (None, SIMULTANEOUS, SEQUENTIAL):
         raise InputError(
             f"integrator.multiple_impacts: {value!r} is not {SIMULTANEOUS!r} or {SEQUENTIAL!r}"
@@ -77,7 +77,7 @@ class Undecided(NamedTuple):
 def undecided_impacts(
     counts: ImpactCounts, record: np.ndarray, law: str | None
 ) -> Undecided | None:
-    """Undecided impacts of a run; None if there are none.
+    """Record of simultaneous impacts whose result depends on the law; None if none.
 
     record (2,): that of `note_undecided`.
     """
@@ -106,7 +106,7 @@ def note_undecided(counts, record, t, spread, speed):
 
 
 def reduction_notes(counts: ImpactCounts, times: str) -> list[str]:
-    """Notes on how often restitution was reduced.
+    """Notes on how often restitution was reduced to conserve energy.
 
     times: the steps or impacts that are counted.
     """
@@ -128,7 +128,7 @@ def reduction_notes(counts: ImpactCounts, times: str) -> list[str]:
 
 
 def taken_impacts(log: np.ndarray, counts: ImpactCounts) -> list[ImpactRow]:
-    """(contact, time, impulse, energy lost) of the impacts in the log, which is emptied."""
+    """Remove and return all logged impacts: (contact, time, impulse, energy lost)."""
     rows = log[: counts.logged]
     counts.logged = 0
     return [

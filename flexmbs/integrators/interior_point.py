@@ -60,7 +60,7 @@ class InteriorPointStep(NamedTuple):
 
 @part
 def edge(mu, p, o):
-    """σ = ½ μ p_N (1 − |w|²) of a contact, without cancellation.
+    """Distance σ = ½ μ p_N (1 − |w|²) of a friction force from the edge of its cone.
 
     As ½ (μ p_N − |p_T|)(μ p_N + |p_T|)/(μ p_N).
     """
@@ -71,7 +71,7 @@ def edge(mu, p, o):
 
 @part
 def mismatch(law, x, iterate):
-    """|(ξ_N − u, ξ_T + λ w)|² of all contacts for x = ξ.
+    """Squared residual |(ξ_N − u, ξ_T + λ w)|² of the optimality conditions of all contacts.
 
     The residual of the path equations other than its products.
     """
@@ -88,7 +88,7 @@ def mismatch(law, x, iterate):
 
 @part
 def products(law, iterate):
-    """Mean and least of u (p_N − b) and λ σ."""
+    """Mean and least complementarity products u (p_N − b) and λ σ of all contacts."""
     mu, bound, p, u, lam = law.mu, law.bound, iterate.p, iterate.u, iterate.lam
     total = 0.0
     least = 1e300
@@ -108,7 +108,7 @@ def products(law, iterate):
 
 @part
 def barrier_system(law, tau, iterate, workspace):
-    """matrix ← D + B with the proximal term, step.p ← −ξ + (τ/(p_N − b), −w τ/σ)."""
+    """Assemble the Newton system of the interior-point step towards barrier parameter τ."""
     n, D, mu, drag, rho = law.n, law.D, law.mu, law.drag, law.rho
     p, u, lam, right, J, x = (
         iterate.p,
@@ -181,7 +181,7 @@ def barrier_step(law, tau, iterate, workspace):
 
 @called
 def longest(law, arc, iterate, step):
-    """Part of the step that stays within the barriers.
+    """Largest part of the step that keeps the iterate inside of the barriers.
 
     arc: the edge of the cone is followed, and the direction turns only a little.
     """
@@ -244,7 +244,7 @@ def moved(law, iterate, step, part_of, arc, trial):
 
 @part
 def start_of_path(law, begin, speed, iterate):
-    """iterate ← p_N = b + ``begin`` ρ times the largest velocity, u = λ = this velocity.
+    """iterate ← start of the interior-point iteration with large normal impulses.
 
     speed: the largest velocity.
     """
@@ -257,7 +257,7 @@ def start_of_path(law, begin, speed, iterate):
 
 @part
 def advance(law, arc, before, workspace):
-    """The iterate after the largest admissible part of the step; returns that part.
+    """Move the iterate by the largest admissible part of the step; returns that part.
 
     Its products must remain even and its `mismatch` near ``before``.
     """
@@ -279,7 +279,7 @@ def advance(law, arc, before, workspace):
 
 @called
 def interior_point(law, begin, goal, iterations, p, workspace):
-    """The interior-point method from p_N = b + ``begin`` ρ times the velocities.
+    """Solve the contact problem by an interior-point method, from large normal impulses.
 
     p (3n,) becomes the best iterate. Returns (largest entry of Φ/ρ, steps). Theory, section 43.
     """

@@ -77,19 +77,19 @@ def gaps_at(context, t):
 
 @part
 def is_closed(contact, k):
-    """True if the last evaluation has contact k below zero, within its bounds."""
+    """True if contact k has a negative gap, within its bounds, in the last evaluation."""
     return contact.gap[k] < 0.0 and contact.outside[k] == 0.0
 
 
 @part
 def speed_of(contact, k):
-    """Speed (m/s) at contact k."""
+    """Relative speed (m/s) of the bodies at contact k."""
     return math.sqrt(contact.rate[k, 0] ** 2 + contact.rate[k, 1] ** 2 + contact.rate[k, 2] ** 2)
 
 
 @part
 def note_gaps(recent, contact):
-    """recent (n, RECENT) ← gaps, their rates and the speeds of the last evaluation.
+    """recent (n, RECENT) ← gaps, gap rates and speeds of the last evaluation.
 
     Those of the previous evaluation are kept.
     """
@@ -101,7 +101,7 @@ def note_gaps(recent, contact):
 
 
 def first_evaluation(contact: ContactData) -> None:
-    """Store the evaluation at the start."""
+    """Store gaps and speeds at the start of the run."""
     contact.recent[:, GAP_NOW], contact.recent[:, RATE_NOW] = contact.gap, contact.rate[:, 0]
     contact.recent[:, SPEED_NOW], contact.recent[:, OUT_NOW] = (
         np.linalg.norm(contact.rate, axis=1),
@@ -110,7 +110,7 @@ def first_evaluation(contact: ContactData) -> None:
 
 
 def unseen_notes(contact: ContactData, names: Sequence[str]) -> list[str]:
-    """One line for each contact that bodies passed within a step."""
+    """Warnings for contacts that bodies passed through within a step."""
     return [
         f"contacts.{name}: closed and opened within one step at t = {t:.6g} s, without "
         "contact force; use smaller steps"
@@ -163,7 +163,7 @@ def dips(context, k, low, high):
 
 @part
 def reach(contact, k, h):
-    """Length (m) by which the gap of contact k may change in a step of length h."""
+    """Largest change (m) of the gap of contact k in a step of length h."""
     return h * (FASTER * max(contact.recent[k, SPEED_BEFORE], contact.recent[k, SPEED_NOW]))
 
 
@@ -192,7 +192,7 @@ def closes_within(context, k, begun, h):
 
 @part
 def given_impulses(context, k):
-    """True if contact k got impulses in the step."""
+    """True if contact k received impulses in the step."""
     found = False
     for b in range(context.counts.taking):
         found = found or context.contact.row[b] == k
@@ -210,7 +210,7 @@ def is_open(recent, k, gap, out):
 
 @called
 def unseen(context, h, least):
-    """Contact that was closed only within the step of length h, −1 if there is none.
+    """Contact that was closed only within the step h, not at its ends; −1 if none.
 
     The step ends at ``state``. In steps longer than ``least`` also a contact with a force law that
     should close by its velocities.
@@ -248,7 +248,7 @@ def unseen(context, h, least):
 
 @part
 def forget(contact):
-    """Restore the previous evaluation after a step that was not accepted."""
+    """Restore the previous gaps after a rejected step."""
     for k in range(contact.recent.shape[0]):
         for a in range(NOTED):
             contact.recent[k, GAP_NOW + a] = contact.recent[k, GAP_BEFORE + a]
@@ -256,7 +256,7 @@ def forget(contact):
 
 @part
 def depth_at(recent, k, gap, out):
-    """Depth (m) at an evaluation, 0 if the contact is open.
+    """Penetration (m) at an evaluation, 0 if the contact is open.
 
     gap, out: columns of the evaluation in ``recent``.
     """
@@ -265,7 +265,7 @@ def depth_at(recent, k, gap, out):
 
 @called
 def note_depths(context, h):
-    """contact.depth ← depths (m) in a step of length h that ends at ``state``.
+    """contact.depth ← penetrations (m) in a step of length h that ends at ``state``.
 
     The larger one of its ends, or that where the equations hold within the step; −1 if a contact
     has closed since. ``at`` is workspace.
@@ -292,7 +292,7 @@ def note_depths(context, h):
 
 @part
 def turn_of_impact(contact, k, h):
-    """(h ω)² = h |Δγ_N|/δ of contact k with a force law in a step of length h.
+    """(h ω)² = h |Δγ_N|/δ: how coarsely a step h resolves an impact on contact k with a law.
 
     0 if it is open or at rest; twice the limit if the equations of the step miss its closing.
     """
@@ -309,7 +309,7 @@ def turn_of_impact(contact, k, h):
 
 @part
 def unresolved(contact, h):
-    """Largest (h ω)² of contacts with force laws in a step of length h, over RESOLVED."""
+    """Largest (h ω)² of the contacts with force laws relative to the limit RESOLVED."""
     worst = 0.0
     for k in range(contact.recent.shape[0]):
         worst = max(worst, turn_of_impact(contact, k, h))

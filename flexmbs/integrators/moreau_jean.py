@@ -170,9 +170,11 @@ class MoreauJean(Integrator):
         check_multiple(self.multiple_impacts)
 
     def memory(self, facts: Facts) -> "Memory":
+        """Memory of the method, see `make_memory`."""
         return make_memory(self, facts)
 
     def begin(self, memory: "Memory", context: RunContext) -> None:
+        """Initialize the contacts at the initial state."""
         own, at = int(context.records.memory), int(context.records.context)
         h = float(context.clock.next)
         invoke(begin_at.address(memory, context, context), own, at, at, h)
@@ -184,15 +186,19 @@ class MoreauJean(Integrator):
     def impacts(
         self, memory: "Memory"
     ) -> list[tuple[int, float, tuple[float, float, float], float]]:
+        """Logged impacts of the run."""
         return taken_impacts(memory.log, memory.counts)
 
     def undecided(self, memory: "Memory") -> Undecided | None:
+        """First impact whose result depends on the order of contacts; None if there is none."""
         return undecided_impacts(memory.counts, memory.undecided, self.multiple_impacts)
 
     def lifted(self, memory: "Memory") -> tuple[int, float]:
+        """Number and largest size of the penetrations that were removed."""
         return memory.counts.lifted, float(memory.lifted[0])
 
     def notes(self, memory: "Memory") -> list[str]:
+        """Notes on steps solved with reduced contact problems."""
         return reduction_notes(memory.counts, "steps")
 
 
@@ -240,7 +246,7 @@ class Memory(NamedTuple):
 
 
 def make_memory(method: MoreauJean, facts: Facts) -> Memory:
-    """Zeroed workspace for the contacts of a run."""
+    """Allocate the memory of the method for the contacts of a run."""
     n, ns, nc, z = facts.contacts, facts.ns, facts.nc, np.zeros
     problem = make_problem(n, method.multiple_impacts)
     return Memory(
@@ -283,7 +289,7 @@ def make_memory(method: MoreauJean, facts: Facts) -> Memory:
 
 @part
 def evaluate_middle(memory, context, h):
-    """``at``: q_θ = q₀ ⊕ θh v_θ, v_θ and force states at t₀ + θh of the iterate ``state``.
+    """``at`` ← positions, velocities and force states at the point θh of the step.
 
     Its accelerations are (v − v₀)/h.
     """
@@ -304,7 +310,7 @@ def evaluate_middle(memory, context, h):
 
 @part
 def solve_step(memory, context, h, m):
-    """Newton's method on the smooth equations with the impulses of each iterate.
+    """Newton's method for the end of a step; contact impulses are solved in each iteration.
 
     The impulses are those for the velocities that the iteration would reach. K_b has the factors
     1/(θ²h²) of M and 1/(θh) of D_d; a displacement δ changes v by δ/(θ²h). Theory, section 42.
@@ -365,7 +371,7 @@ def solve_step(memory, context, h, m):
 
 @part
 def end_of_step(memory, context, h):
-    """``state``: the end of a step of length h with the active contacts.
+    """``state`` ← end of a step of length h with the contacts active in it.
 
     Returns a status (theory, section 42).
     """
@@ -421,7 +427,7 @@ def keep_start(memory, context):
 
 @part
 def after_impact(context):
-    """Replace the multipliers and accelerations of a located impact.
+    """Restore the multipliers and accelerations of the start after a located impact.
 
     They are not those of the neighbouring steps.
     """
@@ -434,7 +440,7 @@ def after_impact(context):
 
 @entry
 def step_at(memory, context, /, h):
-    """One step through its impacts.
+    """Kernel of a Moreau–Jean step, divided at the impacts located within it.
 
     Or its part up to the first fast contact, or the impact there (theory, section 42).
     """
@@ -477,7 +483,7 @@ def struck(memory, context):
 
 @part
 def first_forces(memory, context, h):
-    """Forces of contacts, multipliers and accelerations of the initial state.
+    """Initial contact forces, multipliers and accelerations.
 
     Those of its first step, of length h, which is solved and undone. If there is an impact in it,
     they exclude the forces of contacts, which close later.
@@ -508,14 +514,17 @@ def first_forces(memory, context, h):
 
 @seldom_entry
 def begin_at(memory, context, /, h):
-    """`first_forces` of the run."""
+    """Kernel at the start of a run: initial contact forces."""
     return first_forces(memory, context, h)
 
 
 @seldom_entry
 def jump_at(memory, context, /, t):
-    """Forces, multipliers and accelerations of the initial state behind the first samples of
-    controllers; later ones are those of the step before a jump.
+    """Kernel at a jump of forces: renews the initial forces after the first samples only.
+
+    Later ones are those of the step before a jump.
+
+    Later ones are those of the step before a jump.
     """
     if context.counts.steps > 0:
         return DONE
@@ -525,7 +534,7 @@ def jump_at(memory, context, /, t):
 
 @part
 def unilateral(memory, contact):
-    """Number of contacts in the step other than dry friction."""
+    """Number of contacts in the step without those of dry friction."""
     count = 0
     for b in range(memory.taking[0]):
         count += 1 - contact.dry[contact.row[b]]
@@ -534,7 +543,7 @@ def unilateral(memory, contact):
 
 @part
 def local_error(memory, context, h):
-    """context.local ← error of the positions, h² (1/12 Δṡ + (θ − ½) ṡ).
+    """context.local ← error h² (1/12 Δṡ + (θ − ½) ṡ) of the positions of the step.
 
     Relative to the midpoint rule; 1/4 instead of 1/12 in steps with impacts, which change
     velocities somewhere in their step.
@@ -556,7 +565,7 @@ def local_error(memory, context, h):
 
 @part
 def lost_energy(memory, context):
-    """Energy that the impulses of the step dissipate, −p · (½ W_θ (v + v₀) + w) (J).
+    """Energy −p · (½ W_θ (v + v₀) + w) (J) that the impulses of the step dissipate.
 
     Theory, section 49.
     """
@@ -575,7 +584,7 @@ def lost_energy(memory, context):
 
 @entry
 def within_at(memory, context, /, t):
-    """State at time t of the last step, at its fraction θ.
+    """Kernel of dense output: state at time t of the last step, at its fraction θ.
 
     Impulses that act evenly over the step have dissipated −p · (θ (W_θ v₀ + w) + ½ θ² W_θ (v − v₀))
     by then, since velocities are linear in time.
@@ -646,7 +655,7 @@ def strike_time(memory, k, t0, h):
 
 @part
 def passes_on(memory, contact, b, least):
-    """True if active contact b transmits an impact of others.
+    """True if active contact b, which does not close itself, transmits an impact of others.
 
     Its impulse grows by more than alone would change its normal velocity by ``least`` (m/s).
     """

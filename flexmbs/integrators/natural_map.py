@@ -53,7 +53,7 @@ class NewtonWorkspace(NamedTuple):
 
 @part
 def compliances(law):
-    """law.rho ← ρ (n,) = 1/mean D_kk (kg) of each contact: the scale that makes ρ ξ an impulse."""
+    """law.rho ← ρ (n,) = 1/mean D_kk (kg), scale between velocities and impulses of a contact."""
     n, D, rho = law.n, law.D, law.rho
     most = 0.0
     for a in range(3 * n):
@@ -66,7 +66,7 @@ def compliances(law):
 
 @part
 def largest_velocity(law):
-    """Largest of c, and of the velocities that the impulses b alone make at their contacts."""
+    """Scale of velocities: largest of c and of the velocities by the impulses b alone."""
     n, D, c, bound = law.n, law.D, law.c, law.bound
     most = 0.0
     for a in range(3 * n):
@@ -78,7 +78,7 @@ def largest_velocity(law):
 
 @part
 def velocities(law, p, x):
-    """x ← ξ = D p + c (3n,)."""
+    """x ← ξ = D p + c, the contact velocities after impulses p."""
     n, D, c = law.n, law.D, law.c
     for a in range(3 * n):
         each = c[a]
@@ -122,7 +122,7 @@ def natural_map(law, p, x, r):
 
 @part
 def dragged_rows(o, size, drag, n, J):
-    """Rows of p_T − drag p_N, times ``size``."""
+    """J ← rows of p_T − drag p_N of contact o, times ``size``."""
     for a in range(2):
         for b in range(3 * n):
             J[o + 1 + a, b] = 0.0
@@ -173,7 +173,7 @@ def derivative(law, p, x, J):
 
 @part
 def squares(n, r):
-    """|r|²"""
+    """Sum of squares |r|² of the first n numbers."""
     each = 0.0
     for a in range(3 * n):
         each += r[a] * r[a]
@@ -233,7 +233,7 @@ def keep_better(n, worst, p, least, best):
 
 @part
 def polish(law, goal, p, least, workspace):
-    """Newton's method from p (3n,), which is unchanged.
+    """Improve p (3n,) by Newton's method; p is unchanged if this fails.
 
     `keep_better` of its result into ``workspace.best``.
     """

@@ -114,6 +114,7 @@ class Rattle(Integrator):
         check_iterations("max_iterations", self.max_iterations)
 
     def memory(self, facts: Facts) -> "Memory":
+        """Memory of the method: Newton tolerance, iteration limit and scales."""
         return Memory(
             float(self.newton_tolerance),
             int(self.max_iterations),
@@ -141,7 +142,7 @@ class Memory(NamedTuple):
 
 @part
 def variation(context, h, memory):
-    """e₀, e₁ of the step from ``start`` to ``state``, and the gap at its end.
+    """e₀, e₁: derivatives of the discrete action of the step, and the gap at its end.
 
     Δ is in ``state.s``.
     """
@@ -158,7 +159,7 @@ def variation(context, h, memory):
 
 @part
 def start_gap(context):
-    """exchange.g: the gap at the end of the step, in the closed directions at its start."""
+    """exchange.g ← constraint gap at the end of the step, in the closed directions at its start."""
     call(
         context.calls.variation,
         context.records.common,
@@ -172,7 +173,7 @@ def start_gap(context):
 
 @part
 def middle(memory, context, h):
-    """Newton's method for the velocity Δ of the step and the multipliers λ₀⁺ of its start.
+    """Newton's method for the step's velocity Δ and the multipliers λ₀⁺ at its start.
 
     Δ goes into ``state.s``, q₁ into ``state.q``. The residual at (q₀, Δ) with ṡ = 2 (Δ − s₀)/h,
     plus 2 e₀/h, vanishes; the matrix is [[M, Gᵀ], [G, 0]] (theory, section 48).
@@ -225,7 +226,7 @@ def middle(memory, context, h):
 
 @entry
 def step_at(memory, context, /, h):
-    """A step of length h: Δ, then the velocities s₁ at its end.
+    """Kernel of a RATTLE step of length h: positions, then velocities s₁ at its end.
 
     Also the accelerations and multipliers there. Theory, section 48.
     """
@@ -286,5 +287,5 @@ def step_at(memory, context, /, h):
 
 @entry
 def jump_at(memory, context, /, t):
-    """ṡ, λ, rates and powers of ``state`` after a jump of forces."""
+    """Kernel after a jump of forces: ṡ, λ, rates and powers of ``state``."""
     return settle_accelerations(context, STATE, context.state, t, False)

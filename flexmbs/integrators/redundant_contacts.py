@@ -47,7 +47,7 @@ class RedundantWorkspace(NamedTuple):
 
 
 def make_workspace(n: int) -> RedundantWorkspace:
-    """Workspace for n contacts."""
+    """Allocate the workspace for n redundant contacts."""
     z, m = np.zeros, 3 * n
     return RedundantWorkspace(
         z((n, 2)),
@@ -76,7 +76,7 @@ def make_workspace(n: int) -> RedundantWorkspace:
 
 
 def connected(workspace: RedundantWorkspace) -> RedundantWorkspace:
-    """The workspace with the address of the kernel of redundant contacts, if there are contacts."""
+    """The workspace with the address of the solver of redundant contacts, if there are contacts."""
     if len(workspace.cone):
         workspace.solver[0] = redundant_at.address(workspace, workspace, workspace)
     workspace.solver.flags.writeable = False
@@ -85,7 +85,7 @@ def connected(workspace: RedundantWorkspace) -> RedundantWorkspace:
 
 @called
 def redundant(law, goal, nearly, p, workspace):
-    """Impulses p (3n,) with Φ/ρ within ``goal``.
+    """Solve redundant contacts for impulses p (3n,), natural map within ``goal``.
 
     Or within ``nearly`` if the contacts are redundant except for little more than round-off.
     Returns (steps, or 0: not found; whether impulses exist). Theory, section 43.
@@ -115,7 +115,7 @@ def redundant(law, goal, nearly, p, workspace):
 
 @seldom_entry
 def redundant_at(workspace, /, m, goal, nearly):
-    """`redundant` on the problem of the first m contacts that was passed on."""
+    """Kernel of `redundant` for the first m contacts of the stored problem."""
     law = Inclusion(
         int(m),
         workspace.D,
@@ -133,7 +133,7 @@ def redundant_at(workspace, /, m, goal, nearly):
 
 @part
 def solve_redundant(law, goal, nearly, p, workspace):
-    """`redundant` by address.
+    """Call `redundant` by its address.
 
     The bounds and drags of ``law`` are those of ``workspace``.
     """

@@ -284,7 +284,7 @@ class RunContext(NamedTuple):
 
 
 def make_point(nq: int, ns: int, nz: int, nc: int) -> Point:
-    """A state of zeros."""
+    """Allocate a state of zeros with nq, ns, nz, nc entries."""
     y, yd = np.zeros(nq + ns + nz + 3), np.zeros(nq + ns + nz + 3)
     ends = [0, nq, nq + ns, nq + ns + nz, nq + ns + nz + 3]
     q, s, z, w, qd, sd, zd, power = (
@@ -297,28 +297,28 @@ def make_point(nq: int, ns: int, nz: int, nc: int) -> Point:
 
 @part
 def call_formalism(context, kernel, point, a, b):
-    """A kernel of the formalism at a point; what it returns."""
+    """Call a kernel of the formalism at a point and return its status."""
     here = context.points[point]
     return call(kernel, context.records.model, here, here, a, b, 0.0)
 
 
 @part
 def call_common(context, kernel, point, a, b):
-    """A kernel of all formalisms at a point; what it returns."""
+    """Call a kernel common to all formalisms at a point and return its status."""
     here = context.points[point]
     return call(kernel, context.records.common, here, here, a, b, 0.0)
 
 
 @part
 def call_method(context, kernel, t):
-    """A kernel of the method; what it returns."""
+    """Call a kernel of the integration method and return its status."""
     same = context.records.context
     return call(kernel, context.records.memory, same, same, t, 0.0, 0.0)
 
 
 @part
 def copy(values, out):
-    """out ← values"""
+    """Copy all numbers of an array to ``out``."""
     for a in range(values.shape[0]):
         out[a] = values[a]
 
@@ -339,7 +339,7 @@ def friction_limit(contact, k, mode, rate):
 
 @part
 def implicit_states(context, weight, base, first):
-    """Let force states obey z = c + a ż in the following evaluations.
+    """Make force states obey z = c + a ż (c = base, a = weight) in later evaluations.
 
     weight: a. base, first: c, from this index on. Laws that switch or are stiff solve this
     themselves. With the weight 0, ż is again that at the given z.
@@ -352,7 +352,7 @@ def implicit_states(context, weight, base, first):
 
 @part
 def take(source, target):
-    """One point as another."""
+    """Copy all arrays of one point to another."""
     copy(source.y, target.y)
     copy(source.yd, target.yd)
     copy(source.lam, target.lam)
@@ -360,7 +360,7 @@ def take(source, target):
 
 @part
 def derivative(context, point, t):
-    """ẏ and λ of a point, the force states' rates and powers with them.
+    """Evaluate ẏ, λ, force rates and powers of a point.
 
     Negative where M is not definite: −1 − body.
 
@@ -404,7 +404,7 @@ def correction(context, point):
 
 @part
 def displace(context, point, base):
-    """q = q_base ⊕ d of a point (theory, section 2)."""
+    """Set q = q_base ⊕ d of a point by the kernel of displacements."""
     call(
         context.calls.displace,
         context.records.common,
@@ -418,7 +418,7 @@ def displace(context, point, base):
 
 @part
 def displace_by_midpoint(context, point, base):
-    """q = q_base ⊕ d of a point by the midpoint rule of free motions, d in place."""
+    """Set q = q_base ⊕ d of a point by the midpoint rule; changes d of free motions."""
     call(
         context.calls.displace,
         context.records.common,
@@ -432,25 +432,25 @@ def displace_by_midpoint(context, point, base):
 
 @part
 def position_rates(context, point):
-    """q̇ = H(q) s of a point."""
+    """Compute the position rates q̇ = H(q) s of a point."""
     call_common(context, context.calls.rates, point, 0.0, 0.0)
 
 
 @part
 def normalize(context, point):
-    """Unit Euler parameters of a point."""
+    """Normalize the Euler parameters of a point."""
     call_common(context, context.calls.normalize, point, 0.0, 0.0)
 
 
 @part
 def evaluate_constraints(context, point, t):
-    """exchange.gs and exchange.beta of a point."""
+    """Evaluate constraint values exchange.gs and cut coordinates exchange.beta of a point."""
     call_common(context, context.calls.constraints, point, t, 0.0)
 
 
 @part
 def settle_loads(context, point, here, t):
-    """Correct ṡ and λ for forces that depend on their reactions.
+    """Iterate ṡ and λ for forces that depend on the reactions they cause.
 
     With the current factor of M and G.
     """
@@ -480,7 +480,7 @@ def settle_loads(context, point, here, t):
 
 @called
 def settle_accelerations(context, point, here, t, factored):
-    """ṡ, λ, rates and powers of a point from M ṡ = k + Gᵀ λ, G ṡ = γ.
+    """Solve M ṡ = k + Gᵀ λ, G ṡ = γ at a point: ṡ, λ, rates and powers.
 
     factored: use the current factor of M and G instead of a new one. Returns a status.
     """

@@ -46,7 +46,7 @@ def fastest(n, problem):
 
 @part
 def collision(n, problem, k):
-    """(Δp_N, Δp_T1, Δp_T2, found) of contact k alone by its law of impact.
+    """(Δp_N, Δp_T1, Δp_T2, found): impulses of contact k alone by its law of impact.
 
     At the velocities with the impulses so far.
     """
@@ -79,7 +79,7 @@ def collision(n, problem, k):
 
 @called
 def sequence(n, problem, limits):
-    """Impulses problem.x (3n,) of n contacts by a sequence of single collisions.
+    """Solve an impact as a sequence of single collisions: impulses problem.x (3n,).
 
     Returns like `impulses` (theory, section 42).
     """
@@ -123,7 +123,7 @@ def sequence(n, problem, limits):
 
 @part
 def solve_impact_law(n, problem, limits):
-    """`impact` of all contacts at once, or `sequence` if the problem asks for it."""
+    """Solve an impact by its law: all contacts at once or one after the other."""
     return (
         sequence(n, problem, limits) if problem.sequential[0] == 1 else impact(n, problem, limits)
     )
@@ -131,7 +131,7 @@ def solve_impact_law(n, problem, limits):
 
 @called
 def difference(n, problem, limits):
-    """problem.spread[0] ← largest difference (m/s) of the velocities by the two laws.
+    """problem.spread[0] ← largest difference (m/s) between the results of both laws of impact.
 
     Of the impulses problem.x that were found and those of the other law; 0 if only one contact
     acts.

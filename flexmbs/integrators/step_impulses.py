@@ -32,7 +32,7 @@ HALVINGS = 25
 
 @part
 def foreseen(memory, contact, h, whole):
-    """Select the contacts that take part in the step; returns their number.
+    """Select the contacts that may close in the step; returns their number.
 
     Those that strike, and others with g + ½ h γ_N ≤ 0 that are not fast. A contact that carried an
     impulse takes part up to the gap that weight would close within a whole step; otherwise
@@ -114,7 +114,7 @@ def delassus(memory, context, m, scale):
 
 @part
 def held_apart(problem, free, b):
-    """c_N of dry friction: a velocity of its own size above zero.
+    """Velocity c_N that keeps the normal direction of dry friction out of the problem.
 
     Its normal impulse is then the given one.
     """
@@ -123,7 +123,7 @@ def held_apart(problem, free, b):
 
 @part
 def restitution(memory, contact, m, h, share):
-    """Terms of the laws of impact, with coefficients multiplied by ``share``.
+    """Set the impact terms of the contact problem, with restitution times ``share``.
 
     c of Newton's law, U_free + e U⁻, and the expansion of Poisson's law, the latter in steps in
     which a contact approaches faster than its weight accelerates it within the step. Tangents have
@@ -184,7 +184,7 @@ def solve_contacts(memory, context, m, h, share):
 
 @part
 def restituted(memory, m):
-    """True if restitution matters in this step."""
+    """True if restitution changes the impulses of the m contacts in this step."""
     change = 0.0
     speed = 0.0
     for j in range(3 * m):
@@ -198,7 +198,7 @@ def restituted(memory, m):
 
 @part
 def impulses_of_step(memory, context, m, h):
-    """Impulses of the step; returns a status.
+    """Solve the contact impulses of the step without energy gain; returns a status.
 
     If restitution with friction would add energy (Kane and Levinson 1985), restitution is reduced
     until none is added. Theory, section 42.

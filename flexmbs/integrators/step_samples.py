@@ -60,7 +60,7 @@ def keep_sample(context, k):
 
 @called
 def work_within(context, k):
-    """Works (J) of the forces and of the losses in the last step, by two rules.
+    """Works (J) of forces and of losses in the last step, by two quadrature rules.
 
     By the method and by Gauss's rule. ``at`` is workspace. Theory, section 54.
     """
@@ -83,9 +83,9 @@ def work_within(context, k):
 
 @part
 def sample(context):
-    """Store the end of the step if it is the first of its part of the run.
+    """Store the end of a step for the audit if it is due or has the largest acceleration yet.
 
-    Or if it has the largest accelerations so far.
+    It is due if it is the first in its part of the run.
     """
     samples, passed = context.samples, context.clock.time / context.clock.end
     last = samples.t.shape[0] - 1

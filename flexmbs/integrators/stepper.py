@@ -46,7 +46,7 @@ ROUND_OFF = 1e-12  # relative to the time: allows for the sum of many steps
 
 @part
 def round_off(clock, t):
-    """Round-off of time t (s), of runs below one second relative to their end."""
+    """Round-off (s) of time t, relative to the end of the run if that is below 1 s."""
     return ROUND_OFF * (min(1.0, clock.end) + abs(t))
 
 
@@ -58,7 +58,7 @@ def tolerance(clock, t):
 
 @part
 def ahead(clock, t):
-    """True where time t is still ahead; a step that ends at t up to round-off is set to it."""
+    """True if time t is still ahead; snaps the clock to t if it is there up to round-off."""
     near = tolerance(clock, t)
     if clock.time < t - near:
         return True
@@ -100,7 +100,7 @@ def next_step(context):
 
 @part
 def propose(clock, control, h, error, most):
-    """The next step after an accepted one of length h with this error.
+    """Set the next step length from the error of an accepted step h.
 
     h · 0.9 e^(−k), or h · 0.96 e^(−0.7 k) e_before^(0.4 k), at most h times ``most``. Theory,
     section 44; Gustafsson 1991.
@@ -141,7 +141,7 @@ def accept(context, h):
 
 @part
 def part_of(clock, whole):
-    """Length of the next part of a fixed step of which ``whole`` is left.
+    """Length of the next part of a divided fixed step of which ``whole`` is left.
 
     The last two parts are equal.
     """
@@ -153,7 +153,7 @@ def part_of(clock, whole):
 
 @part
 def next_part(clock, whole, h, longest):
-    """Set the next part of a fixed step after one of length h was accepted.
+    """Set the length of the next part of a divided fixed step after one of length h.
 
     The rest of the step, in parts of at most ``longest``.
     """
@@ -165,7 +165,7 @@ def next_part(clock, whole, h, longest):
 
 @part
 def shorter(context, h, status):
-    """True if a fixed step of length h that failed is divided.
+    """True if a failed fixed step h is divided, because a contact with a law strikes near it.
 
     A contact with a force law strikes within it.
     """
@@ -178,7 +178,7 @@ def shorter(context, h, status):
 
 @part
 def step(context):
-    """One accepted step.
+    """Take one accepted step, retrying with shorter lengths.
 
     Returns `DONE`, or why there is none; then the state is that before the step.
     """
@@ -239,9 +239,7 @@ def step(context):
 
 @called
 def meet_samples(context):
-    """Execute the discrete controllers that are due at the time reached. Returns a status of
-    `RunContext`.
-    """
+    """Execute the discrete controllers that are due; returns a status of `RunContext`."""
     clock = context.clock
     near = tolerance(clock, clock.time)
     if context.due[0] > clock.time + near:
@@ -252,7 +250,7 @@ def meet_samples(context):
 
 @part
 def record(context, i, t):
-    """Output i at time t.
+    """Write output i at time t.
 
     The state within the last step, its accelerations and multipliers, residuals of the constraints.
     """
@@ -296,8 +294,9 @@ def record(context, i, t):
 
 @part
 def advance_to(context, t):
-    """Steps until time t is reached. Returns `STEPPED` to return to Python: at an event, after
-    `PAUSE` steps, or beyond a limit of evaluations.
+    """Take steps until time t is reached; returns a status of `RunContext`.
+
+    `STEPPED` returns to Python: at an event, after `PAUSE` steps, or beyond a limit of evaluations.
     """
     counts = context.counts
     while ahead(context.clock, t):
@@ -321,7 +320,7 @@ def advance_to(context, t):
 
 @entry
 def integrate(context, /, first, last, until):
-    """Steps until the outputs first … last−1 are written and time ``until`` is reached.
+    """Kernel that takes steps until outputs first … last − 1 are written and ``until`` is reached.
 
     `Counts.reached`: number of outputs written.
     """
@@ -338,7 +337,7 @@ def integrate(context, /, first, last, until):
 
 @entry
 def state_at(context, /, t):
-    """State at a time of the last step, into ``at``."""
+    """Kernel that interpolates the state at time t of the last step into ``at``."""
     call_method(context, context.calls.between, t)
     normalize(context, AT)
     return DONE

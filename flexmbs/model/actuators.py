@@ -18,7 +18,7 @@ from flexmbs.model.laws import JointLaw, LawOfTime
 
 
 def _bound(value: object) -> float:
-    """Number; ±infinity means no bound."""
+    """Validate a bound: a number or ±infinity."""
     return float(value) if value in (-math.inf, math.inf) else number(value)  # type: ignore[arg-type]
 
 
@@ -30,7 +30,7 @@ ARGUMENTS = {"position": 1, "velocity": 2}
 
 @law_kernel
 def motor(p, u, x, out):
-    """Motor torque τ = n k i with L di/dt = U − R i − k n η.
+    """Kernel of a DC motor: τ = n k i with L di/dt = U − R i − k n η.
 
     p = (k n, R, L), u = (U), z = i; without L the current follows immediately.
     """
@@ -43,7 +43,7 @@ def motor(p, u, x, out):
 
 @motor.slopes
 def motor_slopes(p, u, x, out):
-    """Damping k² n²/R of the steady current"""
+    """Kernel of the damping k² n²/R of a motor with steady current."""
     out[1] = p[0] * p[0] / p[1]
 
 
@@ -88,6 +88,7 @@ class DCMotor(JointLaw, kind="dc-motor"):
     voltage: LawOfTime = 0.0
 
     def row(self) -> Row:
+        """Motor kernel, parameters and voltage law; the current is a state if L > 0."""
         parameters = self.constant * self.ratio, self.resistance, self.inductance
         return Row(
             motor, parameters, (self.voltage,), keys=("voltage",), states=int(self.inductance > 0.0)
@@ -96,7 +97,7 @@ class DCMotor(JointLaw, kind="dc-motor"):
 
 @LawPart
 def limited_share(p, u, x):
-    """Terms (k_p (r − x) + k_d (ṙ − η), k_i z, σ) of ż = σ (r − x).
+    """PID terms (k_p (r − x) + k_d (ṙ − η), k_i z, σ) with anti-windup ż = σ (r − x).
 
     σ = 1 within the limits and 0 where k_i z would drive τ further beyond a limit, with any σ in
     between at the limit itself:
@@ -130,7 +131,7 @@ def limited_share(p, u, x):
 
 @nonlinear_law
 def limited_pid(p, u, x, out):
-    """τ = k_p (r − x) + k_d (ṙ − η) + k_i z within p[3] … p[4].
+    """Kernel of a PID controller limited to p[3] … p[4].
 
     ż = σ (r − x), σ = 1 unless z drives τ beyond a limit.
     """
@@ -141,7 +142,7 @@ def limited_pid(p, u, x, out):
 
 @limited_pid.slopes
 def limited_slopes(p, u, x, out):
-    """Slopes of the controller, including z in an implicit stage; zero at or beyond its limits"""
+    """Kernel of the slopes of a limited PID controller; zero at its limits."""
     rest, w, share = limited_share(p, u, x)
     tau, edge = rest + w, AT_LIMIT * (p[4] - p[3])
     within = share == 1.0 and p[3] + edge < tau < p[4] - edge
@@ -195,6 +196,7 @@ class LimitedPID(JointLaw, kind="limited-pid"):
 
     @model_validator(mode="after")
     def _order(self) -> "LimitedPID":
+        """Raise `NestedError` unless lower < upper."""
         if not self.lower < self.upper:
             raise NestedError.at(
                 ("upper",), f"must be above lower = {self.lower:g}, not {self.upper:g}"
@@ -202,6 +204,7 @@ class LimitedPID(JointLaw, kind="limited-pid"):
         return self
 
     def row(self) -> Row:
+        """PID kernel, parameters and law of the reference; the integral is a state."""
         parameters = self.kp, self.kd, self.ki, self.lower, self.upper
         return Row(
             limited_pid, parameters, (self.reference,), gives=2, keys=("reference",), states=1
@@ -210,7 +213,7 @@ class LimitedPID(JointLaw, kind="limited-pid"):
 
 @nonlinear_law
 def affine(p, u, x, out):
-    """τ = g w + b − k x − c η within p[4] … p[5].
+    """Kernel of an affine actuator, τ = g w + b − k x − c η within p[4] … p[5].
 
     w = u or its lag, T ẇ = u − w; p = (g, b, k, c, lower, upper, T).
     """
@@ -223,7 +226,7 @@ def affine(p, u, x, out):
 
 @affine.slopes
 def affine_slopes(p, u, x, out):
-    """Stiffness and damping, none beyond the limits"""
+    """Kernel of stiffness and damping of an affine actuator; none at its limits."""
     w = x[3] if p[6] > 0.0 else u[0]
     tau = p[0] * w + p[1] - p[2] * x[1] - p[3] * x[2]
     within = p[4] < tau < p[5]
@@ -284,6 +287,7 @@ class AffineActuator(JointLaw, kind="affine-actuator"):
 
     @model_validator(mode="after")
     def _order(self) -> "AffineActuator":
+        """Raise `NestedError` unless lower < upper."""
         if not self.lower < self.upper:
             raise NestedError.at(
                 ("upper",), f"must be above lower = {self.lower:g}, not {self.upper:g}"
@@ -291,6 +295,7 @@ class AffineActuator(JointLaw, kind="affine-actuator"):
         return self
 
     def row(self) -> Row:
+        """Affine kernel, parameters and command law; the lagged command is a state."""
         parameters = self.gain, self.bias, self.k, self.c, self.lower, self.upper, self.lag
         return Row(
             affine, parameters, (self.command,), keys=("command",), states=int(self.lag > 0.0)
@@ -299,7 +304,10 @@ class AffineActuator(JointLaw, kind="affine-actuator"):
 
 @law_kernel
 def maxwell(p, u, x, out):
-    """τ = −k₀ (x − x₀) − c₀ η − z, ż = k η − z/T; p = (k₀, c₀, x₀, k, T)"""
+    """Kernel of a spring, damper and Maxwell branch in parallel, p = (k₀, c₀, x₀, k, T).
+
+    τ = −k₀ (x − x₀) − c₀ η − z, ż = k η − z/T
+    """
     out[0] = -p[0] * (x[1] - p[2]) - p[1] * x[2] - x[3]
     out[1] = -p[1] * x[2]
     out[2] = p[3] * x[2] - x[3] / p[4]
@@ -307,7 +315,7 @@ def maxwell(p, u, x, out):
 
 @maxwell.slopes
 def maxwell_slopes(p, u, x, out):
-    """Stiffness for a branch with its dashpot at rest, damping for any other branch"""
+    """Kernel of the stiffness and damping of a Maxwell element."""
     out[0] = p[0] + p[3]
     out[1] = p[1]
 
@@ -356,10 +364,12 @@ class Maxwell(JointLaw, kind="maxwell"):
     x0: Number = 0.0
 
     def row(self) -> Row:
+        """Kernel and parameters; the elongation of the spring of the Maxwell element is a state."""
         return Row(maxwell, (self.k0, self.c0, self.x0, self.k, self.relaxation_time), states=1)
 
 
 def _argument(value: object) -> str:
+    """Number argument of a curve: "position" or "velocity". Raises ValueError otherwise."""
     if not isinstance(value, str) or value not in ARGUMENTS:
         raise ValueError(
             f"must be 'position' or 'velocity', not {shown(value)}; "
@@ -370,7 +380,7 @@ def _argument(value: object) -> str:
 
 @nonlinear_law
 def curve(p, u, x, out):
-    """τ = u f(a) with a piecewise cubic f of a = x or η, extrapolated linearly.
+    """Kernel of a force τ = u f(a) with a piecewise cubic f of position or velocity a.
 
     p = (index of a, n, n a, n, n points, 4 (n − 1)).
     """
@@ -424,6 +434,7 @@ class Curve(JointLaw, kind="curve"):
 
     @model_validator(mode="after")
     def _shape(self) -> "Curve":
+        """Raise `NestedError` unless points increase and there is one value for each."""
         if len(self.points) < 2 or len(self.points) != len(self.values):
             text = (
                 f"must be as many as points, at least 2; given are {len(self.points)} and "
@@ -436,6 +447,7 @@ class Curve(JointLaw, kind="curve"):
         return self
 
     def row(self) -> Row:
+        """Kernel with the monotone cubic through the points, and the command law."""
         found = monotone(np.array(self.points), np.array(self.values))
         parameters = (
             float(ARGUMENTS[self.of]),

@@ -76,6 +76,7 @@ def algebraic(
         raise InputError(f"residual: must be a function, not {shown(residual)}")
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        """User function with unknowns y appended, solved from its residual."""
         n = (parameter_count(function) or 0) - 1
         if n not in SOLVED:
             raise InputError(
@@ -110,6 +111,7 @@ def _solved(function: Callable[..., Any], unknowns: Callable[..., Any]) -> Calla
 
 
 def _numbers(guess: object) -> np.ndarray:
+    """Initial guess of the unknowns as a read-only array. Raises `InputError`."""
     try:
         start = np.atleast_1d(np.array(guess, float))
     except (TypeError, ValueError):
@@ -121,9 +123,10 @@ def _numbers(guess: object) -> np.ndarray:
 
 
 def _checked(residual: Any, n: int) -> Callable[..., np.ndarray]:
-    """Residual with its results as a flat array of real numbers."""
+    """Residual wrapped so that its results are checked."""
 
     def checked(*given: Any) -> np.ndarray:
+        """Residual as an array of numbers. Raises `InputError`."""
         result = residual(*given)
         try:
             numbers = np.asarray(result)
@@ -142,6 +145,7 @@ def _unknowns(residual: Any, start: np.ndarray) -> Callable[..., np.ndarray]:
     """Function that computes the unknowns."""
 
     def unknowns(*given):  # type: ignore[no-untyped-def]
+        """Unknowns y that solve the residual for these arguments, by Newton's method."""
         return _newton(residual, given, start.copy())
 
     return unknowns
@@ -149,7 +153,7 @@ def _unknowns(residual: Any, start: np.ndarray) -> Callable[..., np.ndarray]:
 
 @within_jitted
 def _newton(residual, given, y):  # type: ignore[no-untyped-def]
-    """y with h(…, y) = 0, by Newton's method with halved steps."""
+    """Solve h(…, y) = 0 for y by Newton's method with halved steps."""
     n, step = len(y), STEP
     h, trial, slopes, closer = np.empty(n), np.empty(n), np.empty((n, n)), np.empty((n, n))
     for _ in range(TURNS):
@@ -201,7 +205,7 @@ def _differences(residual, given, y, step, slopes):  # type: ignore[no-untyped-d
 
 @within_jitted
 def _same(slopes, closer, y):  # type: ignore[no-untyped-def]
-    """True if both are ∂h/∂y.
+    """True if two difference approximations of ∂h/∂y agree.
 
     Entries agree relative to the effect of changes of y by 1 + |y| on their row.
     """
@@ -215,7 +219,7 @@ def _same(slopes, closer, y):  # type: ignore[no-untyped-def]
 
 @within_jitted
 def _evaluate(residual, given, y, h):  # type: ignore[no-untyped-def]
-    """h(…, y)"""
+    """h ← residual h(…, y)."""
     result = residual(*given + (y,))
     if len(result) != len(h):
         raise ValueError("the residual must have as many equations as the guess has unknowns")

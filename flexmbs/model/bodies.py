@@ -107,11 +107,12 @@ class Body(Declaration, section="bodies"):
         return dataclasses.replace(self, shapes=())
 
     def findings(self) -> BodyFindings:
-        """Check this body alone. Raises `InputError` for a file that cannot be read."""
+        """Problems and warnings of this body. Raises `InputError` for an unreadable file."""
         return BodyFindings(self.known_frames())
 
     @model_validator(mode="after")
     def _not_ground(self) -> "Body":
+        """Raise `NestedError` for the reserved name "ground"."""
         if self.name == GROUND:
             raise NestedError.at(
                 ("name",), "'ground' is the fixed body of every model; choose another name"
@@ -131,9 +132,11 @@ class BodyWithFrames(Body):
     frames: Frames = dataclasses.field(default_factory=dict)
 
     def known_frames(self) -> tuple[str, ...]:
+        """Names of the declared frames."""
         return tuple(self.frames)
 
     def frame_position(self, frame: str) -> Vector:
+        """Position of a frame in body axes; zero for an unknown one."""
         position: Vector = self.frames[frame].position if frame in self.frames else (0.0, 0.0, 0.0)
         return position
 
@@ -190,6 +193,7 @@ def _or_from_shapes(value: object, info: ValidationInfo) -> object:
 
 
 def _rigid_inertia(value: object, info: ValidationInfo) -> Matrix | None:
+    """Inertia matrix of a rigid body, physically possible unless ``unphysical`` is set."""
     if value is None:
         return None
     return inertia_matrix(value, physical=not info.data.get("unphysical", False))
@@ -313,12 +317,14 @@ class RigidBody(BodyWithFrames, kind="rigid"):
 
     @property
     def has_full_inertia(self) -> bool:
+        """True if all principal moments of inertia are positive."""
         if self.inertia is None:
             return self.has_mass
         low, _, high = np.linalg.eigvalsh(np.array(self.inertia))
         return bool(low > ROUND_OFF * high)
 
     def lever(self, frame: str) -> Vector:
+        """Position of a frame relative to the centre of mass, body axes."""
         com = self.mass_properties.com.tolist()
         return tuple(x - c for x, c in zip(self.frame_position(frame), com))
 
@@ -351,6 +357,7 @@ class PointMass(BodyWithFrames, kind="point-mass"):
 
 
 def _file(value: object) -> str | None:
+    """Path of a flexible-body file as a string. Raises ValueError."""
     if value is None:
         return None
     if not isinstance(value, (str, Path)) or not str(value) or "\0" in str(value):
@@ -359,6 +366,7 @@ def _file(value: object) -> str | None:
 
 
 def _data(value: object) -> FlexibleBodyData | DividedBodyData | None:
+    """Data of a flexible body or None. Raises ValueError for other types."""
     if value is not None and not isinstance(value, (FlexibleBodyData, DividedBodyData)):
         raise ValueError(f"must be a FlexibleBodyData, not {shown(value)}")
     return value
@@ -421,11 +429,13 @@ class FlexibleBody(Body, kind="flexible"):
 
     @model_validator(mode="after")
     def _one_source(self) -> "FlexibleBody":
+        """Raise `NestedError` unless exactly one of file and data is given."""
         if (self.file is None) == (self.data is None):
             raise NestedError.at(("file",), "give either file= or data=, not both")
         return self
 
     def known_frames(self) -> tuple[str, ...] | None:
+        """Names of the interfaces; None if the file is not read yet."""
         return None if self.data is None else tuple(self.data.frames)
 
     def ratios(self, frequency: np.ndarray) -> np.ndarray:
@@ -468,6 +478,7 @@ class FlexibleBody(Body, kind="flexible"):
         return self.data if self.data is not None else self._read()  # type: ignore[no-any-return]
 
     def _read(self) -> FlexibleBodyData | DividedBodyData:
+        """Data from the file, cached. Raises `InputError` naming the body."""
         assert self.file is not None
         try:
             return KEPT.load(self.file, load_body)
@@ -481,6 +492,7 @@ class FlexibleBody(Body, kind="flexible"):
             ) from None
 
     def findings(self) -> BodyFindings:
+        """Problems and warnings: lengths of damping and initial values, quality of the data."""
         data = self.whole()
         path = (self.section, self.name)
         n = data.nf
@@ -530,6 +542,7 @@ class FlexibleBody(Body, kind="flexible"):
         return BodyFindings(tuple(data.frames), data.nf, tuple(warned), tuple(errors), highest)
 
     def _identity(self) -> tuple[object, ...]:
+        """Key by which equal bodies are recognized without reading files."""
         path = None if self.file is None else str(Path(self.file).resolve())
         return (
             self.name,

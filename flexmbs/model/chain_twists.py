@@ -59,7 +59,7 @@ def translations(motions: Sequence[Motion]) -> int:
 
 
 def _pose(motion: Motion, q: np.ndarray) -> Pose:
-    """Pose contributed by one motion."""
+    """Rotation and position contributed by one motion of a chain."""
     if motion.nv == 0:
         return np.asarray(motion.rotation), np.asarray(motion.translation)
     if motion.nv == 1:
@@ -78,7 +78,7 @@ def _directions(motion: Motion) -> np.ndarray:
 
 
 def _carried(source: Pose, target: Pose, C: np.ndarray) -> np.ndarray:
-    """Twists given at one frame, transformed to the origin and axes of another."""
+    """Twists (6, n) transformed from one frame to another."""
     (R, x), (S, y) = source, target
     v, w = R @ C[:3], R @ C[3:]
     return np.vstack([S.T @ (v + np.cross(w.T, y - x).T), S.T @ w])

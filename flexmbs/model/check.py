@@ -39,7 +39,7 @@ class CheckReport:
 
     @property
     def lines(self) -> list[str]:
-        """The report, line by line."""
+        """Text lines of the report."""
         lines = [self.title]
         for heading, content in self.sections.items():
             lines += [f"{heading}:", *(f"  {line}" for line in content)] if content else []
@@ -64,7 +64,7 @@ def require_model(model: object) -> None:
 
 
 def declaration_report(model: ModelData) -> CheckReport:
-    """Part of the report that follows from the declarations.
+    """Report on the model that needs only its declarations.
 
     Raises `InputError` if this is not a model.
     """
@@ -139,15 +139,18 @@ def _inspect_bodies(
 
 
 def _titled(*parts: str) -> str:
+    """Non-empty parts joined by commas."""
     return ", ".join(filter(None, parts))
 
 
 def _frames_text(names: Iterable[str] | None) -> str:
+    """Text "frames a, b"; empty if there are none."""
     names = list(names or ())
     return f"frames {', '.join(names)}" if names else ""
 
 
 def _joint_line(joint: "Joint") -> str:
+    """Line of the model summary for a joint: kind, bodies, degrees of freedom or equations."""
     n, one, many = (joint.nv, "degree of freedom", "degrees of freedom")
     if not joint.carries:
         n, one, many = (joint.rows, "equation", "equations")

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def frequency_warnings(model: "ModelData", highest: Mapping[str, float]) -> Iterator[Problem]:
-    """Sine laws above the highest mode (Hz) of any flexible body in ``highest``."""
+    """Warnings of sine laws above the highest mode of a flexible body."""
     slowest = min(highest, key=highest.__getitem__, default=None)
     if slowest is None:
         return

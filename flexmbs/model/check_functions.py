@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def missing_functions(model: "ModelData") -> Iterator[Problem]:
-    """Items whose functions are missing."""
+    """Items whose user functions are missing, as after reading a file."""
     for path, value in model_values(model):
         if isinstance(value, MissingFunction):
             yield Problem(path, f"its function '{value.text}' is missing: {NOT_THERE}")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def mechanism_warnings(model: "ModelData", flexible: Collection[str]) -> Iterator[Problem]:
-    """Gears whose joints have no common carrier; extended rigid shapes on ``flexible`` bodies."""
+    """Warnings of gears without common carrier and of shapes on flexible bodies."""
     for coupling in model.couplings.values():
         if coupling.on_one_carrier:
             yield from _different_carriers(model, coupling)
@@ -30,7 +30,7 @@ def mechanism_warnings(model: "ModelData", flexible: Collection[str]) -> Iterato
 
 
 def _different_carriers(model: "ModelData", coupling: Coupling) -> Iterator[Problem]:
-    """Gear equation between coordinates that are measured from bodies in relative motion.
+    """Warning of a gear between coordinates without common carrier; None if fine.
 
     q₁ + i q₂ = b is the rolling condition only if both coordinates are relative to the part that
     carries both axes. Angles may also be relative to different parts that cannot rotate, lengths to

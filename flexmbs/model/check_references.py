@@ -33,7 +33,7 @@ def declared_frames(model: "ModelData") -> FrameNames:
 def reference_problems(
     model: "ModelData", frames: FrameNames, unread: Set[str] = frozenset()
 ) -> Iterator[Problem]:
-    """References to bodies, frames, joints and coordinates that do not exist.
+    """Problems of references to bodies, frames, joints and coordinates.
 
     unread: joints that exist but were not read.
     """
@@ -66,7 +66,7 @@ def reference_problems(
 
 
 def unknown_bodies(model: "ModelData") -> Iterator[Problem]:
-    """Joints to bodies that do not exist; frames are not checked."""
+    """Problems of joints that refer to unknown bodies."""
     known: FrameNames = {GROUND: None, **dict.fromkeys(model.bodies)}
     for joint in model.joints.values():
         for key, ref in frames_used(joint).items():
@@ -74,6 +74,7 @@ def unknown_bodies(model: "ModelData") -> Iterator[Problem]:
 
 
 def _frame_problem(path: tuple[str, ...], ref: FrameRef, known: FrameNames) -> Iterator[Problem]:
+    """Problem of a reference to an unknown body or frame."""
     if ref.body not in known:
         yield Problem(path, f"no body '{ref.body}'; {close_names(ref.body, known)}")
         return
@@ -88,7 +89,7 @@ def _frame_problem(path: tuple[str, ...], ref: FrameRef, known: FrameNames) -> I
 def _reading_problems(
     force: Force, joints: "Mapping[str, Joint]", unread: Set[str]
 ) -> Iterator[Problem]:
-    """Joints read by a force that do not exist, or are not the contact of its wheel."""
+    """Problems of the joints whose reactions a force reads."""
     path = (force.section, force.name, "contact" if isinstance(force, WheelCreep) else "reads")
     for name in force.row().reads:
         if name in unread:
@@ -130,6 +131,7 @@ def _another_contact(wheel: WheelCreep, contact: "Joint") -> str:
 def _coordinate_problems(
     item: Item, use: CoordinateUse, joints: "dict[str, Joint]"
 ) -> Iterator[Problem]:
+    """Problems of the use of a coordinate of an unknown joint or number."""
     joint, path = joints.get(use.joint), (item.section, item.name)
     if joint is None:
         yield Problem((*path, "joint"), f"no joint '{use.joint}'; {close_names(use.joint, joints)}")
@@ -213,7 +215,7 @@ def _coupling_problems(
 
 
 def _dependent_couplings(model: "ModelData") -> Iterator[Problem]:
-    """Couplings whose motion drives or laws of time already prescribe.
+    """Problems of couplings whose motion drives already prescribe.
 
     Rows without time dependence may depend on each other, as those of several planet gears do.
     """
@@ -253,7 +255,7 @@ class _PrescribedRow(NamedTuple):
 def _combination(
     rows: list[_PrescribedRow], wanted: dict[CoordinateUse, float]
 ) -> list[_PrescribedRow] | None:
-    """Independent rows whose combination has the ``wanted`` factors, or None."""
+    """Coefficients of independent rows that add up to ``wanted``, or None."""
     place = {
         use: k
         for k, use in enumerate(
@@ -285,6 +287,7 @@ def has_position(joint: "Joint", index: int) -> bool:
 
 
 def _driven_twice(model: "ModelData") -> Iterator[Problem]:
+    """Problems of coordinates that two drives prescribe."""
     seen: dict[tuple[Any, ...], str] = {}
     for drive in model.drives.values():
         key = (drive.joint, drive.coordinate)

@@ -18,7 +18,7 @@ JUMP = 1e-3  # relative to the largest rate or acceleration: smaller jumps are i
 
 
 def table_warnings(model: "ModelData") -> Iterator[Problem]:
-    """Overshoot of every table in the model.
+    """Warnings of tables that overshoot or have jumps.
 
     And jumps of rate and acceleration for tables that drive joints.
     """
@@ -32,7 +32,7 @@ def table_warnings(model: "ModelData") -> Iterator[Problem]:
 
 
 def _overshoot(path: tuple[str, ...], table: Table) -> Iterator[Problem]:
-    """Interval with the largest overshoot beyond the values at its ends."""
+    """Warning of the interval with the largest overshoot of a table."""
     t, x = np.array(table.times), np.array(table.values)
     over = excess(t, table.coefficients(), x)
     k = int(np.argmax(np.abs(over)))
@@ -51,7 +51,7 @@ def _overshoot(path: tuple[str, ...], table: Table) -> Iterator[Problem]:
 
 
 def _jerks(path: tuple[str, ...], table: Table, t_end: float) -> Iterator[Problem]:
-    """Jumps in the rate of a prescribed coordinate and in its acceleration.
+    """Warnings of jumps in rate and acceleration of a prescribed coordinate.
 
     Those of the rate require infinite forces.
     """

@@ -49,7 +49,7 @@ def topology_problems(model: "ModelData") -> Iterator[Problem]:
 
 
 def _massless_left_free(model: "ModelData") -> Iterator[Problem]:
-    """Bodies without mass or inertia whose translation or rotation is unconstrained."""
+    """Problems of bodies without mass or inertia that can move freely."""
     connected = joints_by_body(model)
     for body in model.bodies.values():
         if body.has_mass and body.has_inertia:
@@ -84,7 +84,7 @@ def _massless_left_free(model: "ModelData") -> Iterator[Problem]:
 
 
 def _arm(joints: list["Joint"], body: "Body") -> str:
-    """Frame away from the mass by which one of the joints holds the body, else ""."""
+    """Text of a frame off the mass by which a joint holds the body, else ""."""
     frames = (
         end.frame
         for joint in joints
@@ -108,6 +108,7 @@ def _turns_about_itself(model: "ModelData", joint: "Joint", body: str) -> bool:
 
 
 def _rotations(joint: "Joint") -> int:
+    """Number of rotational motions of a joint."""
     return sum(motion.rotations for motion in joint.motions)
 
 
@@ -142,7 +143,7 @@ def groups(model: "ModelData", joints: "Iterable[Joint]") -> list[list[str]]:
 
 
 def topology_warnings(model: "ModelData") -> Iterator[Problem]:
-    """Bodies that no joint connects to the ground, and moments on point masses that are lost.
+    """Warnings of bodies without connection to the ground and of lost moments.
 
     Such moments are due to forces and contacts away from point masses whose axes do not turn.
     """
@@ -178,7 +179,7 @@ def topology_warnings(model: "ModelData") -> Iterator[Problem]:
 
 
 def degree_of_freedom_lines(model: "ModelData", modes: int, planar: str = "") -> list[str]:
-    """Lines that count the degrees of freedom.
+    """Lines of the report that count degrees of freedom and constraints.
 
     f = 6n − b, velocity degrees of freedom, drives, couplings, elastic coordinates, loops. The
     count of a planar mechanism comes first, because for bodies in space even a simple four-bar
@@ -242,19 +243,22 @@ def _remaining(count: int, planar: str) -> str:
 
 
 def _signed(count: int) -> str:
+    """Integer as text with a typographic minus sign."""
     return f"−{-count}" if count < 0 else str(count)
 
 
 def _translations_of_child(joint: "Joint") -> int:
-    """Translations that the joint leaves to its child, or to the parent if the child is the
-    ground."""
+    """Number of translations that the joint leaves to its child.
+
+    To the parent if the child is the ground.
+    """
     if joint.child.body == GROUND:
         return translations(tuple(motion.inverse() for motion in reversed(joint.motions)))
     return translations(joint.motions)
 
 
 def _loops_line(model: "ModelData") -> str:
-    """Number of loops n_h = n_c − n.
+    """Line of the report with the number of loops n_h = n_c − n.
 
     A floating part is attached to the ground by a separate free joint.
     """

@@ -33,7 +33,7 @@ def hunt_crossley(k, exponent, d, gap, rate):
 
 @LawPart
 def hunt_crossley_slopes(k, exponent, d, gap, rate):
-    """(−∂N/∂g, −∂N/∂ġ)"""
+    """Stiffness −∂N/∂g and damping −∂N/∂ġ of the Hunt–Crossley force."""
     if gap >= 0.0 or d * rate >= 1.0:
         return 0.0, 0.0
     return k * exponent * math.pow(-gap, exponent - 1.0) * (1.0 - d * rate), k * math.pow(
@@ -57,14 +57,14 @@ def slip_friction(force, slip, u, v):
 
 @nonlinear_law
 def pressed(p, u, x, out):
-    """Normal force N(g, ġ) and friction T(μ N, γ), p = (k, n, d, v_r)"""
+    """Kernel of normal force N(g, ġ) and friction T(μ N, γ), p = (k, n, d, v_r)."""
     out[0], out[1] = hunt_crossley(p[0], p[1], p[2], x[0], x[1])
     out[2], out[3], _, _ = slip_friction(x[4] * out[0], p[3], x[2], x[3])
 
 
 @pressed.slopes
 def pressed_slopes(p, u, x, out):
-    """Slopes of N, and of T along and across the slip"""
+    """Kernel of the slopes of normal force and friction."""
     normal, _ = hunt_crossley(p[0], p[1], p[2], x[0], x[1])
     _, _, out[2], out[3] = slip_friction(x[4] * normal, p[3], x[2], x[3])
     out[0], out[1] = hunt_crossley_slopes(p[0], p[1], p[2], x[0], x[1])
@@ -72,7 +72,10 @@ def pressed_slopes(p, u, x, out):
 
 @nonlinear_law
 def stop(p, u, x, out):
-    """τ = σ N(g, ġ) for the gap g = σ (x − bound) to a joint limit, p = (k, n, d, bound, σ)"""
+    """Kernel of the force of a joint stop, τ = σ N(g, ġ), g = σ (x − bound).
+
+    p = (k, n, d, bound, σ)
+    """
     sign = p[4]
     normal, elastic = hunt_crossley(p[0], p[1], p[2], sign * (x[1] - p[3]), sign * x[2])
     out[0] = sign * normal
@@ -81,7 +84,7 @@ def stop(p, u, x, out):
 
 @stop.slopes
 def stop_slopes(p, u, x, out):
-    """(−∂N/∂g, −∂N/∂ġ)"""
+    """Kernel of stiffness and damping of a joint stop."""
     sign = p[4]
     out[0], out[1] = hunt_crossley_slopes(p[0], p[1], p[2], sign * (x[1] - p[3]), sign * x[2])
 
@@ -121,6 +124,7 @@ class ContactLaw(Declaration, section="contact laws"):
 
 
 def _exponent(value: object) -> float:
+    """Validate an exponent, 1 … 10. Raises ValueError."""
     result = number(value)
     if not 1.0 <= result <= 10.0:
         raise ValueError(f"must be within 1 … 10, not {result:g}")
@@ -128,6 +132,7 @@ def _exponent(value: object) -> float:
 
 
 def _optional_restitution(value: object) -> Any:
+    """Validate a coefficient of restitution, 0 < e ≤ 1, or None. Raises ValueError."""
     if value is None:
         return None
     result = number(value)
@@ -190,6 +195,7 @@ class HuntCrossley(ContactLaw, kind="hunt-crossley"):
 
     @model_validator(mode="after")
     def _losses(self) -> "HuntCrossley":
+        """Raise `NestedError` unless damping or restitution with speed defines the loss."""
         if self.damping is not None and self.restitution is not None:
             raise NestedError.at(
                 ("damping",), "is already determined by restitution; give only one of them"
@@ -210,7 +216,7 @@ class HuntCrossley(ContactLaw, kind="hunt-crossley"):
 
     @property
     def dissipation(self) -> float:
-        """d (s/m)"""
+        """Dissipation factor d (s/m), given or from the restitution."""
         if self.damping is not None:
             return float(self.damping)
         if self.restitution is None or self.restitution == 1.0:
@@ -218,9 +224,11 @@ class HuntCrossley(ContactLaw, kind="hunt-crossley"):
         return _loss(float(self.restitution)) / float(self.speed)
 
     def contact(self) -> tuple[LawKernel, tuple[float, ...]]:
+        """Kernel and parameters of the law for a contact."""
         return pressed, (self.stiffness, self.exponent, self.dissipation, self.slip_velocity)
 
     def stop(self, bound: float, sign: float) -> Row:
+        """Kernel and parameters of the law for a joint stop at ``bound``."""
         return Row(stop, (self.stiffness, self.exponent, self.dissipation, bound, sign))
 
     @staticmethod
@@ -247,7 +255,7 @@ class HuntCrossley(ContactLaw, kind="hunt-crossley"):
 
 
 def _loss(e: float) -> float:
-    """Solution x = d v of x (1 + e) = ln((1 + x)/(1 − e x)), by bisection within 0 … 1/e."""
+    """Solve x (1 + e) = ln((1 + x)/(1 − e x)) for x = d v by bisection, e restitution."""
     low, high = 0.0, 1.0 / e
     for _ in range(HALVINGS):
         x = 0.5 * (low + high)
@@ -261,6 +269,7 @@ def _loss(e: float) -> float:
 
 
 def _contact_law(value: object) -> ContactLaw | None:
+    """Contact law from a table or a law; None for none. Raises ValueError."""
     if isinstance(value, Mapping):
         made: ContactLaw = ContactLaw.read_kind({str(key): each for key, each in value.items()})
         return made

@@ -46,7 +46,7 @@ class Term(NamedTuple):
 
 
 def factor_table(value: object) -> NamedValues:
-    """Nonzero factors by coordinate, at least one."""
+    """Validate a table of nonzero factors by coordinate."""
     if not isinstance(value, Mapping):
         raise ValueError(
             f"must be a mapping of factors by joint coordinate, such as {{'arm': 1, "
@@ -68,7 +68,7 @@ def factor_table(value: object) -> NamedValues:
 
 
 def two_radii(value: object) -> tuple[float, ...]:
-    """Two radii above zero."""
+    """Validate two positive radii."""
     radii = sized(2)(value)
     if min(radii) <= 0.0:
         raise ValueError(f"must be > 0, not {min(radii):g}")
@@ -79,7 +79,7 @@ Coordinate = Annotated[Any, BeforeValidator(joint_name)]
 
 
 def coordinate_names(value: object) -> tuple[str, ...]:
-    """Distinct names of coordinates."""
+    """Validate distinct names of coordinates."""
     names = [joint_name(item) for item in items(value)]
     if not names:
         raise ValueError("is empty; name joint coordinates, such as ['arm', 'hand.1']")
@@ -90,7 +90,7 @@ def coordinate_names(value: object) -> tuple[str, ...]:
 
 
 def few_coordinates(value: object) -> tuple[str, ...]:
-    """Distinct names of at most `MOST` coordinates."""
+    """Validate distinct names of at most `MOST` coordinates."""
     names = coordinate_names(value)
     if len(names) > MOST:
         raise ValueError(f"must name 1 … {MOST} joint coordinates, not {len(names)}")
@@ -123,7 +123,7 @@ class Coupling(Item, abc.ABC, section="couplings"):
         """Equation in terms of the names in the model."""
 
     def coordinates(self, joints: "Mapping[str, Joint]") -> list[CoordinateUse]:
-        """The coordinates of its terms, by joint and number."""
+        """Joint coordinates that the coupling connects, as (joint, number)."""
         return [coordinate_of(term.coordinate, joints) for term in self.terms]
 
 
@@ -140,7 +140,7 @@ class ConstantCoupling(Coupling):
 
     @property
     def equation(self) -> str:
-        """Factors, coordinates, b."""
+        """(factors, coordinates, offset b) of Σ a β = b."""
         b = (
             "constant"
             if self.offset is None
@@ -151,13 +151,13 @@ class ConstantCoupling(Coupling):
         return " ".join(f"{term.factor:+.6g}·{term.coordinate}" for term in self.terms) + f" = {b}"
 
     def constraint_classes(self) -> tuple[ConstraintClass, ...]:
-        """One geometric row; rheonomic and kinematic if b depends on time."""
+        """One holonomic row; rheonomic if b depends on time."""
         steady = self.offset is None or isinstance(self.offset, Constant)
         return (ConstraintClass(1, scleronomic=steady, active=not steady),)
 
 
 def coordinate_of(text: str, joints: "Mapping[str, Joint]") -> CoordinateUse:
-    """Coordinate ``joint`` or ``joint.number``; a joint may itself have such a name."""
+    """(joint, number) of a coordinate "joint" or "joint.number"."""
     joint, dot, place = text.rpartition(".")
     if text not in joints and dot and place.isdecimal():
         return CoordinateUse(joint, int(place))
@@ -241,6 +241,7 @@ class Gear(ConstantCoupling, kind="gear"):
 
     @property
     def terms(self) -> tuple[Term, ...]:
+        """Coefficients of the coordinates in the coupling equation: 1 and ±ratio."""
         i = -self.ratio if self.internal else self.ratio
         return Term("first", self.first, 1.0, True), Term("second", self.second, i, True)
 
@@ -374,6 +375,7 @@ class Belt(ConstantCoupling, kind="belt"):
 
     @property
     def terms(self) -> tuple[Term, ...]:
+        """Coefficients of the coordinates in the coupling equation: the radii, signed."""
         r = self.radii[1] if self.crossed else -self.radii[1]
         return Term("first", self.first, self.radii[0], True), Term("second", self.second, r, True)
 
@@ -418,6 +420,7 @@ class Differential(ConstantCoupling, kind="differential"):
 
     @property
     def terms(self) -> tuple[Term, ...]:
+        """Coefficients of the carrier and both shafts in Willis' equation."""
         i = self.ratio
         return (
             Term("carrier", self.carrier, -1.0 - i, True), Term("first", self.first, 1.0, True),

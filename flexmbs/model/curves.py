@@ -33,9 +33,10 @@ TRANSPORT = 16  # steps per segment
 
 
 def _points(size: int, least: int) -> Any:
-    """Field type for at least ``least`` points with ``size`` coordinates."""
+    """Field type of at least ``least`` points with ``size`` coordinates."""
 
     def check(value: object) -> tuple[Vector, ...]:
+        """Validate a list of distinct points. Raises ValueError."""
         made = tuple(vector(point) for point in items(value))
         if len(made) < least:
             raise ValueError(f"must be at least {least} points, not {len(made)}")
@@ -56,7 +57,9 @@ PlanePoints = _points(2, 3)
 
 
 def curve_numbers(through: tuple[Vector, ...], closed: bool) -> tuple[float, ...]:
-    """Curve as the numbers read by `curve_at`: (closed, n, u (n), C (n − 1, 3, 4)).
+    """Cubic spline through points as flat numbers, read by `curve_at`.
+
+    (closed, n, u (n), C (n − 1, 3, 4))
 
     Plane points get z = 0.
     """

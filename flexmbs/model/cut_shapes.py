@@ -29,4 +29,5 @@ class CutShape(Coupling):
         return " = ".join(f"displacement of {name}" for name, _ in self.of)
 
     def constraint_classes(self) -> tuple[ConstraintClass, ...]:
+        """One holonomic, scleronomic row."""
         return (ConstraintClass(1, scleronomic=True, active=False),)

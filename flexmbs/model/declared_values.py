@@ -16,8 +16,7 @@ Path = tuple[str, ...]
 
 
 def nested_values(declaration: Declaration, path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """Pairs (path, value) of every field, or of the entries of a tuple, and of nested
-    declarations."""
+    """(path, value) of all fields, tuple entries and nested declarations."""
     for field in dataclasses.fields(declaration):  # type: ignore[arg-type]
         value = getattr(declaration, field.name)
         # an array of numbers is one value

@@ -21,19 +21,21 @@ ARGUMENTS = 4, "f(memory, t, x, v) -> (output, memory)"
 
 @law_kernel
 def held(p, u, x, out):
-    """τ = u_k, the held output; ẏ = −1 for the time y to the next sample"""
+    """Kernel of the held output τ = u_k; the state y counts down to the next sample."""
     out[0] = x[3]
     out[3] = -1.0
 
 
 @held.slopes
 def no_slopes(p, u, x, out):
-    """No slopes: between samples the force does not depend on the motion"""
+    """Kernel of zero slopes: between samples the force is constant."""
 
 
 @law_kernel
 def digital_pid(p, u, x, out):
-    """u_k = k_p e_k + k_i I_k + k_d (e_k − e_{k−1})/T within p[4] … p[5].
+    """Kernel of a discrete PID controller, limited to p[4] … p[5].
+
+    u_k = k_p e_k + k_i I_k + k_d (e_k − e_{k−1})/T
 
     e = r − x, I_k = I_{k−1} + T e_k.
 
@@ -54,7 +56,10 @@ def digital_pid(p, u, x, out):
 
 @law_kernel
 def digital_function(p, u, x, out):
-    """Output u_k and memory of a user function, p = (size of the memory)"""
+    """Kernel of a user-defined discrete controller: output u_k and memory.
+
+    p = (size of the memory)
+    """
     for a in range(int(p[0])):
         out[a] = u[a]
 
@@ -80,6 +85,7 @@ class SampledLaw(JointLaw):
 
     @model_validator(mode="after")
     def _few(self) -> "SampledLaw":
+        """Raise `NestedError` for delays of too many sample times."""
         problems = [
             Problem(
                 (key,),
@@ -93,10 +99,11 @@ class SampledLaw(JointLaw):
         return self
 
     def sampler(self) -> Sampler:
-        """Record of its samples."""
+        """Record of the sampled controller: kernel, sample time, delays, memory."""
         raise NotImplementedError
 
     def row(self) -> Row:
+        """Kernel that holds the output of the sampler between sample times."""
         return Row(held, states=2, sampler=self.sampler())
 
 
@@ -146,6 +153,7 @@ class DigitalPID(SampledLaw, kind="digital-pid"):
 
     @model_validator(mode="after")
     def _order(self) -> "DigitalPID":
+        """Raise `NestedError` unless lower < upper."""
         if self.lower is not None and self.upper is not None and not self.lower < self.upper:
             raise NestedError.at(
                 ("upper",), f"must be above lower = {self.lower:g}, not {self.upper:g}"
@@ -153,6 +161,7 @@ class DigitalPID(SampledLaw, kind="digital-pid"):
         return self
 
     def sampler(self) -> Sampler:
+        """Discrete PID kernel with parameters, sample time, delays and memory."""
         limits = (
             -math.inf if self.lower is None else self.lower,
             math.inf if self.upper is None else self.upper,
@@ -200,6 +209,7 @@ class DigitalController(SampledLaw, kind="digital-controller"):
     _arguments = takes_parameters(*ARGUMENTS)
 
     def sampler(self) -> Sampler:
+        """User function called at sample times, with its memory and delays."""
         times, n = (self.sample_time, self.delay, self.computing_time), 1 + len(self.memory)
         memory, key = tuple(self.memory), ("function",)
         return Sampler(

@@ -54,12 +54,12 @@ class ModelInPieces(NamedTuple):
 
 
 def piece_name(body: str, number: int) -> str:
-    """Name of a piece, numbered from 1."""
+    """Name of piece ``number`` of a body, numbered from 1."""
     return f"{body}[{number}]"
 
 
 def in_pieces(model: ModelData) -> ModelInPieces:
-    """Model with divided bodies in pieces; the same model if it has none. Raises `InputError`."""
+    """Model with each divided body replaced by its pieces. Raises `InputError`."""
     pieces = {body.name: _pieces(body, data) for body, data in _divided(model)}
     if not pieces:
         return ModelInPieces(model, {}, {})
@@ -92,12 +92,14 @@ def in_pieces(model: ModelData) -> ModelInPieces:
 
 
 def _divided(model: ModelData) -> Iterator[tuple[FlexibleBody, DividedBodyData]]:
+    """(body, data) of the flexible bodies that consist of pieces."""
     for body in model.bodies.values():
         if isinstance(body, FlexibleBody) and isinstance(data := body.whole(), DividedBodyData):
             yield body, data
 
 
 def _pieces(body: FlexibleBody, data: DividedBodyData) -> BodyPieces:
+    """Names of the pieces of a body, its data and the damping of each piece."""
     names = tuple(piece_name(body.name, k + 1) for k in range(len(data.pieces)))
     own = body.damping is None or len(names) == 1
     return BodyPieces(
@@ -110,7 +112,7 @@ def _pieces(body: FlexibleBody, data: DividedBodyData) -> BodyPieces:
 
 
 def _frames(body: str, whole: BodyPieces) -> Iterator[tuple[FrameRef, FrameRef]]:
-    """Each frame of the body with the same frame on its piece."""
+    """(frame of the body, same frame on its piece) for all frames of a divided body."""
     yield FrameRef(body), FrameRef(whole.names[0])
     own = own_frames(whole.data.frames_by_piece)
     yield from (
@@ -141,6 +143,7 @@ def _bodies(body: Body, whole: BodyPieces) -> list[Body]:
 
 
 def _welds(body: str, whole: BodyPieces) -> list[Fixed]:
+    """Fixed joints between the pieces, one for each cut."""
     names = whole.names
     return [
         Fixed(f"{body} {cut}", f"{names[i]}/{cut}", f"{names[j]}/{cut}")
@@ -149,7 +152,7 @@ def _welds(body: str, whole: BodyPieces) -> list[Fixed]:
 
 
 def _local_welds(body: str, whole: BodyPieces) -> Iterator[CutShape]:
-    """Equal local displacements at the cuts, for pieces that have any."""
+    """Constraints of equal local displacements at the cuts between pieces."""
     names, data = whole.names, whole.data
     for i, j, cut in welds(data.frames_by_piece):
         one, other = (data.pieces[k].frames[cut].local for k in (i, j))
@@ -161,6 +164,7 @@ def _local_welds(body: str, whole: BodyPieces) -> Iterator[CutShape]:
 
 
 def _add(items: "dict[str, Any]", *new: Body | Joint | CutShape) -> None:
+    """Add items by name. Raises `InputError` for a name that is in use."""
     for item in new:
         if item.name in items:
             raise InputError(f"{item.section}.{item.name}: {TAKEN}")

@@ -46,7 +46,7 @@ class Drive(Item, section="drives", kind="drive"):
     coordinate: Index = 0
 
     def coordinate_used(self) -> CoordinateUse:
-        """Degree of freedom that it prescribes."""
+        """Joint coordinate that the drive prescribes."""
         return CoordinateUse(self.joint, self.coordinate)
 
     def constraint_classes(self) -> tuple[ConstraintClass, ...]:

@@ -50,7 +50,7 @@ class NamedValues(Mapping[str, Any]):
 
 
 def number(value: object) -> float:
-    """A finite float."""
+    """Validate a finite number. Raises ValueError."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise ValueError(f"must be a number, not {shown(value)}")
     try:
@@ -69,14 +69,14 @@ def number(value: object) -> float:
 
 
 def switch(value: object) -> bool:
-    """True or False."""
+    """Validate True or False. Raises ValueError."""
     if not isinstance(value, bool):
         raise ValueError(f"must be true or false, not {shown(value)}")
     return value
 
 
 def positive(value: object) -> float:
-    """A finite float above zero."""
+    """Validate a positive finite number. Raises ValueError."""
     result = number(value)
     if result <= 0.0:
         raise ValueError(f"must be > 0, not {result:g}")
@@ -84,7 +84,7 @@ def positive(value: object) -> float:
 
 
 def nonzero(value: object) -> float:
-    """A finite float other than zero."""
+    """Validate a finite number other than zero. Raises ValueError."""
     result = number(value)
     if result == 0.0:
         raise ValueError("must not be 0")
@@ -92,6 +92,7 @@ def nonzero(value: object) -> float:
 
 
 def _large_enough(value: float) -> float:
+    """Validate that a number is not so small that quotients overflow. Raises ValueError."""
     if abs(value) < SMALLEST:
         raise ValueError(
             f"must be at least {SMALLEST:g}, not {value:g}; quotients would overflow double "
@@ -101,7 +102,7 @@ def _large_enough(value: float) -> float:
 
 
 def nonnegative(value: object) -> float:
-    """A finite float, zero or above."""
+    """Validate a finite number of at least zero. Raises ValueError."""
     result = number(value)
     if result < 0.0:
         raise ValueError(f"must be >= 0, not {result:g}")
@@ -109,19 +110,19 @@ def nonnegative(value: object) -> float:
 
 
 def end_time(value: object) -> float:
-    """Time; infinity means never."""
+    """Validate a time; infinity means never."""
     return math.inf if isinstance(value, float) and value == math.inf else number(value)
 
 
 def index(value: object) -> int:
-    """Index >= 0."""
+    """Validate an integer index of at least zero."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 0:
         raise ValueError(f"must be a whole number >= 0, not {shown(value)}")
     return int(value)
 
 
 def items(value: object) -> list[Any]:
-    """The items of a list, tuple or array."""
+    """List of the items of a list, tuple or array. Raises ValueError."""
     if isinstance(value, (str, bytes, dict, set, frozenset)):
         raise ValueError(f"must be a list, not {shown(value)}")
     try:
@@ -131,14 +132,15 @@ def items(value: object) -> list[Any]:
 
 
 def vector(value: object) -> Vector:
-    """A tuple of finite floats of any length."""
+    """Validate a tuple of finite numbers of any length."""
     return tuple(number(item) for item in items(value))
 
 
 def sized(n: int) -> Callable[[object], Vector]:
-    """A check for ``n`` finite floats."""
+    """Validator of a tuple of ``n`` finite numbers."""
 
     def check(value: object) -> Vector:
+        """Validate a vector of n numbers. Raises ValueError."""
         result = vector(value)
         if len(result) != n:
             raise ValueError(f"must have {n} numbers, not {len(result)}")
@@ -148,24 +150,24 @@ def sized(n: int) -> Callable[[object], Vector]:
 
 
 def scalar_or_vector(value: object) -> Any:
-    """Float or tuple of floats, as given."""
+    """Validate a number or a tuple of numbers."""
     return number(value) if isinstance(value, numbers.Real) else vector(value)
 
 
 def nonnegative_vector(value: object) -> Vector:
-    """A tuple of floats, zero or above."""
+    """Validate a tuple of numbers of at least zero."""
     return tuple(nonnegative(item) for item in items(value))
 
 
 def damping(value: object) -> Any:
-    """Modal damping ratio: one number, one per mode, or None."""
+    """Validate modal damping ratios: one number, one per mode, or None."""
     if value is None:
         return None
     return nonnegative(value) if isinstance(value, numbers.Real) else nonnegative_vector(value)
 
 
 def six_nonnegative(value: object) -> Vector:
-    """Six floats, zero or above."""
+    """Validate six numbers of at least zero."""
     result = nonnegative_vector(value)
     if len(result) != 6:
         raise ValueError(f"must have 6 numbers (3 translations, 3 rotations), not {len(result)}")
@@ -173,7 +175,7 @@ def six_nonnegative(value: object) -> Vector:
 
 
 def optional_curve(value: object) -> Any:
-    """Increasing points and values, two tuples of equal length, at least two; or None."""
+    """Validate a curve (increasing points, values) or None."""
     if value is None:
         return None
     both = items(value)
@@ -192,7 +194,7 @@ def optional_curve(value: object) -> Any:
 
 
 def unit_axis(value: object) -> Vector:
-    """Unit vector from ``"x"``, ``"-z"``, ... or three numbers."""
+    """Validate an axis: unit vector from ``"x"``, ``"-z"``, ... or three numbers."""
     if isinstance(value, str):
         if value not in AXES:
             raise ValueError(
@@ -207,8 +209,7 @@ def unit_axis(value: object) -> Vector:
 
 
 def name(value: object) -> str:
-    """Name: text without "/" (which separates body and frame), line breaks or control
-    characters."""
+    """Validate a name: text without "/" (which separates body and frame) or control characters."""
     if not isinstance(value, str):
         raise ValueError(f"a name must be text, not {shown(value)}")
     if not value or value != value.strip() or len(value) > 100:
@@ -222,14 +223,15 @@ def name(value: object) -> str:
 
 
 def optional(check: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Check that also accepts None."""
+    """Validator that also accepts None."""
     return lambda value: None if value is None else check(value)
 
 
 def choice(*names: str) -> BeforeValidator:
-    """Check of a text that must be one of some names."""
+    """Validator of a text that must be one of some names."""
 
     def check(value: object) -> str:
+        """Validate one of the allowed names. Raises ValueError."""
         if value not in names:
             raise ValueError(f"must be {' or '.join(map(repr, names))}, not {shown(value)}")
         return str(value)

@@ -29,7 +29,7 @@ IDENTITY: Matrix = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
 def unit_quaternion(value: object) -> Vector:
-    """Unit quaternion, scalar first.
+    """Validate a quaternion, scalar first; normalized.
 
     A deviation below 1e-6 is normalized with a warning, a larger one is an error.
     """
@@ -70,7 +70,7 @@ def axis_angle_matrix(axis: Vector, angle: float) -> Matrix:
 
 
 def _given_matrix(value: list[Any]) -> Matrix:
-    """Given 3×3 matrix, checked to be a rotation within 1e-6."""
+    """Validate a rotation matrix, accurate to 1e-6."""
     rows = tuple(sized(3)(row) for row in value)
     for i in range(3):
         for k in range(3):
@@ -211,13 +211,13 @@ class ItemHandle:
 
 
 def frames_used(item: Declaration) -> dict[str, FrameRef]:
-    """Frames to which an item refers, by field."""
+    """Frame references of an item, by field."""
     values = ((key, getattr(item, key)) for key in item.field_names())
     return {key: value for key, value in values if isinstance(value, FrameRef)}
 
 
 def frame_ref(value: object) -> FrameRef:
-    """`FrameRef` from ``"body/frame"``, ``"body"``, the handle of a body or a reference."""
+    """Validate a frame reference: ``"body/frame"``, ``"body"``, handle or `FrameRef`."""
     if isinstance(value, FrameRef):
         return FrameRef(value.body, value.frame)
     if not isinstance(value, str):
@@ -229,7 +229,7 @@ def frame_ref(value: object) -> FrameRef:
 
 
 def joint_name(value: object) -> str:
-    """Name of a joint from its handle or a string."""
+    """Validate the name of a joint, given by handle or string."""
     if isinstance(value, ItemHandle) and value.section == "joints":
         return value.name
     if isinstance(value, str):
@@ -238,12 +238,12 @@ def joint_name(value: object) -> str:
 
 
 def joint_names(value: object) -> tuple[str, ...]:
-    """Names of joints from a list of handles and names."""
+    """Validate a list of joint names or handles."""
     return tuple(joint_name(item) for item in items(value))
 
 
 def frame_table(value: object) -> NamedValues:
-    """Named frames in the given order."""
+    """Validate a table of named frames."""
     if not isinstance(value, Mapping):
         raise ValueError(f"must be a mapping of named frames, not {shown(value)}")
     made: dict[str, Frame] = {}

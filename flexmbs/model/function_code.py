@@ -51,21 +51,22 @@ def functions_of(model: ModelData) -> Iterator[tuple[str, Callable[..., Any]]]:
     """
     for section in SECTIONS:
         for name, item in model.items(section).items():
-            yield from _within(f"{section}.{name}", item)
+            yield from _user_code_within(f"{section}.{name}", item)
 
 
-def _within(place: str, value: Any) -> Iterator[tuple[str, Callable[..., Any]]]:
+def _user_code_within(place: str, value: Any) -> Iterator[tuple[str, Callable[..., Any]]]:
+    """(path, function or class) of user code within a value, recursively."""
     if isinstance(value, Declaration):
         if _is_class_of_user(type(value)):
             yield place, type(value)
         for field in value.ordered_fields():
-            yield from _within(f"{place}.{field.name}", getattr(value, field.name))
+            yield from _user_code_within(f"{place}.{field.name}", getattr(value, field.name))
     elif isinstance(value, (tuple, list)):
         for k, item in enumerate(value):
-            yield from _within(f"{place}.{k}", item)
+            yield from _user_code_within(f"{place}.{k}", item)
     elif isinstance(value, Mapping):
         for key, item in value.items():
-            yield from _within(f"{place}.{key}", item)
+            yield from _user_code_within(f"{place}.{key}", item)
     elif callable(value):
         yield place, value
 
@@ -112,6 +113,7 @@ def contents_named(value: Any) -> dict[str, str]:
 
 
 def _content(path: str) -> str:
+    """SHA-256 digest of a file, or why it cannot be read."""
     try:
         with open(path, "rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
@@ -168,7 +170,7 @@ def _parts(value: Any) -> Iterator[Any]:
             yield from (value.__func__, value.__self__)
         case types.FunctionType() if not _installed(value):
             yield from (value.__code__, value.__defaults__, value.__kwdefaults__, vars(value))
-            yield _used(value)
+            yield _values_used(value)
         case staticmethod() | classmethod():
             yield value.__func__
         case property():
@@ -192,7 +194,7 @@ def _parts(value: Any) -> Iterator[Any]:
                 yield _reduced(value)
 
 
-def _used(function: types.FunctionType) -> dict[str, Any]:
+def _values_used(function: types.FunctionType) -> dict[str, Any]:
     """Values by the names with which a function and the functions within it refer to them.
 
     Enclosed, global and imported names.
@@ -210,7 +212,7 @@ def _used(function: types.FunctionType) -> dict[str, Any]:
 
 
 def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
-    """Code object and those nested in it, such as lambdas and comprehensions."""
+    """A code object and those nested in it, such as lambdas."""
     yield code
     for each in code.co_consts:
         if isinstance(each, types.CodeType):
@@ -239,7 +241,7 @@ def _imported(
 
 
 def _of_module(value: Any, names: list[str], seen: dict[int, Any]) -> Any:
-    """Module of the user reduced to the attributes with these names.
+    """User module reduced to a dict of the attributes with these names.
 
     Modules among them in the same way; other values unchanged.
     """
@@ -252,11 +254,12 @@ def _of_module(value: Any, names: list[str], seen: dict[int, Any]) -> Any:
 
 
 def _is_class_of_user(value: type) -> bool:
+    """True if a class is defined in a module of the user."""
     return _of_user(sys.modules.get(value.__module__))
 
 
 def _of_user(module: types.ModuleType | None) -> bool:
-    """True if a module belongs to the user: a file, a folder or interactive input.
+    """True if a module belongs to the user: a file, folder or interactive input.
 
     None means a module unknown to Python.
     """
@@ -269,7 +272,7 @@ def _of_user(module: types.ModuleType | None) -> bool:
 
 
 def _to_import(name: str) -> bool:
-    """True if a module, imported or not, belongs to the user. Raises ImportError, ValueError."""
+    """True if a module name belongs to the user. Raises ImportError, ValueError."""
     spec = importlib.util.find_spec(name)
     if spec is None or name in OWN:
         return False
@@ -278,7 +281,7 @@ def _to_import(name: str) -> bool:
 
 
 def _reduced(value: Any) -> Any:
-    """Components of an object as for a copy.
+    """Components of an object by its copy protocol (__reduce_ex__).
 
     Its attributes if it is copied by name or cannot be copied.
     """
@@ -292,9 +295,11 @@ def _reduced(value: Any) -> Any:
 
 
 def _installed(function: types.FunctionType) -> bool:
+    """True if a function comes from the standard library or an installed package."""
     return _is_installed(function.__code__.co_filename)
 
 
 def _is_installed(path: str) -> bool:
+    """True if a path belongs to the standard library or an installed package."""
     path = path.replace("\\", "/")
     return path.startswith(STANDARD) or any(f"/{folder}/" in path for folder in INSTALLED)

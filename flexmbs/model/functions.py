@@ -27,7 +27,7 @@ _MAY_IMPORT = contextvars.ContextVar("may_import", default=True)
 
 @contextlib.contextmanager
 def imports_allowed(allowed: bool) -> Iterator[None]:
-    """Import ``module:name`` if ``allowed``, in this thread and while the block runs.
+    """Context in which ``module:name`` may be imported, in this thread, if ``allowed``.
 
     Otherwise names are problems of the file.
     """
@@ -112,7 +112,7 @@ _STAND_INS = contextvars.ContextVar("stand_ins", default=False)
 
 @contextlib.contextmanager
 def missing_functions_allowed() -> Iterator[None]:
-    """Use placeholders for missing functions, in this thread and while the block runs.
+    """Context in which missing functions become placeholders, in this thread.
 
     Nothing is imported.
     """
@@ -143,7 +143,7 @@ NOT_THERE = (
 
 
 def function(value: object) -> Callable[..., Any]:
-    """Callable from a callable or from ``module:name``."""
+    """Validate a callable, or import it from ``module:name``."""
     if isinstance(value, str):
         return MissingFunction(value) if _STAND_INS.get() else named_function(value)
     if not callable(value):
@@ -166,9 +166,13 @@ def parameter_count(function: Callable[..., Any]) -> int | None:
 
 
 def function_of(count: int, signature: str) -> Callable[[Any], Any]:
-    """Check for a function with ``count`` arguments; ``signature`` describes them in messages."""
+    """Validator of a function with ``count`` arguments.
+
+    ``signature`` describes them in messages.
+    """
 
     def check(value: Any) -> Any:
+        """Validate a function with ``count`` arguments. Raises ValueError."""
         given = count if value is None else parameter_count(value)
         if given not in (count, None):
             raise ValueError(
@@ -195,10 +199,13 @@ def require_arguments(
 
 
 def takes_parameters(count: int, signature: str) -> Any:
-    """Validator of a declaration whose ``function`` takes ``count`` arguments and its
-    ``parameters``."""
+    """Validator that the function of a declaration takes ``count`` arguments.
+
+    Its ``parameters`` are passed as a further argument.
+    """
 
     def check(declared: Any) -> Any:
+        """Validate that the function takes the declared parameters."""
         require_arguments(declared.function, count, signature, declared.parameters)
         return declared
 

@@ -99,6 +99,7 @@ class HolonomicCoupling(GeneralCoupling, kind="holonomic"):
         return f"g({', '.join((*self.of, *(['t'] if self.rheonomic else [])))}) = 0"
 
     def constraint_classes(self) -> tuple[ConstraintClass, ...]:
+        """One holonomic row."""
         return (ConstraintClass(1, scleronomic=not self.rheonomic, active=self.rheonomic),)
 
 
@@ -133,6 +134,7 @@ class VelocityCoupling(GeneralCoupling, kind="velocity"):
         return f"a · d/dt ({', '.join(self.of)}) + a₀ = 0"
 
     def constraint_classes(self) -> tuple[ConstraintClass, ...]:
+        """One nonholonomic row."""
         return (
             ConstraintClass(
                 1, holonomic=False, scleronomic=not self.rheonomic, active=self.rheonomic
@@ -146,5 +148,5 @@ def nonholonomic_couplings(couplings: dict[str, Coupling]) -> list[str]:
 
 
 def probe_of(n: int) -> tuple[float, np.ndarray]:
-    """Time and coordinates at which no function is likely to be special."""
+    """Generic time and coordinates (n) at which user functions are tested."""
     return 0.3, 0.2 + 0.37 * np.arange(1, n + 1) % 1.1

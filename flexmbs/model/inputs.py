@@ -15,31 +15,32 @@ MOTION = 19  # numbers of time and motion of a frame, which precede its force st
 
 @law_kernel
 def held_effort(p, u, x, out):
-    """τ = z, ż = 0"""
+    """Kernel of a joint force that is held as force state, τ = z, ż = 0."""
     out[0] = x[3]
 
 
 @held_effort.slopes
 def no_slopes(p, u, x, out):
-    """No slopes: the force does not depend on the motion"""
+    """Kernel of zero slopes: the force does not depend on the motion."""
 
 
 @law_kernel
 def held_wrench(p, u, x, out):
-    """(F, M) = z in world axes, ż = 0"""
+    """Kernel of a force and torque held as force states in world axes, ż = 0."""
     for a in range(6):
         out[a] = x[MOTION + a]
 
 
 @held_wrench.slopes
 def no_wrench_slopes(p, u, x, out):
-    """None"""
+    """Kernel of zero slopes of a held force and torque."""
 
 
 class HeldEffort(JointLaw):
     """Generalized force Q = z (N or N m), one force state."""
 
     def row(self) -> Row:
+        """Kernel of a joint force held constant between inputs, as a state."""
         return Row(held_effort, states=1)
 
 
@@ -47,4 +48,5 @@ class HeldWrench(OnFrame):
     """Force (N) and torque (N m) on a frame in world axes, six force states."""
 
     def row(self) -> Row:
+        """Kernel of a force and torque held constant between inputs, as six states."""
         return Row(held_wrench, states=6)

@@ -11,7 +11,7 @@ Coefficients = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 def straight_lines(t: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Linear interpolation: continuous, with jumps of the rate at the points."""
+    """Polynomial coefficients (4, n − 1) of piecewise linear interpolation."""
     result = np.zeros((4, len(t) - 1))
     result[2] = np.diff(x) / np.diff(t)
     result[3] = x[:-1]
@@ -19,7 +19,7 @@ def straight_lines(t: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 
 def monotone(t: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Monotone cubics of Fritsch and Butland, known as PCHIP.
+    """Polynomial coefficients (4, n − 1) of monotone cubics (Fritsch and Butland, PCHIP).
 
     SIAM J. Sci. Stat. Comput. 5 (1984) 300.
 
@@ -35,7 +35,7 @@ def monotone(t: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 
 def spline(t: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Cubic spline (not-a-knot): continuous accelerations; it may overshoot its points."""
+    """Polynomial coefficients (4, n − 1) of a cubic spline (not-a-knot); it may overshoot."""
     from scipy.interpolate import CubicSpline  # import on demand: a third of a second
 
     return np.ascontiguousarray(CubicSpline(t, x).c)
@@ -49,7 +49,7 @@ INTERPOLATIONS: dict[str, Coefficients] = {
 
 
 def _slopes(h: np.ndarray, d: np.ndarray) -> np.ndarray:
-    """Rates (n,) at the points: a weighted harmonic mean, zero at an extremum.
+    """Slopes (n,) of a monotone cubic at the points: weighted harmonic means.
 
     From distances h and slopes d (n − 1,).
     """
@@ -64,7 +64,7 @@ def _slopes(h: np.ndarray, d: np.ndarray) -> np.ndarray:
 
 
 def _end(h0: float, h1: float, d0: float, d1: float) -> float:
-    """Rate at an end from the parabola through three points, limited to keep the shape."""
+    """Slope of a monotone cubic at an end, from a parabola, limited."""
     m = ((2.0 * h0 + h1) * d0 - h0 * d1) / (h0 + h1)
     if m * d0 <= 0.0:
         return 0.0

@@ -42,11 +42,11 @@ class Item(Declaration):
         return ItemHandle(self.section, self.name)
 
     def coordinate_used(self) -> CoordinateUse | None:
-        """Degree of freedom of a joint on which it acts, if any."""
+        """Joint coordinate on which the item acts, if any."""
         return None
 
     def unfit_for(self, joint: "Joint", motion: "Motion") -> str:
-        """Reason why it cannot act on a degree of freedom; "" if it can.
+        """Reason why the item cannot act on a joint coordinate; "" if it can.
 
         The degree of freedom is that of this motion of the joint.
         """
@@ -57,5 +57,5 @@ class Item(Declaration):
         return ()
 
     def warnings(self) -> list[Problem]:
-        """Problems for unusual values that are probably mistakes."""
+        """Warnings of unusual values that are probably mistakes."""
         return []

@@ -98,11 +98,12 @@ class Joint(Item, section="joints"):
         return self.rows
 
     def constraint_classes(self) -> tuple[ConstraintClass, ...]:
-        """Scleronomic, bilateral rows, the holonomic ones first; a free joint has none."""
+        """Classes of the constraint rows, holonomic first; none for a free joint."""
         rows = ((self.position_rows, True), (self.rows - self.position_rows, False))
         return tuple(ConstraintClass(n, holonomic) for n, holonomic in rows if n)
 
     def warnings(self) -> list[Problem]:
+        """Warnings of the motions, and of motions that repeat an axis."""
         path = (self.section, self.name)
         found = [
             Problem((*path, "motions", str(i)), text)
@@ -126,7 +127,7 @@ class Joint(Item, section="joints"):
 
     @model_validator(mode="after")
     def _initial_values(self) -> "Joint":
-        """Lengths of q0 and v0, unit quaternions."""
+        """Raise `NestedError` for wrong lengths of q0 and v0; normalize quaternions."""
         problems: list[Problem] = []
         if self.nv > 6:
             message = (
@@ -151,11 +152,12 @@ class Joint(Item, section="joints"):
 
 
 def _count(n: int) -> str:
+    """Text "n numbers"."""
     return f"{n} number{'' if n == 1 else 's'}"
 
 
 def _full(value: Any, default: Vector) -> Vector:
-    """All coordinates from the given value: a number, or one number per coordinate."""
+    """Coordinates as a full list, from one number or one per coordinate."""
     if not default and value not in (0.0, ()):
         raise ValueError(
             "it has no coordinates; give initial values for the other joints of its bodies"
@@ -172,7 +174,7 @@ def _full(value: Any, default: Vector) -> Vector:
 
 
 def _checked_positions(q0: Vector, motions: tuple[Motion, ...]) -> Vector:
-    """q0 with unit quaternions."""
+    """Initial positions with normalized quaternions. Raises ValueError."""
     checked: list[float] = []
     for motion in motions:
         part = q0[len(checked) : len(checked) + motion.nq]
@@ -200,7 +202,7 @@ def normal_directions(normal: Vector) -> tuple[Vector, Vector]:
 
 
 def two_axes(value: object) -> tuple[Vector, Vector]:
-    """Two unit axes that are not parallel."""
+    """Validate two unit axes that are not parallel."""
     axes = tuple(unit_axis(item) for item in items(value))
     if len(axes) != 2:
         raise ValueError(f"must be two axes, not {len(axes)}")
@@ -214,6 +216,7 @@ def two_axes(value: object) -> tuple[Vector, Vector]:
 
 
 def _at_least_one(motions: tuple[Motion, ...]) -> tuple[Motion, ...]:
+    """Validate that there is a motion. Raises ValueError."""
     if not motions:
         raise ValueError("needs at least one motion; otherwise use a fixed joint")
     return motions
@@ -366,6 +369,7 @@ class Universal(Joint, kind="universal"):
         return (Rotate(self.axes[0]), Rotate(self.axes[1]))
 
     def warnings(self) -> list[Problem]:
+        """Warnings, also of axes that are not perpendicular."""
         cosine = sum(a * b for a, b in zip(*self.axes))
         text = f"the axes are not perpendicular (cosine {cosine:g}), unlike those of a Cardan joint"
         return super().warnings() + (
@@ -424,6 +428,7 @@ class Planar(Joint, kind="planar"):
 
     @functools.cached_property
     def motions(self) -> tuple[Motion, ...]:
+        """Two translations in the plane and the rotation about its normal."""
         a, b = normal_directions(self.axis)
         return (Slide(a), Slide(b), Rotate(self.axis))
 

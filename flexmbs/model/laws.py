@@ -59,6 +59,7 @@ class Constant(TimeLaw, kind="constant"):
     value: Number = dataclasses.field(default=0.0, kw_only=False)
 
     def state(self, t: float) -> State:
+        """The value, with zero rate and acceleration."""
         return self.value, 0.0, 0.0
 
 
@@ -91,6 +92,7 @@ class Ramp(TimeLaw, kind="ramp"):
 
     @model_validator(mode="after")
     def _order(self) -> "Ramp":
+        """Raise `NestedError` unless start ≤ end."""
         if self.end < self.start:
             raise NestedError.at(
                 ("end",), f"must not be before start = {self.start:g}, not {self.end:g}"
@@ -98,9 +100,11 @@ class Ramp(TimeLaw, kind="ramp"):
         return self
 
     def corners(self) -> tuple[float, ...]:
+        """Start, middle and end of the ramp (s), at which controlled steps end."""
         return self.start, 0.5 * (self.start + self.end), self.end
 
     def state(self, t: float) -> State:
+        """Value, rate and acceleration at time t of the ramp, constant outside of it."""
         inside = min(max(t, self.start), self.end)
         return (
             self.value0 + self.rate * (inside - self.start),
@@ -139,9 +143,11 @@ class SmoothStep(TimeLaw, kind="smooth-step"):
     initial: Number = 0.0
 
     def corners(self) -> tuple[float, ...]:
+        """Start, middle and end of the step (s), at which controlled steps end."""
         return self.start, self.start + 0.5 * self.duration, self.start + self.duration
 
     def state(self, t: float) -> State:
+        """Value, rate and acceleration at time t of a fifth-degree step."""
         tau = min(max((t - self.start) / self.duration, 0.0), 1.0)
         rise = self.value - self.initial
         return (
@@ -179,6 +185,7 @@ class Sine(TimeLaw, kind="sine"):
     offset: Number = 0.0
 
     def state(self, t: float) -> State:
+        """Value, rate and acceleration at time t of the sine."""
         omega = 2.0 * math.pi * self.frequency
         s, c = math.sin(omega * t + self.phase), math.cos(omega * t + self.phase)
         return (
@@ -189,6 +196,7 @@ class Sine(TimeLaw, kind="sine"):
 
 
 def _table_kind(value: object) -> str:
+    """Validate the interpolation of a table. Raises ValueError."""
     if not isinstance(value, str) or value not in INTERPOLATIONS:
         raise ValueError(f"must be 'monotone', 'spline' or 'linear', not {shown(value)}")
     return value
@@ -226,6 +234,7 @@ class Table(TimeLaw, kind="table"):
 
     @model_validator(mode="after")
     def _shape(self) -> "Table":
+        """Raise `NestedError` unless times increase and there is one value for each."""
         if len(self.times) < 2:
             raise NestedError.at(("times",), f"must have at least 2 points, not {len(self.times)}")
         if len(self.times) != len(self.values):
@@ -239,7 +248,7 @@ class Table(TimeLaw, kind="table"):
         return self
 
     def coefficients(self) -> np.ndarray:
-        """Coefficients c (4, n − 1).
+        """Polynomial coefficients (4, n − 1) of the intervals.
 
         x = Σ_k c[k, i] (t − times[i])^(3 − k) between times[i] and times[i + 1].
         """
@@ -247,11 +256,13 @@ class Table(TimeLaw, kind="table"):
 
     @functools.cached_property
     def _coefficients(self) -> np.ndarray:
+        """Coefficients (4, n) of the cubic polynomials of the intervals."""
         found = INTERPOLATIONS[self.interpolation](np.array(self.times), np.array(self.values))
         found.flags.writeable = False
         return found
 
     def corners(self) -> tuple[float, ...]:
+        """Times of the table, and middles of the intervals in which the values change."""
         values, times = self.values, self.times
         within = [
             0.5 * (times[i] + times[i + 1])
@@ -261,6 +272,7 @@ class Table(TimeLaw, kind="table"):
         return *times, *within
 
     def state(self, t: float) -> State:
+        """Value, rate and acceleration at time t by interpolation; constant outside."""
         if t < self.times[0]:
             return self.values[0], 0.0, 0.0
         if t > self.times[-1]:
@@ -300,6 +312,7 @@ class Function(TimeLaw, kind="function"):
         return parameter_count(self.function)
 
     def state(self, t: float) -> State:
+        """Value, rate and acceleration at time t of the user function."""
         return function_state(self.function, t)
 
 
@@ -332,7 +345,7 @@ def function_state(function: Callable[..., Any], t: float) -> State:
 
 
 def _read_law(table: Mapping[str, object], families: tuple[type[Declaration], ...]) -> Any:
-    """Law from a table with ``kind``, from any of the families."""
+    """Law of time from a table with ``kind``."""
     kind = table.get("kind")
     for family in families:
         if isinstance(kind, str) and kind in family.kinds:
@@ -346,7 +359,7 @@ def _read_law(table: Mapping[str, object], families: tuple[type[Declaration], ..
 
 
 def _simple_law(value: object) -> TimeLaw:
-    """Law of time from a number or a function."""
+    """Law of time from a number or a user function."""
     if isinstance(value, numbers.Real):
         return Constant.read({"value": value})
     if callable(value) or isinstance(value, str):
@@ -355,7 +368,7 @@ def _simple_law(value: object) -> TimeLaw:
 
 
 def time_law(value: object) -> TimeLaw:
-    """Law of time from a law, a table, a number or a function of t."""
+    """Validate a law of time: law, table, number or function of t."""
     if isinstance(value, Mapping):
         value = _read_law(value, (TimeLaw,))
     if not isinstance(value, TimeLaw):
@@ -373,20 +386,20 @@ OptionalLaw = Annotated[Any, BeforeValidator(optional(time_law))]
 
 @law_kernel
 def spring_damper(p, u, x, out):
-    """τ = F − k (x − x₀) − c η, p = (k, c, x₀, F)"""
+    """Kernel of a spring and damper, τ = F − k (x − x₀) − c η, p = (k, c, x₀, F)."""
     out[0] = -p[0] * (x[1] - p[2]) - p[1] * x[2] + p[3]
     out[1] = -p[1] * x[2]
 
 
 @law_kernel
 def pd(p, u, x, out):
-    """τ = k_p (r − x) + k_d (ṙ − η), p = (k_p, k_d), u = (r, ṙ)"""
+    """Kernel of PD control, τ = k_p (r − x) + k_d (ṙ − η), p = (k_p, k_d)."""
     out[0] = p[0] * (u[0] - x[1]) + p[1] * (u[1] - x[2])
 
 
 @law_kernel
 def pid(p, u, x, out):
-    """τ = k_p (r − x) + k_d (ṙ − η) + k_i z, ż = r − x, p = (k_p, k_d, k_i), u = (r, ṙ)"""
+    """Kernel of PID control, τ = k_p (r − x) + k_d (ṙ − η) + k_i z, ż = r − x."""
     out[0] = p[0] * (u[0] - x[1]) + p[1] * (u[1] - x[2]) + p[2] * x[3]
     out[2] = u[0] - x[1]
 
@@ -395,7 +408,7 @@ def pid(p, u, x, out):
 @pd.slopes
 @pid.slopes
 def first_two(p, u, x, out):
-    """Stiffness and damping of a linear law: its first two parameters"""
+    """Kernel of the slopes of a linear law: its first two parameters are stiffness and damping."""
     out[0] = p[0]
     out[1] = p[1]
 
@@ -407,7 +420,7 @@ class JointLaw(Declaration, section="joint laws"):
     """
 
     def row(self) -> Row:
-        """Record of the law."""
+        """Record of the law kernel and its parameters."""
         raise NotImplementedError
 
 
@@ -443,6 +456,7 @@ class PD(JointLaw, kind="pd"):
     reference: LawOfTime = 0.0
 
     def row(self) -> Row:
+        """Kernel and parameters of PD control, with the law of the reference."""
         return Row(pd, (self.kp, self.kd), (self.reference,), gives=2)
 
 
@@ -484,6 +498,7 @@ class PID(JointLaw, kind="pid"):
     reference: LawOfTime = 0.0
 
     def row(self) -> Row:
+        """Kernel and parameters of PID control; the integral of the error is a state."""
         return Row(pid, (self.kp, self.kd, self.ki), (self.reference,), gives=2, states=1)
 
 
@@ -522,11 +537,12 @@ class SpringDamper(JointLaw, kind="spring-damper"):
     preload: Number = 0.0
 
     def row(self) -> Row:
+        """Kernel and parameters k, c, x0 and preload."""
         return Row(spring_damper, (self.k, self.c, self.x0, self.preload))
 
 
 def joint_law(value: object) -> JointLaw | TimeLaw:
-    """Law for a joint force from a law, a table, a number, or a function of t or of (t, x, v)."""
+    """Validate a law of a joint force: law, table, number, or function of t or of (t, x, v)."""
     if isinstance(value, JointLaw):
         return value
     if isinstance(value, Mapping):
@@ -540,7 +556,7 @@ def joint_law(value: object) -> JointLaw | TimeLaw:
 
 
 def three_laws(value: object) -> tuple[TimeLaw, TimeLaw, TimeLaw]:
-    """Three laws of time, one per axis."""
+    """Validate three laws of time, one per axis."""
     if not isinstance(value, (list, tuple, np.ndarray)) or len(value) != 3:
         raise ValueError(f"must be three laws or numbers, not {shown(value)}")
     made: list[TimeLaw] = []

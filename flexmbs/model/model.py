@@ -110,6 +110,7 @@ class ModelData:
         run: Run | None = None,
         shapes: Iterable[Shape] = (),
     ) -> None:
+        """Empty model with a name, gravity, frames, cuts and shapes on the ground, and run settings."""
         self._header = ModelHeader(
             name=name, gravity=gravity, frames=frames or {}, cuts=cuts, shapes=shapes
         )
@@ -133,6 +134,7 @@ class ModelData:
 
     @frames.setter
     def frames(self, value: Mapping[str, Any]) -> None:
+        """Replace the frames on the ground."""
         self._header = dataclasses.replace(self._header, frames=value)
 
     @property
@@ -143,6 +145,7 @@ class ModelData:
 
     @gravity.setter
     def gravity(self, value: Any) -> None:
+        """Replace the acceleration of gravity."""
         self._header = dataclasses.replace(self._header, gravity=value)
 
     @property
@@ -153,6 +156,7 @@ class ModelData:
 
     @cuts.setter
     def cuts(self, value: Any) -> None:
+        """Replace the joints at which loops are cut."""
         self._header = dataclasses.replace(self._header, cuts=value)
 
     @property
@@ -238,6 +242,7 @@ class ModelData:
     __hash__ = None  # type: ignore[assignment]
 
     def _values(self) -> tuple[Any, ...]:
+        """Header, run settings and all items, for comparisons."""
         sections = tuple(tuple(self.items(section).values()) for section in SECTIONS)
         return (self._header, self.run, sections)
 

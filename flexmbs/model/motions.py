@@ -32,7 +32,7 @@ ROUND_OFF = 1e-9  # of the length of unit axes and of components perpendicular t
 
 
 def opposite(vector: Vector) -> Vector:
-    """−v"""
+    """Opposite vector −v as a tuple."""
     return tuple(-component for component in vector)
 
 
@@ -91,7 +91,7 @@ class Motion(Declaration, section="motions"):
         return []
 
     def inverse(self) -> "Motion":
-        """Motion X⁻¹ with the same coordinates.
+        """Inverse motion X⁻¹ with the same coordinates.
 
         For a ball or free motion with the coordinates of X⁻¹.
         """
@@ -99,7 +99,7 @@ class Motion(Declaration, section="motions"):
 
     @model_validator(mode="after")
     def _about_one_axis(self) -> "Motion":
-        """Check that v is along ω.
+        """Raise ValueError unless translation and rotation axes are parallel.
 
         Only then the pose exp(q ω), q v has the twist (v, ω), and q is its angle or length.
         """
@@ -136,6 +136,7 @@ class ReversedMotion(Motion):
         return opposite(self.of.unit_twist)
 
     def inverse(self) -> Motion:
+        """The motion that this one reverses."""
         return self.of
 
 
@@ -165,6 +166,7 @@ class PrescribedMotion(Motion):
         return self.of.moves_along
 
     def inverse(self) -> Motion:
+        """Inverse motion prescribed by the same drive."""
         return PrescribedMotion(self.of.inverse(), self.drive)
 
 
@@ -193,6 +195,7 @@ class Rotate(Motion, kind="rotate"):
         return (0.0, 0.0, 0.0, *self.axis)
 
     def inverse(self) -> Motion:
+        """Rotation about the opposite axis."""
         return Rotate(opposite(self.axis))
 
 
@@ -221,6 +224,7 @@ class Slide(Motion, kind="slide"):
         return (*self.axis, 0.0, 0.0, 0.0)
 
     def inverse(self) -> Motion:
+        """Translation along the opposite axis."""
         return Slide(opposite(self.axis))
 
 
@@ -252,6 +256,7 @@ class ScrewMotion(Motion, kind="screw"):
         return (*(self.pitch * component for component in self.axis), *self.axis)
 
     def inverse(self) -> Motion:
+        """Screw motion about the opposite axis with the same pitch."""
         return ScrewMotion(opposite(self.axis), self.pitch)
 
 
@@ -321,6 +326,7 @@ class FixedTranslation(Motion, kind="fixed-translation"):
         return tuple(self.displacement)
 
     def inverse(self) -> Motion:
+        """Opposite displacement."""
         return FixedTranslation(opposite(self.displacement))
 
 
@@ -353,16 +359,18 @@ class FixedRotation(Motion, kind="fixed-rotation"):
         return axis_angle_matrix(self.axis, self.angle)
 
     def warnings(self) -> list[str]:
+        """Message if the angle exceeds a full turn."""
         if abs(self.angle) <= 2.0 * math.pi:
             return []
         return [f"the angle {self.angle:g} is more than a full turn; angles are in rad"]
 
     def inverse(self) -> Motion:
+        """Rotation by the opposite angle."""
         return FixedRotation(self.axis, -self.angle)
 
 
 def motion_chain(value: object) -> tuple[Motion, ...]:
-    """Motions from a list of motions or of tables with ``kind``."""
+    """Validate a list of motions or of tables with ``kind``."""
     made: list[Motion] = []
     problems: list[Problem] = []
     for number, item in enumerate(items(value)):

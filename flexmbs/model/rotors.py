@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def _ratio(value: object) -> float:
-    """A number other than zero."""
+    """Validate a gear ratio other than zero."""
     found = number(value)
     if found == 0.0:
         raise ValueError("must not be 0: the rotor would not turn")
@@ -72,6 +72,7 @@ class RotorInertia(Item, section="rotors", kind="rotor-inertia"):
 
     @model_validator(mode="after")
     def _axis_is_used(self) -> "RotorInertia":
+        """Raise `NestedError` for an axis without gyroscopic effects."""
         if self.axis is not None and not self.gyroscopic:
             raise NestedError.at(
                 ("axis",), "has no meaning without gyroscopic = true; remove one of them"
@@ -84,11 +85,11 @@ class RotorInertia(Item, section="rotors", kind="rotor-inertia"):
         return float(self.ratio**2 * self.inertia)
 
     def coordinate_used(self) -> CoordinateUse:
-        """Degree of freedom to which it is geared."""
+        """Joint coordinate to which the rotor is geared."""
         return CoordinateUse(self.joint, self.coordinate)
 
     def spin_axis(self, joint: "Joint") -> Vector:
-        """Unit vector a of the spin in the axes of the joint's parent frame."""
+        """Unit vector of the spin axis in the joint's parent frame."""
         if self.axis is not None:
             given: Vector = self.axis
             return given
@@ -102,7 +103,7 @@ class RotorInertia(Item, section="rotors", kind="rotor-inertia"):
 
 
 def rotor_problems(model: "ModelData") -> list[Problem]:
-    """Gyroscopic rotors on joints with several coordinates and on point masses."""
+    """Problems of gyroscopic rotors on unsuitable joints or bodies."""
     found = []
     for name, rotor in model.rotors.items():
         joint = model.joints.get(rotor.joint)
@@ -129,7 +130,7 @@ def rotor_problems(model: "ModelData") -> list[Problem]:
 
 
 def rotor_warnings(model: "ModelData") -> list[Problem]:
-    """Rotors with more inertia than the rigid bodies that contain them."""
+    """Warnings of rotors with more inertia than the bodies that contain them."""
     found = []
     for name, rotor in model.rotors.items():
         joint = model.joints[rotor.joint]

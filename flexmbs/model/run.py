@@ -13,7 +13,10 @@ AUDITS = FULL, STANDARD, NONE = ("full", "standard", "none")  # levels of the au
 
 
 def _one_of(*names: str) -> BeforeValidator:
+    """Validator that accepts only these names."""
+
     def check(value: object) -> str:
+        """Validate one of the names. Raises ValueError with similar names."""
         if not isinstance(value, str) or value not in names:
             raise ValueError(f"unknown choice {shown(value)}; {close_names(str(value), names)}")
         return value
@@ -22,12 +25,14 @@ def _one_of(*names: str) -> BeforeValidator:
 
 
 def _word(value: object) -> str:
+    """Validate a non-empty string. Raises ValueError."""
     if not isinstance(value, str) or not value:
         raise ValueError(f"must be a name, not {shown(value)}")
     return value
 
 
 def _rho(value: object) -> float | None:
+    """Validate a spectral radius, 0 … 1, or None. Raises ValueError."""
     if value is None:
         return None
     result = number(value)
@@ -37,6 +42,7 @@ def _rho(value: object) -> float | None:
 
 
 def _relative(value: object) -> float | None:
+    """Validate a relative tolerance or None. Raises ValueError."""
     if value is None:
         return None
     result = number(value)
@@ -101,6 +107,7 @@ class Run(Declaration, section="run"):
 
     @model_validator(mode="after")
     def _steps(self) -> "Run":
+        """Raise `NestedError` for steps longer than t_end."""
         problems = [
             Problem((key,), f"must not exceed t_end = {self.t_end:g}, not {value:g}")
             for key, value in (("step", self.step), ("output_step", self.output_step))

@@ -38,7 +38,7 @@ FUNCTION: Schema = {
 
 
 def numbers(size: int | None = None) -> Schema:
-    """A list of numbers, of any length or of ``size``."""
+    """JSON schema of a list of numbers, of any length or of ``size``."""
     return {"type": "array", "items": NUMBER} | (
         {} if size is None else {"minItems": size, "maxItems": size}
     )
@@ -50,7 +50,7 @@ def lengths(size: int) -> Schema:
 
 
 def rows(*sizes: int) -> Schema:
-    """A list of lists of numbers, each of one of the sizes."""
+    """JSON schema of a list of lists of numbers of these sizes."""
     return {
         "type": "array",
         "items": {"anyOf": [numbers(size) for size in sizes]} if sizes else numbers(),
@@ -58,7 +58,7 @@ def rows(*sizes: int) -> Schema:
 
 
 def family(name: str) -> Schema:
-    """Table of a family of kinds, defined once."""
+    """JSON schema of a table of a family of kinds, defined once."""
     return {"$ref": f"#/$defs/{name}"}
 
 
@@ -139,7 +139,7 @@ RECORDS: dict[str, type[Declaration]] = {
 
 
 def model_schema() -> Schema:
-    """The schema of ``flexmbs-model`` files."""
+    """JSON schema of ``flexmbs-model`` files."""
     families = {name: (base,) for name, base in SECTIONS.items()} | LAWS
     kinds = {
         name: {kind: cls for base in bases for kind, cls in base.kinds.items()}
@@ -167,7 +167,7 @@ def model_schema() -> Schema:
 
 
 def one_of_kinds(kinds: dict[str, type[Declaration]]) -> Schema:
-    """Table whose other keys depend on its ``kind``; a single kind need not be named."""
+    """JSON schema of a table whose keys depend on its ``kind``."""
     if len(kinds) == 1:
         (only,) = kinds.values()
         return record(only)
@@ -184,7 +184,7 @@ def one_of_kinds(kinds: dict[str, type[Declaration]]) -> Schema:
 
 
 def record(cls: type[Declaration]) -> Schema:
-    """Table of one declaration; the name of an item is the name of the table."""
+    """JSON schema of the table of one declaration, without its name."""
     named = cls.section in SECTIONS
     found = {
         field.name: field for field in cls.ordered_fields() if not (named and field.name == "name")
@@ -206,7 +206,7 @@ def record(cls: type[Declaration]) -> Schema:
 
 
 def property_of(cls: type[Declaration], field: "dataclasses.Field[Any]") -> Schema | None:
-    """Key with its unit, text and default; None if a file cannot have it."""
+    """JSON schema of a field with unit, text and default; None if files cannot have it."""
     stated, text = cls._texts[field.name]
     bare = stated.partition(" [")[0].removesuffix(" or None")
     if bare == IN_MEMORY:
@@ -221,7 +221,7 @@ def property_of(cls: type[Declaration], field: "dataclasses.Field[Any]") -> Sche
 
 
 def type_schema(stated: str) -> Schema:
-    """Schema of a stated type.
+    """JSON schema of a stated type.
 
     One of `TYPES`, a law of time, quoted choices, or a number of floats.
     """
@@ -239,7 +239,7 @@ def type_schema(stated: str) -> Schema:
 
 
 def _bounds(field: "dataclasses.Field[Any]") -> Schema:
-    """Bounds of a number, from its check."""
+    """JSON schema keywords for the bounds of a number, from its validator."""
     checks = [getattr(each, "func", None) for each in typing.get_args(field.type)[1:]]
     return {
         key: value for check in checks if check in BOUNDS for key, value in BOUNDS[check].items()
@@ -247,8 +247,10 @@ def _bounds(field: "dataclasses.Field[Any]") -> Schema:
 
 
 def _required(field: "dataclasses.Field[Any]") -> bool:
+    """True if a field has no default."""
     return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
 
 
 def _finite(value: Any) -> bool:
+    """True unless a value is an infinite float."""
     return not isinstance(value, float) or abs(value) != float("inf")

@@ -18,7 +18,10 @@ BEYOND = 1e-6  # relative to its size: continuation of a surface beyond its edge
 
 
 def surface_numbers(x: Vector, y: Vector, heights: Matrix) -> tuple[float, ...]:
-    """Surface as the numbers read by `surface_at`: (nx, ny, x, y, C (nx − 1, ny − 1, 4, 4))."""
+    """Bicubic spline surface as flat numbers, read by `surface_at`.
+
+    (nx, ny, x, y, C (nx − 1, ny − 1, 4, 4))
+    """
     from scipy.interpolate import CubicSpline  # import on demand: a third of a second
 
     along_y = CubicSpline(np.array(y), np.array(heights), axis=1).c  # (4, ny − 1, nx)

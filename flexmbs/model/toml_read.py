@@ -24,7 +24,7 @@ KEYS = ("format", *ModelHeader.field_names(), *SECTIONS, "run")
 
 
 def read(path: Path, make: type[M], *, allow_outside: bool = False, allow_code: bool = False) -> M:
-    """Model in a file.
+    """Read the model in a file.
 
     Raises `InputError` with every problem, one per line: ``file:line: item.key: what``.
     """
@@ -39,7 +39,7 @@ def read(path: Path, make: type[M], *, allow_outside: bool = False, allow_code: 
 
 @contextmanager
 def importable(folder: Path | None) -> Iterator[None]:
-    """Allow imports from the model's folder while the block runs."""
+    """Context in which imports from the model's folder are possible."""
     if folder is None:
         yield
         return
@@ -52,7 +52,7 @@ def importable(folder: Path | None) -> Iterator[None]:
 
 
 def model_of(table: Mapping[str, Any], locator: Locator, make: type[M]) -> tuple[M, list[Problem]]:
-    """Model and all problems of the table; the model is complete if there are none."""
+    """(model, problems) of the table of a model file."""
     notes = ProblemCollector()
     _check_format(table, notes)
     header_table = {key: table[key] for key in ModelHeader.field_names() if key in table}
@@ -79,7 +79,7 @@ def _as_given(table: Mapping[str, Any], section: str) -> Mapping[str, Any]:
 
 
 def _check_format(table: Mapping[str, Any], notes: ProblemCollector) -> None:
-    """Check the format and the names of the sections."""
+    """Collect problems of the format and section names of a model file."""
     if "format" not in table:
         notes.problems.append(
             Problem(("format",), f'is missing; a model file begins with format = "{FORMAT}"')
@@ -96,6 +96,7 @@ def _check_format(table: Mapping[str, Any], notes: ProblemCollector) -> None:
 
 
 def _as_table(value: object) -> Mapping[str, Any]:
+    """Raise `NestedError` unless a value is a table."""
     if not isinstance(value, Mapping):
         raise NestedError.at((), f"must be a table, not {shown(value)}")
     return value
@@ -130,6 +131,7 @@ def _add_items(
     default = next(iter(family.kinds)) if len(family.kinds) == 1 else ""
 
     def made(name: str, value: object) -> Any:
+        """Item with a name from its table. Raises `NestedError`."""
         table = _located(_as_table(value), locator)
         if "name" in table:
             raise NestedError.at(

@@ -67,12 +67,12 @@ def save(model: "ModelData", path: Path, *, allow_outside: bool = False) -> None
 
 
 def key(name: str) -> str:
-    """Key, quoted if required by TOML."""
+    """Key of a TOML file, quoted if required."""
     return name if BARE_KEY.fullmatch(name) else text_of(name)
 
 
 def text_of(value: str) -> str:
-    """A TOML basic string."""
+    """Text quoted as a TOML basic string."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
@@ -80,6 +80,7 @@ class TomlWriter:
     """Values as TOML; collects content that a file cannot represent."""
 
     def __init__(self, folder: Path, complete: bool, allow_outside: bool) -> None:
+        """Writer of a model file in ``folder``; paths are written relative to it."""
         self.folder = folder
         self.complete = complete
         self.allow_outside = allow_outside
@@ -92,7 +93,7 @@ class TomlWriter:
         return [f"kind = {text_of(item.kind)}", *self.pairs(item, self.path)]
 
     def pairs(self, item: Declaration, path: tuple[str, ...]) -> list[str]:
-        """``key = value`` for every field that differs from its default."""
+        """Lines ``key = value`` of the fields that differ from their defaults."""
         lines = []
         for name, value in written_fields(item):
             self.path = (*path, name)
@@ -104,7 +105,7 @@ class TomlWriter:
         return self.path_text(value) if name == "file" else self.value(value)
 
     def value(self, value: Any) -> str:
-        """One value."""
+        """TOML text of a value."""
         match value:
             case str():
                 return text_of(value)
@@ -142,7 +143,7 @@ class TomlWriter:
         return text_of(relative.as_posix())
 
     def other(self, value: Any) -> str:
-        """Name of a function; other values are only described."""
+        """TOML text of a function; reports other values as problems."""
         if isinstance(value, MissingFunction) and (not self.complete or ":" in value.text):
             return text_of(value.text)
         if reason := getattr(value, "not_in_files", ""):
@@ -169,11 +170,12 @@ def written_fields(item: Declaration) -> Iterator[tuple[str, Any]]:
 
 
 def _axis(value: tuple[float, ...]) -> Any:
-    """The letter of a coordinate axis."""
+    """Letter of a coordinate axis such as "x"; other vectors unchanged."""
     return next((letter for letter, axis in AXES.items() if axis == value), value)
 
 
 def _one_number(value: tuple[float, ...]) -> Any:
+    """The number of a tuple of length one, otherwise the tuple."""
     return value[0] if len(value) == 1 else value
 
 

@@ -45,8 +45,11 @@ class XmlElement:
 
 
 def read_xml(path: Path) -> XmlElement:
-    """Root element of a file. Raises `InputError` for invalid XML and for files that are too large,
-    too deeply nested or have a document type."""
+    """Root element of a file.
+
+    Raises `InputError` for invalid XML and for files that are too large, too deeply nested or have
+    a document type.
+    """
     try:
         with open_regular(path) as file:
             data = file.read(MOST_BYTES + 1)
@@ -59,6 +62,7 @@ def read_xml(path: Path) -> XmlElement:
     roots: list[XmlElement] = []
 
     def start(tag: str, attributes: dict[str, str]) -> None:
+        """Append a starting element to its parent. Raises `InputError` for too many."""
         nonlocal count
         count += 1
         if count > MOST_ELEMENTS or len(stack) >= DEEPEST:
@@ -69,6 +73,7 @@ def read_xml(path: Path) -> XmlElement:
         stack.append(element)
 
     def refuse(*_: object) -> None:
+        """Raise `InputError` for a document type."""
         raise InputError(
             f"{path}:{parser.CurrentLineNumber}: declares a document type (DTD); entities "
             "are not read: remove <!DOCTYPE …>"

@@ -20,8 +20,11 @@ MOST_QUIET = 3  # largest number of negligible curves named in a note
 
 
 class PlotCurve(NamedTuple):
-    """Line: name, times (n,), values (n,); stepped: constant after each time; dashed: belongs to
-    the other run; colour: its number, by default its position."""
+    """Line: name, times (n,), values (n,).
+
+    stepped: constant after each time; dashed: belongs to the other run; colour: its number, by
+    default its position.
+    """
 
     name: str
     t: FloatArray
@@ -48,8 +51,10 @@ class StateBar(NamedTuple):
 
 
 class PlotPanel(NamedTuple):
-    """Curves of one unit, or bars; more: number of curves left out; quiet: names of curves that are
-    only noise, drawn as zero."""
+    """Curves of one unit, or bars.
+
+    more: number of curves left out; quiet: names of curves that are only noise, drawn as zero.
+    """
 
     title: str
     unit: str
@@ -84,8 +89,10 @@ def panel(
     logarithmic: bool = False,
     floor: float = 0.0,
 ) -> PlotPanel:
-    """Panel of values (nt,) by name, with long curves thinned but their peaks kept; values never
-    above ``floor`` are zero."""
+    """Panel of values (nt,) by name, with long curves thinned but their peaks kept.
+
+    Values never above ``floor`` are zero.
+    """
     quiet = tuple(
         name for name, y in values.items() if 0.0 < float(np.abs(y).max(initial=0.0)) < floor
     )
@@ -111,8 +118,10 @@ def readable(panels: Iterable[PlotPanel], most: int = MOST_CURVES) -> list[PlotP
 
 
 def thinned(t: FloatArray, y: FloatArray, most: int = MOST_POINTS) -> tuple[FloatArray, FloatArray]:
-    """Curve reduced to about ``most`` points including its peaks: the smallest and largest value of
-    every bin."""
+    """Curve reduced to about ``most`` points including its peaks.
+
+    It contains the smallest and largest value of every bin.
+    """
     if len(t) <= most:
         return t, y
     edges = np.linspace(0, len(t), most // 2 + 1).astype(int)
@@ -125,7 +134,7 @@ def thinned(t: FloatArray, y: FloatArray, most: int = MOST_POINTS) -> tuple[Floa
 
 
 def span_of(panels: Iterable[PlotPanel]) -> tuple[float, float]:
-    """First and last time."""
+    """First and last time of all curves of the panels."""
     found = [curve.t[[0, -1]] for each in panels for curve in each.curves if len(curve.t)]
     found += [
         np.array([bar.states[0].start, bar.states[-1].end])
@@ -137,8 +146,9 @@ def span_of(panels: Iterable[PlotPanel]) -> tuple[float, float]:
 
 
 def limits(values: Iterable[FloatArray]) -> tuple[float, float]:
-    """Ends of an axis for curves: all values, except that short peaks beyond `CLIPPED` times the
-    range of the others are cut off.
+    """Ends of an axis for curves; short peaks are cut off.
+
+    All values are within, except short peaks beyond `CLIPPED` times the range of the others.
 
     Same as ``limits`` in ``ticks.js``.
     """

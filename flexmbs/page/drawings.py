@@ -1,5 +1,7 @@
-"""Pictures of solids for a page, drawn without a plotting program: pixels of the solid, overlaid
-with texts and lines in SVG."""
+"""Pictures of solids for a page, drawn without a plotting program.
+
+Pixels of the solid, overlaid with texts and lines in SVG.
+"""
 
 from __future__ import annotations
 
@@ -44,8 +46,10 @@ LOOK = (
 
 
 def side_by_side(draw: Callable[..., T], *items: Iterable[object]) -> list[T]:
-    """Apply ``draw`` to each item in threads: most of a picture is made by NumPy and zlib, which
-    release the interpreter lock."""
+    """Apply ``draw`` to each item in threads.
+
+    Most of a picture is made by NumPy and zlib, which release the interpreter lock.
+    """
     with ThreadPoolExecutor() as pool:
         return list(pool.map(draw, *items))
 
@@ -66,15 +70,17 @@ class ColourBar(NamedTuple):
 
 
 def linear_bar(largest: float, label: str) -> ColourBar:
-    """Colour bar from zero to the largest value."""
+    """Record of a colour bar from zero to the largest value."""
     return ColourBar(
         label, [(value / largest, number(round(value, 12))) for value in ticks(0.0, largest, 6)]
     )
 
 
 def field_drawing(surface: Surface, values: FloatArray, label: str, marks: FloatArray) -> str:
-    """Values (N,) ≥ 0 at the nodes as colours from zero to the largest; otherwise as
-    `places_drawing`."""
+    """Values (N,) ≥ 0 at the nodes as colours from zero to the largest.
+
+    Otherwise as `places_drawing`.
+    """
     largest = max(float(values.max(initial=0.0)), 1e-300)
     return places_drawing(surface, values / largest, linear_bar(largest, label), marks)
 
@@ -96,7 +102,7 @@ def places_drawing(surface: Surface, places: FloatArray, bar: ColourBar, marks: 
 
 
 def _number(k: int, place: FloatArray) -> str:
-    """Mark with its number."""
+    """SVG elements of a mark with its number k at a place."""
     x, y = place
     return (
         f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{INK}" stroke="#fff"/>'
@@ -107,8 +113,10 @@ def _number(k: int, place: FloatArray) -> str:
 
 
 def frames_drawing(surface: Surface, places: Mapping[str, MarkedFrame]) -> str:
-    """Surface in grey with coloured regions, the triads of their frames and their names, as a data
-    URL."""
+    """Data URL of a surface with coloured regions, and the triads and names of their frames.
+
+    The surface is grey.
+    """
     axes, length = view_of(surface), TRIAD * body_size(surface)
     palette, colours = ramp(PALETTE, len(PALETTE)), np.full((len(surface.triangles), 3), 0.87)
     for k, place in enumerate(places.values(), 1):
@@ -148,7 +156,7 @@ def _triad(points: FloatArray, name: str, colour: str) -> str:
 
 
 def _bar(x: float, height: float, bar: ColourBar) -> str:
-    """Colour bar with its texts."""
+    """SVG elements of a colour bar with its texts."""
     top, tall = 46, height - 76
     steps = [
         f'<stop offset="{k / (len(bar.scale) - 1):.3f}" stop-color="{colour}"/>'
@@ -168,18 +176,19 @@ def _bar(x: float, height: float, bar: ColourBar) -> str:
 
 
 def image(canvas: Canvas) -> str:
-    """Pixels as an SVG element."""
+    """SVG image element with the pixels of a canvas."""
     return f'<image width="{canvas.width}" height="{canvas.height}" href="{png_url(canvas)}"/>'
 
 
 def png_url(canvas: Canvas) -> str:
-    """Pixels as a data URL."""
+    """Data URL of the pixels of a canvas as PNG."""
     return "data:image/png;base64," + base64.b64encode(canvas.png()).decode()
 
 
 def svg_url(size: tuple[float, float], parts: Sequence[str]) -> str:
-    """Data URL of an SVG with these elements and a size in pixels; as text, so that pixels are
-    encoded in base64 only once.
+    """Data URL of an SVG with these elements and a size in pixels.
+
+    As text, so that pixels are encoded in base64 only once.
     """
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{size[0]:g}" height="{size[1]:g}" '

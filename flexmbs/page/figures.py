@@ -41,8 +41,7 @@ def show(ax: Axes, canvas: Canvas) -> None:
 
 
 def mode_picture(data: FlexibleBodyData, mode: int) -> Figure:
-    """Shape of a mode (0 is the first), coloured by displacement, over the undeformed body in
-    grey."""
+    """Shape of a mode (0 is the first), coloured by displacement, over the undeformed body."""
     surface = data.surface
     assert surface is not None
     u = surface.phi[:, :, mode]
@@ -55,8 +54,10 @@ def mode_picture(data: FlexibleBodyData, mode: int) -> Figure:
 
 
 def field_picture(surface: Surface, values: FloatArray, label: str, marks: FloatArray) -> Figure:
-    """Values (N,) at the nodes of the surface as colours from zero to the largest; visible
-    ``marks`` (m, 3) are numbered from 1."""
+    """Values (N,) at the nodes of the surface as colours from zero to the largest.
+
+    Visible ``marks`` (m, 3) are numbered from 1.
+    """
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import LinearSegmentedColormap, Normalize
 

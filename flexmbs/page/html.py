@@ -30,8 +30,10 @@ class Picture:
 
 @dataclass(frozen=True)
 class PageCode:
-    """Style sheet and script of the program; only these are allowed in a page, by their hashes.
-    package: package with the matching templates."""
+    """Style sheet and script of the program.
+
+    Only these are allowed in a page, by their hashes. package: package with the matching templates.
+    """
 
     style: str = ""
     script: str = ""
@@ -39,8 +41,9 @@ class PageCode:
 
 
 def rendered(package: str, template: str, code: PageCode | None = None, **values: Any) -> str:
-    """Text of a page: ``template`` in the folder templates of ``package``, which extends
-    "page.html"; ``code`` is added to its style sheet.
+    """Text of a page from a ``template`` in the folder templates of ``package``.
+
+    The template extends "page.html"; ``code`` is added to its style sheet.
 
     The Content-Security-Policy of the page forbids requests and all other scripts and styles.
     """
@@ -61,7 +64,7 @@ def rendered(package: str, template: str, code: PageCode | None = None, **values
 
 @functools.cache
 def _templates(*packages: str) -> "jinja2.Environment":
-    """Templates of packages, compiled once, which takes a tenth of a second."""
+    """Jinja templates of packages, compiled once."""
     import jinja2
 
     loaders = [jinja2.PackageLoader(home, "templates") for home in (*packages, "flexmbs.page")]
@@ -79,14 +82,17 @@ def _templates(*packages: str) -> "jinja2.Environment":
 
 
 def _compiled_templates() -> "jinja2.BytecodeCache | None":
-    """Cache of compiled templates next to the kernels of this version, in a folder accessible only
-    to this user."""
+    """Cache of compiled templates next to the kernels of this version.
+
+    The folder is accessible only to this user.
+    """
     import jinja2
 
     from flexmbs._jit import CACHE
 
     class TolerantCache(jinja2.FileSystemBytecodeCache):
         def dump_bytecode(self, bucket: Any) -> None:
+            """Store a compiled template; errors of the disk are ignored."""
             with contextlib.suppress(OSError):  # for example a full disk
                 super().dump_bytecode(bucket)
 
@@ -101,8 +107,10 @@ def _compiled_templates() -> "jinja2.BytecodeCache | None":
 
 
 def policy(style: str, script: str) -> str:
-    """Content-Security-Policy: no requests, only this style and this script by their SHA-256, and
-    images inside the page."""
+    """Content-Security-Policy of a page with one style and one script.
+
+    No requests, only this style and this script by their SHA-256, and images inside the page.
+    """
     allowed = {
         "style-src": _digest(style),
         "script-src": _digest(script) if script else "'none'",
@@ -113,17 +121,20 @@ def policy(style: str, script: str) -> str:
 
 
 def _digest(text: str) -> str:
+    """SHA-256 source expression of an inline script for the content security policy."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 def powers(text: str) -> str:
-    """Sentence with 2.3·10⁻⁵ in place of 2.3e-05 and 0.00023 in place of 2.3e-04, formatted as by
-    `number`."""
+    """Sentence with numbers formatted with powers of ten.
+
+    2.3·10⁻⁵ in place of 2.3e-05 and 0.00023 in place of 2.3e-04, as by `number`.
+    """
     return _EXPONENT.sub(lambda found: _mantissa(found[1], int(found[2])), str(text))
 
 
 def _mantissa(digits: str, exponent: int) -> str:
-    """Number with all its digits, without a power of ten for common magnitudes."""
+    """Number with all its digits; common magnitudes without a power of ten."""
     return (
         f"{Decimal(digits).scaleb(exponent):f}"
         if PLAIN <= exponent < 6
@@ -132,7 +143,7 @@ def _mantissa(digits: str, exponent: int) -> str:
 
 
 def power(exponent: int) -> str:
-    """10⁻⁶ of −6."""
+    """Power of ten as text: 10⁻⁶ for −6."""
     return f"10{str(exponent).translate(_SUPERSCRIPTS)}"
 
 

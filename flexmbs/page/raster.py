@@ -1,5 +1,4 @@
-"""Rasterization of triangles: parallel projection, depth buffer, edges smoothed by
-supersampling."""
+"""Rasterization of triangles: parallel projection, depth buffer, supersampled edges."""
 
 from __future__ import annotations
 
@@ -30,16 +29,20 @@ HALF, ONES, EMPTY = (
 
 
 class TrianglePaint(NamedTuple):
-    """Colours (n, 3), one per triangle; with values (T, 3) at the corners, a colour table over 0 to
-    1, grey for NaN."""
+    """Colours (n, 3), one per triangle.
+
+    With values (T, 3) at the corners, a colour table over 0 to 1, grey for NaN.
+    """
 
     colours: FloatArray
     values: FloatArray | None = None
 
 
 class PaintedTriangles(NamedTuple):
-    """Triangles drawn together: the number of the first one, the rows of the visible ones, and
-    their colours."""
+    """Triangles drawn together: rows of the visible ones and their colours.
+
+    Also the number of the first one.
+    """
 
     first: int
     rows: IntArray
@@ -48,8 +51,10 @@ class PaintedTriangles(NamedTuple):
 
 
 class Canvas:
-    """Pixels of a view with equal scales in both directions: ``width`` × ``height``; view
-    coordinates are right, up, near."""
+    """Pixels of a view with equal scales in both directions: ``width`` × ``height``.
+
+    View coordinates are right, up, near.
+    """
 
     def __init__(self, seen: FloatArray, width: int, height: int, margin: float = 0.05) -> None:
         """Prepare a view that contains the points ``seen`` (n, 3)."""
@@ -114,7 +119,7 @@ class Canvas:
         box: tuple[IntArray, IntArray],
         planes: Planes,
     ) -> None:
-        """Nearest triangle and its depth at the pixels of a subset of the triangles."""
+        """Nearest triangle and its depth at the pixels covered by some triangles."""
         low, high = (end[part] for end in box)
         down = np.where(high[:, 0] >= low[:, 0], np.maximum(high[:, 1] - low[:, 1] + 1, 0), 0)
         lines = np.repeat(np.arange(len(part)), down)  # rows of pixels, by triangle
@@ -135,7 +140,7 @@ class Canvas:
         triangle[x[chosen]] = np.repeat((part[lines] + first).astype(np.int32), across)[chosen]
 
     def _shades(self) -> NDArray[np.uint32]:
-        """Packed colours of the pixels, 0 for the background."""
+        """Pixel colours packed in integers, 0 for the background."""
         own = [
             _packed(
                 each.paint.colours[each.rows]
@@ -199,8 +204,10 @@ class Canvas:
         return bool(self.depth[y, x] <= seen[2] + self.lift + tolerance)
 
     def image(self) -> NDArray[np.uint8]:
-        """Colours with opacity (height, width, 4); the transparent background is white because
-        viewers blend it into edges."""
+        """Colours with opacity (height, width, 4).
+
+        The transparent background is white because viewers blend it into edges.
+        """
         shades, count = self._shades(), FINER * FINER
         samples = [shades[a::FINER, b::FINER] for a in range(FINER) for b in range(FINER)]
         sums = [
@@ -238,13 +245,17 @@ class Canvas:
 
 
 def flat(colours: FloatArray) -> TrianglePaint:
-    """Paint with one colour per triangle (T, 3)."""
+    """Paint function with one colour per triangle (T, 3)."""
     return TrianglePaint(colours)
 
 
 def smooth(values: FloatArray, table: FloatArray) -> TrianglePaint:
-    """Paint by values (T, 3) at the corners, 0 to 1, with a colour table (n, 3); triangles with a
-    NaN corner are grey."""
+    """Paint function by values (T, 3) at the corners, 0 to 1, and a colour table (n, 3).
+
+    Triangles with a NaN corner are grey.
+
+    Triangles with a NaN corner are grey.
+    """
     return TrianglePaint(table, values)
 
 
@@ -277,8 +288,10 @@ def _heights(planes: Planes, values: FloatArray) -> FloatArray:
 def _crossing(
     start: FloatArray, slope: FloatArray, low: IntArray, high: IntArray
 ) -> tuple[IntArray, IntArray]:
-    """First and last pixel of rows inside triangles, where all ``start`` + ``slope`` (x + ½) ≥ 0
-    (n, 3)."""
+    """First and last pixel of rows inside triangles.
+
+    Inside, all ``start`` + ``slope`` (x + ½) ≥ 0 (n, 3).
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         zero = -start / slope - 0.5
     # column by column: faster than a reduction along an axis
@@ -304,14 +317,16 @@ def _unpacked(shades: NDArray[np.uint32]) -> FloatArray:
 
 
 def _counted(counts: IntArray) -> IntArray:
-    """Ranges 0 … n − 1 for each of the counts n, concatenated."""
+    """Concatenated ranges 0 … n − 1 for each of the counts n."""
     starts = (np.cumsum(counts) - counts).astype(np.int32)
     return np.asarray(np.arange(int(counts.sum()), dtype=np.int32) - np.repeat(starts, counts))
 
 
 def _neighbours(values: NDArray, axis: int) -> tuple[NDArray, NDArray]:  # type: ignore[type-arg]
+    """Views of all adjacent pairs along an axis."""
     return (values[:-1], values[1:]) if axis == 0 else (values[:, :-1], values[:, 1:])
 
 
 def _chunk(kind: bytes, data: bytes) -> bytes:
+    """Chunk of a PNG file: length, type, data and CRC."""
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))

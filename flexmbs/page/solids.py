@@ -49,8 +49,10 @@ def deformed(
     scale: Sequence[str] = SHADES,
     size: tuple[int, int] = (400, 250),
 ) -> Canvas:
-    """Surface displaced by u (N, 3), exaggerated, coloured by a value (N,) ≥ 0, over the undeformed
-    body in grey; size in pixels."""
+    """Picture of a surface displaced by u (N, 3), coloured by a value (N,) ≥ 0.
+
+    The displacement is exaggerated, the undeformed body is grey; size in pixels.
+    """
     extent, largest = body_size(surface), float(np.linalg.norm(u, axis=1).max())
     axes = view_of(surface)
     rest = surface.nodes @ axes.T
@@ -71,8 +73,14 @@ def both_sides(
     marks: FloatArray,
     size: tuple[int, int],
 ) -> list[SolidSide]:
-    """Surface from two opposite sides, in the pure colours of a scale with edges; places (N,) in
-    the scale at its nodes are 0 to 1, NaN is grey; ``marks`` (m, 3) are numbered from 1."""
+    """Picture of a surface from two opposite sides in the colours of a scale.
+
+    places (N,) in the scale at its nodes are 0 to 1, NaN is grey; ``marks`` (m, 3) are numbered
+    from 1.
+
+    Places (N,) in the scale at its nodes are 0 to 1, NaN is grey; ``marks`` (m, 3) are numbered
+    from 1.
+    """
     table, extent = ramp(scale), body_size(surface)
     right, up, eye = view_of(surface)
     sides = []
@@ -91,7 +99,7 @@ def both_sides(
 
 
 def is_long(surface: Surface) -> bool:
-    """True if the sides of a solid fit better one above the other than next to each other."""
+    """True if two views of a solid fit better one above the other than side by side."""
     width, height = (np.ptp(surface.nodes @ axis) for axis in view_of(surface)[:2])
     return bool(width > LONG * height)
 
@@ -102,7 +110,7 @@ def body_size(surface: Surface) -> float:
 
 
 def view_of(surface: Surface) -> FloatArray:
-    """View axes of a solid: obliquely onto its longest side, the middle side up."""
+    """View axes of a body: obliquely onto its longest side, the middle side up."""
     return view_axes(_long_side_across(surface), up_of(surface))
 
 
@@ -115,5 +123,5 @@ def _long_side_across(surface: Surface) -> FloatArray:
 
 
 def up_of(surface: Surface) -> FloatArray:
-    """The middle side of the body points up."""
+    """Unit vector of the middle side of the body, which points up."""
     return np.eye(3)[np.argsort(np.ptp(surface.nodes, axis=0))[1]]

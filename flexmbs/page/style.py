@@ -63,7 +63,7 @@ SETTINGS: Any = {
 
 @contextmanager
 def house_style() -> Iterator[None]:
-    """Use the settings of all figures, independent of the user's settings."""
+    """Context with the matplotlib settings of all figures."""
     import matplotlib
     from cycler import cycler
 
@@ -94,8 +94,11 @@ def label(name: str) -> str:
 
 
 def finish(axes: "list[Axes]", *, xlabel: str = "t  [s]") -> None:
-    """Add a time label below the last panel, and a legend to each panel whose curves differ from
-    the previous panel."""
+    """Add the time label and the legends to panels.
+
+    The label is below the last panel; a panel has a legend if its curves differ from the previous
+    panel.
+    """
     axes[-1].set_xlabel(xlabel)
     before: list[str] = []
     for ax in axes:

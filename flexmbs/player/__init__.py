@@ -1,2 +1,4 @@
-"""Three-dimensional player of a page: scripts, and data of surfaces, modes and fields; no
-mechanics."""
+"""Three-dimensional player of a page: scripts, and data of surfaces, modes and fields.
+
+No mechanics.
+"""

@@ -1,5 +1,6 @@
-"""Arrays as one compressed text: integers with a given step, bytes sorted by significance, deflate,
-base64.
+"""Arrays as one compressed text.
+
+Integers with a given step, bytes sorted by significance, deflate, base64.
 
 An array is stored component by component along its last axis, little-endian, with the lowest bytes
 of all numbers first: neighbouring numbers and the high bytes of small or slowly varying numbers are
@@ -22,7 +23,9 @@ SIZES = {"i2": 32767, "i4": 2**31 - 1}
 
 class Buffer:
     """Collection of arrays; each `add` returns the description by which the script finds the array.
-    Equal bytes are stored once."""
+
+    Equal bytes are stored once.
+    """
 
     def __init__(self) -> None:
         self._places: dict[bytes, int] = {}
@@ -31,8 +34,10 @@ class Buffer:
     def add(
         self, values: NDArray[Any], kind: str, *, delta: bool = False, **more: Any
     ) -> dict[str, Any]:
-        """Add an array as ``kind`` "i2", "i4", "u1" or "f4"; ``delta``: stored as differences along
-        the first axis."""
+        """Add an array as ``kind`` "i2", "i4", "u1" or "f4".
+
+        ``delta``: stored as differences along the first axis.
+        """
         plain = np.ascontiguousarray(values, dtype=f"<{kind}")
         stored = np.diff(plain, axis=0, prepend=np.zeros_like(plain[:1])) if delta else plain
         apart = np.ascontiguousarray(np.moveaxis(stored, -1, 0))
@@ -51,20 +56,22 @@ class Buffer:
         offset: Sequence[float] | None = None,
         delta: bool = False,
     ) -> dict[str, Any]:
-        """Add values ≈ offset + step · integers, with one offset per entry of the last axis. The
-        step is enlarged if the integers would overflow."""
+        """Add values ≈ offset + step · integers, with one offset per entry of the last axis.
+
+        The step is enlarged if the integers would overflow.
+        """
         about = np.zeros(values.shape[-1]) if offset is None else np.asarray(offset, float)
         moved = np.asarray(values, float) - about
         step = max(float(step), float(np.abs(moved).max(initial=0.0)) / SIZES[kind], 1e-300)
         return self.add(np.rint(moved / step), kind, delta=delta, step=step, offset=about.tolist())
 
     def text(self) -> str:
-        """All arrays in base64."""
+        """All stored arrays as one base64 text."""
         return base64.b64encode(zlib.compress(b"".join(self._places), 6)).decode()
 
 
 def read(text: str, given: dict[str, Any]) -> NDArray[np.float64]:
-    """Values of an array, as the script decodes them."""
+    """Decode a stored array, as the script of the page does."""
     kind, shape, raw = given["kind"], tuple(given["shape"]), zlib.decompress(base64.b64decode(text))
     width, n = np.dtype(kind).itemsize, int(np.prod(shape))
     planes = np.frombuffer(raw, np.uint8, width * n, given["at"]).reshape(width, n)

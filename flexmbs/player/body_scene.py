@@ -1,5 +1,4 @@
-"""Scene of a single body: its surface with coloured regions, frames, animated modes, fields and
-marks."""
+"""Scene of a single body: surface with regions, frames, animated modes, fields and marks."""
 
 from __future__ import annotations
 
@@ -44,8 +43,10 @@ class HasSurface(Protocol):
 
 
 class SceneOptions(NamedTuple):
-    """Contents of the scene of one body: title, modes and frames to show, notes, and initial
-    settings of the player."""
+    """Contents of the scene of one body.
+
+    Title, modes and frames to show, notes, and initial settings of the player.
+    """
 
     title: str
     settings: Mapping[str, Any]
@@ -79,8 +80,11 @@ def body_scene(
     fields: Sequence[Field] = (),
     marks: Sequence[SurfaceMark] = (),
 ) -> dict[str, Any]:
-    """Scene of a body whose surface is in the buffer; the arrays of fields and modes are added to
-    the buffer. Only data of flexible bodies have modes and frames to show."""
+    """Scene of a body whose surface is in the buffer.
+
+    The arrays of fields and modes are added to the buffer. Only data of flexible bodies have modes
+    and frames to show.
+    """
     surface = data.surface
     assert surface is not None
     whole = data if isinstance(data, FlexibleBodyData) else None
@@ -128,7 +132,7 @@ def body_scene(
 
 
 def frame_table(name: str, data: FlexibleBodyData) -> dict[str, Any]:
-    """Frame with its undeformed pose."""
+    """Record of a frame with its undeformed pose."""
     # import on demand: takes a third of a second, which pages of runs do not need
     from scipy.spatial.transform import Rotation
 
@@ -157,8 +161,10 @@ def mark_tables(
 def _spiders(
     skin: PageSurface, regions: Sequence[ColouredRegion], frames: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """Frames with the vertices coupled to them, at most `LEGS` per frame, evenly selected, to draw
-    lines between them."""
+    """(frame, vertices coupled to it) for lines between them, at most `LEGS` per frame.
+
+    The vertices are evenly selected.
+    """
     found = []
     for region in regions:
         vertices = np.flatnonzero(np.isin(skin.rows, region.nodes))
@@ -177,7 +183,7 @@ def _spiders(
 def _with_regions(
     buffer: Buffer, skin: PageSurface, regions: Sequence[ColouredRegion]
 ) -> dict[str, Any]:
-    """Table of the surface without the triangles of the regions, which are separate."""
+    """Record of the surface with the triangles of the regions separated."""
     left, found = np.ones(len(skin.triangles), bool), []
     for region in regions:
         own = left & np.isin(skin.rows[skin.triangles], region.nodes).all(axis=1)

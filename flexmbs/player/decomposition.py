@@ -1,5 +1,6 @@
-"""Reduction to few shapes: proper orthogonal decomposition of a field that is linear in known
-factors.
+"""Reduction to few shapes: proper orthogonal decomposition of a linear field.
+
+The field is linear in known factors.
 
 The values S F of a field, with shapes S (N, L) and factors F (L, T) at T instants, are approximated
 by C Y with r ≤ L columns, C = S F V, Y = Vᵀ, where V are the right singular vectors of S F. The
@@ -21,8 +22,10 @@ MOST = 64  # columns supported by the script
 
 
 class ReducedField(NamedTuple):
-    """Reduced field: columns (N, r) in the unit of the field, factors (r, T) of magnitude at most
-    one, and a bound of the error."""
+    """Reduced field: columns (N, r), factors (r, T) and a bound of the error.
+
+    The columns have the unit of the field, factors a magnitude of at most one.
+    """
 
     columns: FloatArray
     factors: FloatArray
@@ -30,8 +33,10 @@ class ReducedField(NamedTuple):
 
 
 def decomposed(shapes: FloatArray, factors: FloatArray, tolerance: float) -> ReducedField:
-    """Fewest columns whose error bound is below ``tolerance`` times the largest value; at most
-    `MOST`."""
+    """Fewest columns whose error bound is below ``tolerance`` times the largest value.
+
+    At most `MOST`.
+    """
     # takes a tenth of the time of a QR factorization, accurate to 1e-8 of the largest value
     squares, axes = np.linalg.eigh(shapes.T @ shapes)
     R = np.sqrt(np.maximum(squares, 0.0))[:, None] * axes.T

@@ -1,5 +1,7 @@
-"""Time-independent values on surfaces as colours of a legend: largest stress of a run, fatigue
-damage."""
+"""Time-independent values on surfaces as colours of a legend.
+
+Largest stress of a run, fatigue damage.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +24,9 @@ MOST_DECADES = 6
 
 
 class Field(NamedTuple):
-    """Values ≥ 0 (N,) at the nodes of a surface, NaN where unknown, possibly infinite; fields with
-    the same key share a legend.
+    """Values ≥ 0 (N,) at the nodes of a surface, NaN where unknown, possibly infinite.
+
+    Fields with the same key share a legend.
 
     key: identifier in the page; title: title and unit of the legend; scale: "stress" or "damage";
     logarithmic: by decades, with smaller values and zero at the lower end; inverse: the legend
@@ -40,8 +43,10 @@ class Field(NamedTuple):
 
 
 class SurfaceMark(NamedTuple):
-    """Numbered point of a surface: row of its node, and the keys of the fields with which it is
-    shown."""
+    """Numbered point of a surface: row of its node, keys of its fields.
+
+    It is shown with these fields.
+    """
 
     name: str
     node: int
@@ -51,8 +56,10 @@ class SurfaceMark(NamedTuple):
 def stored_fields(
     buffer: Buffer, given: Mapping[str, Sequence[Field]], rows: Mapping[str, IntArray]
 ) -> tuple[list[dict[str, Any]], dict[str, dict[str, Any]]]:
-    """Legends of all keys, and the arrays by body and key at the vertices, whose nodes are
-    ``rows``."""
+    """(legends of all keys, arrays by body and key at the vertices) stored in the buffer.
+
+    ``rows``: nodes of the vertices.
+    """
     kinds = {field.key: field for fields in given.values() for field in fields}
     legends, arrays = [], {name: {} for name in given}  # type: ignore[var-annotated]
     for key, kind in kinds.items():
@@ -77,8 +84,7 @@ def stored_fields(
 
 
 def ends(field: Field) -> tuple[float, float]:
-    """Smallest and largest value of the legend: from zero, or at most `MOST_DECADES` whole
-    decades."""
+    """Smallest and largest value of the legend: from zero, or whole decades."""
     known = field.values[np.isfinite(field.values)]
     largest = float(known.max(initial=0.0))
     if not field.logarithmic or largest <= 0.0:
@@ -117,7 +123,7 @@ def legend(field: Field) -> dict[str, Any]:
 
 
 def _decades(first: int, last: int, inverse: bool, infinite: bool) -> list[list[Any]]:
-    """Powers of ten; smaller values are at the lower end, infinite ones at the upper end."""
+    """(relative position, text) of the powers of ten on a logarithmic legend."""
     below, above = ("≥ ", "≤ ") if inverse else ("≤ ", "≥ ")
     texts = [power(-k if inverse else k) for k in range(first, last + 1)]
     texts[0] = below + texts[0]

@@ -16,8 +16,10 @@ _EXPORT = re.compile(r"^export (?=const|class|function|async)", re.MULTILINE)
 
 
 def scene_text(table: dict[str, Any]) -> str:
-    """JSON text for an HTML page, in which no character ends or starts an element; numbers in notes
-    are formatted as on the page."""
+    """JSON text for an HTML page, in which no character ends or starts an element.
+
+    Numbers in notes are formatted as on the page.
+    """
     if "notes" in table:
         table = table | {"notes": [powers(line) for line in table["notes"]]}
     text = json.dumps(table, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
@@ -26,18 +28,21 @@ def scene_text(table: dict[str, Any]) -> str:
 
 @functools.cache
 def player_code() -> PageCode:
-    """Style and script of the player with the plots."""
+    """(style, script) of the player with the plots."""
     style = HERE.joinpath("templates", "player.css").read_text(encoding="utf-8")
     return PageCode(style, joined_modules(HERE / "js", "main"), "flexmbs.player")
 
 
 def joined_modules(folder: Path, first: str) -> str:
-    """Join the modules imported by ``first``, directly or indirectly, and ``first`` itself into one
-    module: imported modules come first, and import and export lines are removed. Top-level names of
-    the modules must be unique."""
+    """Join a JavaScript module ``first`` and all modules it imports into one.
+
+    Imported modules come first, and import and export lines are removed. Top-level names of the
+    modules must be unique.
+    """
     texts: dict[str, str] = {}
 
     def add(name: str) -> None:
+        """Append a JavaScript module after those that it imports."""
         if name in texts:
             return
         source = folder.joinpath(f"{name}.js").read_text(encoding="utf-8")

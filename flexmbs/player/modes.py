@@ -1,5 +1,7 @@
-"""Mode shapes of a flexible body for the player: displacement relative to its maximum, and the
-associated stress."""
+"""Mode shapes of a flexible body for the player.
+
+Displacement relative to its maximum, and the associated stress.
+"""
 
 from __future__ import annotations
 
@@ -55,8 +57,10 @@ def mode_pictures(data: FlexibleBodyData, most: int) -> list[Picture]:
 
 
 def mode_stress(data: FlexibleBodyData, mode: int) -> FloatArray:
-    """Von Mises stress (N,) [Pa] of a mode for a largest displacement of one metre, at the nodes of
-    the surface, the larger value at material boundaries; NaN without stress data."""
+    """Von Mises stress (N,) [Pa] of a mode for a largest displacement of one metre.
+
+    At the nodes of the surface, the larger value at material boundaries; NaN without stress data.
+    """
     assert data.surface is not None
     assert data.stress is not None
     of_row = von_mises(np.asarray(data.stress.modes[:, :, mode], float)) / _largest(
@@ -70,9 +74,11 @@ def mode_stress(data: FlexibleBodyData, mode: int) -> FloatArray:
 def stored_modes(
     buffer: Buffer, data: FlexibleBodyData, skin: PageSurface, frames: list[str]
 ) -> list[dict[str, Any]]:
-    """Shapes of the lowest modes relative to their largest displacement, motions (u, θ) of the
-    frames per metre of it, and the stress [MPa] per millimetre of it if the body has stress
-    modes."""
+    """Shapes of the lowest modes with frame motions and stress, stored in the buffer.
+
+    Shapes relative to their largest displacement, motions (u, θ) of the frames per metre of it, and
+    the stress [MPa] per millimetre of it if the body has stress modes.
+    """
     assert data.surface is not None
     found = []
     for k in range(modes_shown(data, skin)):
@@ -103,4 +109,5 @@ def stored_modes(
 
 
 def _largest(surface: Surface, mode: int) -> float:
+    """Largest displacement of the surface in a mode."""
     return max(float(np.linalg.norm(surface.phi[:, :, mode], axis=1).max(initial=0.0)), 1e-300)

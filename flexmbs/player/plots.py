@@ -12,8 +12,7 @@ from flexmbs.player.arrays import Buffer
 
 
 def plots(figures: Mapping[str, Sequence[PlotPanel]]) -> dict[str, Any]:
-    """Panels by figure with curves and bars, their common time range, and the arrays as one
-    text."""
+    """Record of plot panels by figure, their common time range, and their arrays as text."""
     stored = _StoredArrays()
     found = {name: [_panel(stored, panel) for panel in panels] for name, panels in figures.items()}
     span = span_of(panel for panels in figures.values() for panel in panels)
@@ -28,6 +27,7 @@ class _StoredArrays:
         self.known: dict[bytes, dict[str, Any]] = {}
 
     def add(self, values: Any) -> dict[str, Any]:
+        """Store an array once; equal arrays share the reference."""
         plain = np.asarray(values, "<f4")
         key = plain.tobytes()
         if key not in self.known:
@@ -36,6 +36,7 @@ class _StoredArrays:
 
 
 def _panel(stored: _StoredArrays, panel: PlotPanel) -> dict[str, Any]:
+    """Record of a plot panel with references to its stored curves."""
     curves = [
         {
             "name": curve.name,

@@ -12,8 +12,11 @@ from flexmbs.errors import InputError
 
 
 class Solid(NamedTuple):
-    """Solid on a body or the ground: vertices (n, 3) [m] in its axes, triangles (T, 3) of vertex
-    rows, colour (r, g, b) or (r, g, b, opacity), 0 to 1, or None for the colour of the body."""
+    """Solid on a body or the ground.
+
+    Vertices (n, 3) [m] in its axes, triangles (T, 3) of vertex rows, colour (r, g, b) or (r, g, b,
+    opacity), 0 to 1, or None for the colour of the body.
+    """
 
     body: str
     vertices: NDArray[np.float64]
@@ -72,8 +75,11 @@ def _problem(solid: Solid) -> str:
 def thinned(
     x: NDArray[np.float64], triangles: NDArray[np.int64], most: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], float]:
-    """Rows of the vertices kept, triangles of these, and the size (m) of the grid cells whose
-    vertices were merged into their first one; 0 if there are no more than ``most`` triangles."""
+    """(rows of the vertices kept, their triangles, size (m) of the merging grid).
+
+    Vertices of a grid cell are merged into their first one; size 0 if there are no more than
+    ``most`` triangles.
+    """
     rows, own = _renumbered(triangles)
     if len(own) <= most:
         return rows, sorted_triangles(own), 0.0
@@ -86,8 +92,7 @@ def thinned(
 
 
 def sorted_triangles(triangles: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Same triangles (T, 3), each rotated to start at its first vertex, sorted: neighbours then
-    compress well."""
+    """Same triangles (T, 3), each starting at its first vertex, sorted for compression."""
     turned = np.take_along_axis(
         triangles, (triangles.argmin(axis=1)[:, None] + np.arange(3)) % 3, axis=1
     )
@@ -95,6 +100,7 @@ def sorted_triangles(triangles: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _renumbered(triangles: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Used node rows, and triangles numbered within them."""
     rows, numbers = np.unique(triangles, return_inverse=True)
     return rows, numbers.reshape(-1, 3).astype(np.int64)
 
@@ -102,8 +108,10 @@ def _renumbered(triangles: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArra
 def _clustered(
     x: NDArray[np.float64], triangles: NDArray[np.int64], cell: float
 ) -> NDArray[np.int64]:
-    """Triangles between the first vertices of the cells; those collapsed to a point or an edge are
-    removed."""
+    """Triangles between the first vertices of the cells.
+
+    Those collapsed to a point or an edge are removed.
+    """
     keys = np.floor((x - x.min(axis=0)) / cell).astype(np.int64)
     _, first, cells = np.unique(keys, axis=0, return_index=True, return_inverse=True)
     joined = first[cells.reshape(-1)][triangles]

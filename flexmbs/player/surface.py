@@ -18,8 +18,10 @@ MOST_TRIANGLES = 24_000  # triangles of one surface: limits the size of the page
 
 
 class PageSurface(NamedTuple):
-    """Surface in a page: its table, rows (n,) of its vertices among the nodes, triangles (T, 3) of
-    these, notes."""
+    """Surface in a page: its table, vertices, triangles and notes.
+
+    Rows (n,) of its vertices among the nodes, triangles (T, 3) of these.
+    """
 
     table: dict[str, Any]
     rows: IntArray
@@ -42,8 +44,10 @@ def stored_skin(buffer: Buffer, surface: Surface) -> PageSurface:
 
 
 def thinned_surface(surface: Surface) -> tuple[IntArray, IntArray, list[str]]:
-    """Rows of the nodes on the triangles, and the triangles (T, 3) of these; a surface with many
-    triangles is thinned to a subset of its nodes."""
+    """Rows of the nodes on the triangles, and the triangles (T, 3) of these.
+
+    A surface with many triangles is thinned to a subset of its nodes.
+    """
     rows, triangles, cell = thinned(surface.nodes, surface.triangles, MOST_TRIANGLES)
     if not cell:
         return rows, triangles, []
@@ -58,5 +62,5 @@ def thinned_surface(surface: Surface) -> tuple[IntArray, IntArray, list[str]]:
 
 
 def has_triangles(surface: Surface | None) -> bool:
-    """True if there is anything to show."""
+    """True if the surface has triangles to show."""
     return surface is not None and len(surface.triangles) > 0

@@ -44,9 +44,12 @@ NUMBERS = (
 
 
 class QuantityDifference(NamedTuple):
-    """Comparison of one quantity: largest values of both runs, the largest difference with its
-    time, the root mean square difference; scale: the largest value in the same plot, for reactions
-    at least `LITTLE` times the largest reaction."""
+    """Comparison of one quantity.
+
+    Largest values of both runs, the largest difference with its time, the root mean square
+    difference; scale: the largest value in the same plot, for reactions at least `LITTLE` times the
+    largest reaction.
+    """
 
     section: str
     name: str
@@ -65,8 +68,10 @@ class QuantityDifference(NamedTuple):
 
 
 def comparison_page(a: SolutionData, b: SolutionData, names: tuple[str, str]) -> str:
-    """HTML text; ``names``: labels of the runs, such as their file names; all text from the models
-    is escaped."""
+    """HTML text of the comparison of two runs.
+
+    ``names``: labels of the runs, such as their file names; all text from the models is escaped.
+    """
     numbers = summary(a), summary(b)
     shown = {
         anchor: (title, readable(superimposed(*pair), 8)) for anchor, title, pair in _pairs(a, b)
@@ -98,8 +103,10 @@ def comparison_page(a: SolutionData, b: SolutionData, names: tuple[str, str]) ->
 
 
 def differences(a: SolutionData, b: SolutionData) -> tuple[list[QuantityDifference], list[str]]:
-    """Differences of all common curves, the largest relative difference first, at times of the
-    first run covered by both, and notes."""
+    """Differences of all common curves, the largest relative difference first, and notes.
+
+    At times of the first run covered by both.
+    """
     try:
         first, second, notes = at_common_times(a, b)
     except InputError as error:
@@ -122,8 +129,10 @@ def differences(a: SolutionData, b: SolutionData) -> tuple[list[QuantityDifferen
 
 
 def _in_panel(section: str, a: PlotPanel, b: PlotPanel, least: float) -> list[QuantityDifference]:
-    """Differences of the common curves of two panels; the scale is at least ``least``, because
-    moments that are errors of forces are insignificant."""
+    """Differences of the common curves of two panels.
+
+    The scale is at least ``least``, because moments that are errors of forces are insignificant.
+    """
     same = {curve.name: curve for curve in b.curves}
     scale = max(
         (float(np.abs(curve.y).max(initial=0.0)) for curve in (*a.curves, *b.curves)), default=0.0
@@ -142,8 +151,10 @@ class QuantityPlace(NamedTuple):
 
 
 def _difference(place: QuantityPlace, a: PlotCurve, b: PlotCurve) -> list[QuantityDifference]:
-    """Difference at the times of both runs; contact forces exclude steps with impacts, which may
-    occur at different times."""
+    """Difference at the times of both runs.
+
+    Contact forces exclude steps with impacts, which may occur at different times.
+    """
     t, left, right = np.intersect1d(a.t, b.t, return_indices=True)
     if not len(t):
         return []
@@ -167,8 +178,10 @@ def _difference(place: QuantityPlace, a: PlotCurve, b: PlotCurve) -> list[Quanti
 def at_common_times(
     a: SolutionData, b: SolutionData
 ) -> tuple[SolutionData, SolutionData, list[str]]:
-    """Both runs at the same times, the outputs of the first run that the second one covers. Raises
-    InputError if there are none."""
+    """Both solutions at the common output times. Raises InputError if there are none.
+
+    Raises InputError if there are none.
+    """
     if len(a.t) == len(b.t) <= MOST_TIMES and np.array_equal(a.t, b.t):
         return a, b, []
     times = common_times(a, b)
@@ -186,8 +199,10 @@ def at_common_times(
 
 
 def common_times(a: SolutionData, b: SolutionData) -> FloatArray:
-    """Output times of a, at most `MOST_TIMES`, within the range of b, except between outputs with
-    an impact, where interpolation is not valid."""
+    """Output times of a within the range of b, not near impacts, at most `MOST_TIMES`.
+
+    Between outputs with an impact, interpolation is not valid.
+    """
     inside = a.t[(a.t >= b.t[0]) & (a.t <= b.t[-1])]
     inside = inside[~(near_impacts(a, inside) | near_impacts(b, inside))]
     return (
@@ -198,8 +213,10 @@ def common_times(a: SolutionData, b: SolutionData) -> FloatArray:
 
 
 def near_impacts(solution: SolutionData, times: FloatArray) -> NDArray[np.bool_]:
-    """Mask of the times with an impact between the enclosing outputs, or in the last step before
-    the earlier output."""
+    """Mask of the times near an impact.
+
+    The impact is between the enclosing outputs, or in the last step before the earlier output.
+    """
     t, impacts = solution.t, np.sort([impact.t for impact in solution.run.impacts])
     after = np.clip(np.searchsorted(t, times, side="right"), 1, len(t) - 1)
     start, reach = t[after - 1] - solution.trajectory.step[after - 1], 1e-9 * float(np.ptp(t))
@@ -211,7 +228,7 @@ def near_impacts(solution: SolutionData, times: FloatArray) -> NDArray[np.bool_]
 def _pairs(
     a: SolutionData, b: SolutionData
 ) -> Iterator[tuple[str, str, tuple[list[PlotPanel], list[PlotPanel]]]]:
-    """Sections (anchor, title, panels of both runs) that a run has."""
+    """Sections (anchor, title, panels of both runs) that at least one run has."""
     for section in SECTIONS:
         pair = section.panels(a), section.panels(b)
         if any(pair):
@@ -222,8 +239,10 @@ def _pairs(
 
 
 def superimposed(a: Sequence[PlotPanel], b: Sequence[PlotPanel]) -> list[PlotPanel]:
-    """Panels with the same title superimposed: curves of A solid, those of B dashed, with one
-    colour per quantity."""
+    """Panels with the same title superimposed.
+
+    Curves of A are solid, those of B dashed, with one colour per quantity.
+    """
     left, right = ({panel.heading: panel for panel in panels} for panels in (a, b))
     found = []
     for heading in dict.fromkeys([*left, *right]):
@@ -252,7 +271,7 @@ def superimposed(a: Sequence[PlotPanel], b: Sequence[PlotPanel]) -> list[PlotPan
 
 
 def _unlike(a: SolutionData, b: SolutionData) -> list[str]:
-    """Items that only one of the models has, as sentences."""
+    """Sentences on items that only one of the models has."""
     found = []
     if a.model.name != b.model.name:
         found.append(f"The models have different names: {a.model.name} and {b.model.name}.")
@@ -266,7 +285,7 @@ def _unlike(a: SolutionData, b: SolutionData) -> list[str]:
 
 
 def _tiles(found: list[QuantityDifference]) -> list[tuple[str, str, str]]:
-    """Largest relative difference of each section."""
+    """(value, unit, text) of the largest relative difference of each section."""
     worst: dict[str, float] = {}
     for each in found:
         worst.setdefault(each.section, each.relative)
@@ -291,6 +310,7 @@ def _facts(a: dict[str, Any], b: dict[str, Any]) -> list[tuple[str, str, str, bo
 
 
 def _text(value: Any) -> str:
+    """Value as text: a formatted number, "–" for None."""
     return (
         number(value) if isinstance(value, (int, float)) else "–" if value is None else str(value)
     )
@@ -303,7 +323,7 @@ def _checks(a: dict[str, Any], b: dict[str, Any]) -> list[tuple[str, Any, Any]]:
 
 
 def _change(a: SolutionData, b: SolutionData, names: tuple[str, str]) -> str:
-    """Differing lines of the model files."""
+    """Text of the differing lines of the model files."""
     lines = difflib.unified_diff(
         a.model_text.splitlines(), b.model_text.splitlines(), *names, lineterm="", n=1
     )

@@ -1,5 +1,7 @@
-"""Contacts and friction of a run for the page: states over time, gaps and forces, largest values,
-impacts, friction in joints."""
+"""Contacts and friction of a run for the page.
+
+States over time, gaps and forces, largest values, impacts, friction in joints.
+"""
 
 from __future__ import annotations
 
@@ -83,8 +85,10 @@ def contact_section(solution: SolutionData) -> ContactSection | None:
 def contact_panels(
     solution: SolutionData, frictions: list[FrictionHistory] | None = None
 ) -> list[PlotPanel]:
-    """States, gaps and forces of contacts (excluding steps with impacts), and forces and powers of
-    friction in joints."""
+    """Panels of contact states, gaps and forces, and of friction in joints.
+
+    Steps with impacts are excluded; friction is shown by force and power.
+    """
     views, calm = (
         {name: solution.contact(name) for name in solution.contacts},
         outputs_without_impacts(solution),
@@ -124,6 +128,7 @@ def contact_panels(
 
 
 def _friction_panels(solution: SolutionData, frictions: list[FrictionHistory]) -> list[PlotPanel]:
+    """Plot panels of friction torques, friction forces and power losses."""
     titles = {"N m": "Friction torque in joints", "N": "Friction force in joints"}
     found = []
     for unit, title in titles.items():
@@ -136,8 +141,10 @@ def _friction_panels(solution: SolutionData, frictions: list[FrictionHistory]) -
 
 
 def friction_of(solution: SolutionData, name: str) -> float:
-    """Coulomb coefficient of a contact, zero without friction; 1 for dry friction, whose normal
-    force is its limit."""
+    """Coulomb coefficient of a contact; zero without friction, 1 for dry friction.
+
+    1 for dry friction, whose normal force is its limit.
+    """
     declared = solution.model.contacts.get(name)
     return (
         declared.friction
@@ -152,8 +159,10 @@ def _is_dry(solution: SolutionData, name: str) -> bool:
 
 
 def states_of(view: ContactView, friction: float) -> NDArray[np.int64]:
-    """State at every output, as index in `KINDS`: a closed contact with friction sticks below μ N
-    and slips at μ N."""
+    """State at every output, as index in `KINDS`.
+
+    A closed contact with friction sticks below μ N and slips at μ N.
+    """
     closed = np.abs(view.normal) > 0.0
     if not friction:
         return closed.astype(np.int64)
@@ -162,7 +171,7 @@ def states_of(view: ContactView, friction: float) -> NDArray[np.int64]:
 
 
 def _bar(view: ContactView, friction: float, t: FloatArray) -> StateBar:
-    """Intervals of equal states, each extending halfway to the next output."""
+    """Bar of the states of a contact over time."""
     kinds = states_of(view, friction)
     starts = np.flatnonzero(np.diff(kinds, prepend=-1))
     borders = np.concatenate([t[:1], 0.5 * (t[starts[1:] - 1] + t[starts[1:]]), t[-1:]])
@@ -188,6 +197,7 @@ def _units(solution: SolutionData, name: str) -> tuple[str, str]:
 
 
 def _row(solution: SolutionData, name: str, calm: NDArray[np.bool_]) -> ContactRow:
+    """Row of the table of contacts: closed time, largest forces, impacts."""
     view, declared = (
         solution.contact(name),
         solution.model.contacts.get(name) or solution.model.contacts[name.rpartition(".")[0]],
@@ -220,6 +230,7 @@ def _row(solution: SolutionData, name: str, calm: NDArray[np.bool_]) -> ContactR
 
 
 def _friction_row(solution: SolutionData, found: FrictionHistory) -> dict[str, Any]:
+    """Row of the table of joint friction: largest force and power, energy lost."""
     k = int(np.abs(found.force).argmax())
     return found._asdict() | {
         "largest": float(np.abs(found.force[k])),

@@ -121,6 +121,7 @@ def _tiles(solution: SolutionData, numbers: dict[str, Any]) -> list[tuple[str, s
 
 
 def _motion(solution: SolutionData) -> Picture:
+    """Picture of the mechanism at several times."""
     caption = (
         "Bodies at equal time intervals, the last one darkest, with the paths of the free "
         "frames; deflections to scale."
@@ -129,7 +130,7 @@ def _motion(solution: SolutionData) -> Picture:
 
 
 def _curves(solution: SolutionData) -> list[DrawnSection]:
-    """Available sections with curves."""
+    """Sections of curves that the solution has."""
     found = ((section, section.panels(solution)) for section in SECTIONS)
     return [DrawnSection(section, readable(panels)) for section, panels in found if panels]
 
@@ -156,13 +157,14 @@ def _stress_field(
 
 
 def _stress_picture(report: StressReport, drawing: str | None) -> Picture | None:
+    """Picture of the von Mises stress; None without a drawing."""
     return (
         Picture(drawing, f"Von Mises stress of {report.body}", report.caption) if drawing else None
     )
 
 
 def _model(solution: SolutionData) -> dict[str, Any]:
-    """Tables of the model summary."""
+    """Tables of the model: bodies, joints, drives, forces, contacts."""
     compiled, (force, moment) = solution.compiled, largest_reactions(solution)
     modes = sum(data.nf for data in compiled.data.values())
     table = tomllib.loads(solution.model_text)
@@ -197,7 +199,7 @@ def _model(solution: SolutionData) -> dict[str, Any]:
 
 
 def _planar(solution: SolutionData) -> str:
-    """Count of a planar mechanism at the first output; "" if it is not planar."""
+    """Text that counts the degrees of freedom of a planar mechanism; "" otherwise."""
     compiled, q, s = solution.compiled, solution.q[0], solution.s[0]
     beta = path_coordinates(compiled, solution.trajectory)[0]
     work = make_work(compiled.system, beta)
@@ -206,7 +208,7 @@ def _planar(solution: SolutionData) -> str:
 
 
 def _dependent(solution: SolutionData, modes: int) -> list[str]:
-    """Degrees of freedom after removal of redundant constraint rows."""
+    """Text line on redundant constraint rows and the degrees of freedom left; empty if none."""
     rows = sum(count for _, count in solution.run.redundant)
     left = int(solution.s.shape[1]) - modes - solution.compiled.n_constraints + rows
     return (
@@ -215,12 +217,14 @@ def _dependent(solution: SolutionData, modes: int) -> list[str]:
 
 
 def _frames(solution: SolutionData, body: str) -> str:
+    """Text with the frames and number of modes of a body."""
     names = [ref.frame for ref in solution.compiled.frames if ref.body == body and ref.frame]
     data = data_of(solution, body)
     return ", ".join(names) + (f" · {sum(own.nf for own in data)} modes" if data else "")
 
 
 def _joint_row(solution: SolutionData, name: str, quiet: tuple[float, float]) -> tuple[Any, ...]:
+    """Row of the table of joints: kind, bodies, place in the tree, largest loads."""
     joint, place = solution.model.joints[name], solution.compiled.places[name]
     view = solution.joint(name)
     calm = outputs_without_impacts(solution)
@@ -243,7 +247,7 @@ def _joint_row(solution: SolutionData, name: str, quiet: tuple[float, float]) ->
 
 
 def _target(item: dict[str, Any]) -> str:
-    """Items on which a force or a contact acts."""
+    """Text of the items on which a force or contact acts."""
     places = [
         str(item[key])
         for key in ("joint", "frame", "frame_a", "frame_b", "parent", "child")
@@ -253,6 +257,7 @@ def _target(item: dict[str, Any]) -> str:
 
 
 def _motion_kind(item: dict[str, Any]) -> str:
+    """Kind of the motion of a drive; "constant" for a number."""
     motion = item.get("motion")
     return str(motion.get("kind", "")) if isinstance(motion, dict) else "constant"
 

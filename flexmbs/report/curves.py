@@ -45,7 +45,7 @@ class CurveSection(NamedTuple):
 
 
 def joints(solution: SolutionData) -> list[PlotPanel]:
-    """Joint coordinates and velocities; angles and lengths in separate panels."""
+    """Plot panels of joint coordinates and velocities, angles and lengths apart."""
     titles = {
         RAD: ("Joint angles", "Joint angular velocities"),
         METRE: ("Joint displacements", "Joint velocities"),
@@ -58,7 +58,7 @@ def joints(solution: SolutionData) -> list[PlotPanel]:
 
 
 def frames(solution: SolutionData) -> list[PlotPanel]:
-    """Position of the free frames (the tips), their speed and acceleration."""
+    """Plot panels of position, speed and acceleration of the free frames (the tips)."""
     views = {name: solution.frame(name) for name in free_frames(solution)}
     size = max(float(np.ptp(view.position, axis=0).max()) for view in views.values())
     found: list[tuple[str, str, Values]] = []
@@ -84,7 +84,7 @@ def frames(solution: SolutionData) -> list[PlotPanel]:
 
 
 def deflections(solution: SolutionData) -> list[PlotPanel]:
-    """Elastic displacement of the frames of flexible bodies, in body axes."""
+    """Plot panels of the elastic displacement of frames of flexible bodies."""
     curves = {
         f"{body}/{frame} {axis}": 1e3 * values[:, a]
         for body in flexible_bodies(solution)
@@ -96,7 +96,7 @@ def deflections(solution: SolutionData) -> list[PlotPanel]:
 
 
 def reactions(solution: SolutionData) -> list[PlotPanel]:
-    """Magnitude of the force and moment in every joint."""
+    """Plot panels of force and moment magnitudes in the joints."""
     views = {name: solution.joint(name) for name in solution.joints}
     named = {name if view.unique else f"{name} (not unique)": view for name, view in views.items()}
     forces = {name: np.linalg.norm(view.force, axis=1) for name, view in named.items()}
@@ -110,8 +110,10 @@ def reactions(solution: SolutionData) -> list[PlotPanel]:
 
 
 def largest_reactions(solution: SolutionData) -> tuple[float, float]:
-    """Largest force (N) and moment (N m) of all joints, at least the weight of the bodies; a force
-    times the size of the model counts as a moment."""
+    """Largest force (N) and moment (N m) of all joints, at least the weight of the bodies.
+
+    A force times the size of the model counts as a moment.
+    """
     size, system = model_size(solution.compiled), solution.compiled.system
     wrenches = [
         np.abs(solution.joint(name).wrench).max(axis=0, initial=0.0) for name in solution.joints
@@ -125,8 +127,10 @@ def largest_reactions(solution: SolutionData) -> tuple[float, float]:
 
 
 def efforts(solution: SolutionData) -> list[PlotPanel]:
-    """Torques and forces along the degrees of freedom of joints from drives, couplings, controllers
-    and springs."""
+    """Plot panels of torques and forces along the degrees of freedom of joints.
+
+    From drives, couplings, controllers and springs.
+    """
     power = {name: solution.drive(name).power for name in solution.drives}
     found: list[tuple[str, str, Values]] = [
         (*EFFORT[unit], _efforts(solution, unit)) for unit in (RAD, METRE)
@@ -135,7 +139,7 @@ def efforts(solution: SolutionData) -> list[PlotPanel]:
 
 
 def energy(solution: SolutionData) -> list[PlotPanel]:
-    """Energies, works, and the error of the energy balance."""
+    """Plot panels of energies, works, and the error of the energy balance."""
     e = solution.energy
     parts = {
         "kinetic": e.kinetic,
@@ -160,7 +164,7 @@ def energy(solution: SolutionData) -> list[PlotPanel]:
 
 
 def drift(solution: SolutionData) -> list[PlotPanel]:
-    """Constraint errors, for a logarithmic axis."""
+    """Plot panel of constraint errors, logarithmic."""
     error = solution.drift
     if error.size == 0 or not error.max() > 0.0:
         return []
@@ -169,7 +173,7 @@ def drift(solution: SolutionData) -> list[PlotPanel]:
 
 
 def steps(solution: SolutionData) -> list[PlotPanel]:
-    """Step size, if it varies."""
+    """Plot panel of the step size, if it varies."""
     step = solution.trajectory.step[1:]
     if step.size == 0 or np.ptp(step) <= 1e-6 * step.max():
         return []
@@ -222,13 +226,15 @@ SECTIONS = (
 
 
 def _panels(solution: SolutionData, found: list[tuple[str, str, Values]]) -> list[PlotPanel]:
-    """Nonempty panels."""
+    """Plot panels of (title, unit, curves); those without curves are left out."""
     return [panel(title, unit, solution.t, curves) for title, unit, curves in found if curves]
 
 
 def scalar_coordinates(solution: SolutionData) -> list[tuple[str, str, int, int, str]]:
-    """Tuples (joint, coordinate name, position, velocity, unit) of rotations and translations about
-    or along an axis."""
+    """(joint, name, position, velocity, unit) of rotations and translations about one axis.
+
+    Or along one axis.
+    """
     found = []
     for name, joint in solution.compiled.model.joints.items():
         q = v = 0
@@ -241,14 +247,17 @@ def scalar_coordinates(solution: SolutionData) -> list[tuple[str, str, int, int,
 
 
 def _coordinates(solution: SolutionData, unit: str, kind: str) -> Values:
+    """Positions or velocities of the scalar joint coordinates with this unit, by name."""
     index = 2 if kind == "position" else 3
     chosen = [each for each in scalar_coordinates(solution) if each[4] == unit]
     return {each[1]: getattr(solution.joint(each[0]), kind)[:, each[index]] for each in chosen}
 
 
 def _efforts(solution: SolutionData, unit: str) -> Values:
-    """Efforts of coordinates on which an item acts; along the others, residuals of the equations
-    are errors, not forces."""
+    """Efforts of coordinates on which an item acts.
+
+    Along the others, residuals of the equations are errors, not forces.
+    """
     found, acted_on = {}, _acted_on(solution.model)
     for joint, name, _, v, kind in scalar_coordinates(solution):
         view = solution.joint(joint)
@@ -263,7 +272,7 @@ def _efforts(solution: SolutionData, unit: str) -> Values:
 
 
 def _acted_on(model: ModelData) -> set[CoordinateUse]:
-    """Coordinates to which items of the model refer."""
+    """(joint, coordinate) pairs to which items of the model refer."""
     items = [
         item
         for section in SECTIONS_OF_MODELS

@@ -1,5 +1,7 @@
-"""Equations of a run for the report: sizes and class of the system, its block pattern, treatment by
-the formalism."""
+"""Equations of a run for the report.
+
+Sizes and class of the system, its block pattern, treatment by the formalism.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +66,7 @@ def equations(solution: SolutionData) -> EquationSummary:
 
 
 def _lines(solution: SolutionData) -> list[str]:
-    """Sizes, class, treatment."""
+    """Lines on sizes, class and treatment of the equations."""
     compiled, name = solution.compiled, str(solution.run.options.get("formalism", ""))
     ns, nc, elastic = (
         int(compiled.system.layout[2]),
@@ -98,8 +100,10 @@ def _lines(solution: SolutionData) -> list[str]:
 
 
 def pattern(solution: SolutionData) -> BlockSystem | None:
-    """Matrices M and G at the first output, by items if these are few; None for a system too large
-    to draw, without unknowns or without outputs."""
+    """Matrices M and G at the first output, by items if these are few.
+
+    None for a system too large to draw, without unknowns or without outputs.
+    """
     compiled, trajectory = solution.compiled, solution.trajectory
     if (
         len(solution.t) == 0
@@ -120,6 +124,7 @@ def pattern(solution: SolutionData) -> BlockSystem | None:
 
 
 def _picture(solution: SolutionData) -> Picture | None:
+    """Picture of the block pattern of the equations; None without it."""
     found = pattern(solution)
     if found is None:
         return None

@@ -1,5 +1,7 @@
-"""Fatigue damage on a page: colours by decade, numbered worst nodes, a section of the report, a
-page of one body."""
+"""Fatigue damage on a page.
+
+Colours by decade, numbered worst nodes, a section of the report, a page of one body.
+"""
 
 from __future__ import annotations
 
@@ -44,8 +46,10 @@ class WorstNode(NamedTuple):
 
 
 class FatigueSection(NamedTuple):
-    """Fatigue results of one body in the report; ``alone``: its scene, or None if a picture is
-    shown instead."""
+    """Fatigue results of one body in the report.
+
+    ``alone``: its scene, or None if a picture is shown instead.
+    """
 
     body: str
     about: str
@@ -58,8 +62,10 @@ class FatigueSection(NamedTuple):
 def results_of(
     solution: SolutionData, given: FatigueData | Iterable[FatigueData]
 ) -> list[FatigueData]:
-    """Results as a tuple with at most one per body. Raises InputError for other objects or
-    bodies."""
+    """Results as a tuple with at most one per body.
+
+    Raises InputError for other objects or bodies.
+    """
     found = list(given) if isinstance(given, Iterable) else [given]
     for k, each in enumerate(found):
         if not isinstance(each, FatigueData):
@@ -78,7 +84,7 @@ def results_of(
 
 
 def coloured(result: FatigueData) -> ColouredBody:
-    """Damage, life and stress amplitude at the nodes of the surface, and the worst nodes."""
+    """Coloured fields of damage, life and amplitude on a surface, with the worst nodes."""
     surface = result.part.surface
     values = [
         at_nodes(surface.node_ids, result.node_ids, each)
@@ -111,7 +117,7 @@ def damage_of(
 
 
 def sections(results: Sequence[FatigueData]) -> list[FatigueSection]:
-    """Report sections of all results."""
+    """Report sections of fatigue results."""
     return [_section(result, k) for k, result in enumerate(results)]
 
 
@@ -137,6 +143,7 @@ def fatigue_view(result: FatigueData) -> View:
 
 
 def _section(result: FatigueData, k: int) -> FatigueSection:
+    """Section k of the report on fatigue: worst nodes, picture, notes."""
     worst = [
         WorstNode(
             int(result.node_ids[row]),
@@ -166,6 +173,7 @@ def _section(result: FatigueData, k: int) -> FatigueSection:
 
 
 def _show(result: FatigueData) -> SceneOptions:
+    """Options of the player that show the damage."""
     return SceneOptions(result.body, {"field": "damage"}, notes=_notes(result))
 
 

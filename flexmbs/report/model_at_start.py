@@ -33,8 +33,10 @@ def model_view(model: ModelData, solids: Sequence[Solid] = (), notes: Sequence[s
 
 
 def start_of(model: ModelData) -> ModelStart:
-    """Consistent initial state; if there is none, the declared positions, with the reason. Raises
-    InputError for models with other problems."""
+    """Consistent initial state; if there is none, the declared positions, with the reason.
+
+    Raises InputError for models with other problems.
+    """
     require_model(model)
     declaration_report(model).raise_errors()
     try:

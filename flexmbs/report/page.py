@@ -31,8 +31,11 @@ def write_report(
     solids: Sequence[Solid] = (),
     fatigue: FatigueData | Sequence[FatigueData] = (),
 ) -> None:
-    """Write the page to ``path``, or a PDF document if it ends with .pdf, and the summary next to
-    it. Raises InputError for fatigue results of other runs and for other suffixes, MachineError."""
+    """Write the page to ``path``, or a PDF document if it ends with .pdf.
+
+    The summary is written next to it. Raises InputError for fatigue results of other runs and for
+    other suffixes, MachineError.
+    """
     target = file_path(path)
     check_kind(target, report_kind(target))
     results = results_of(solution, fatigue)
@@ -55,7 +58,7 @@ def page(
     solids: Sequence[Solid] = (),
     fatigue: Sequence[FatigueData] = (),
 ) -> str:
-    """HTML text; all text from the model is escaped."""
+    """HTML text of the report of a solution."""
     shown = content(solution, numbers, fatigue)
     coloured = envelopes(solution, [each for each, _ in shown.stresses])
     modes, stressed = (

@@ -1,5 +1,7 @@
-"""Report as a PDF document, set by typst: text, tables and curves as vectors, only solids as
-pixels."""
+"""Report as a PDF document, set by typst.
+
+Text, tables and curves as vectors, only solids as pixels.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +66,7 @@ def write_pdf(
 
 
 def typesetter() -> Any:
-    """Package typst. Raises MachineError if it is not installed."""
+    """Module typst. Raises MachineError if it is not installed."""
     try:
         import typst
     except ImportError:
@@ -73,7 +75,7 @@ def typesetter() -> Any:
 
 
 def document(shown: Content) -> bytes:
-    """PDF of a report. Names are data of the template, never part of its code."""
+    """PDF bytes of a report."""
     written = _Document(shown)
     table = json.dumps(written.table()).encode()
     files = {"main.typ": TEMPLATE.read_bytes(), "report.json": table} | written.files
@@ -94,6 +96,7 @@ class _Document:
     """Blocks for the template in order, and the pictures by file name."""
 
     def __init__(self, shown: Content) -> None:
+        """Document with all sections of a report."""
         self.shown = shown
         self.blocks: list[dict[str, Any]] = []
         self.files: dict[str, bytes] = {}
@@ -114,7 +117,7 @@ class _Document:
             section()
 
     def table(self) -> dict[str, Any]:
-        """Data of the template."""
+        """Data of the document for the template."""
         shown, origin = self.shown, self.shown.numbers["provenance"]
         return {
             "title": str(shown.numbers["model"]),
@@ -128,12 +131,15 @@ class _Document:
         }
 
     def _add(self, kind: str, **given: Any) -> None:
+        """Append a block of a kind."""
         self.blocks.append({"kind": kind, **given})
 
     def _heading(self, text: str, level: int = 1) -> None:
+        """Append a heading."""
         self._add("heading", text=text, level=level)
 
     def _notes(self, lines: Iterable[str]) -> None:
+        """Append a note for each line."""
         for line in lines:
             self._add("note", text=powers(line))
 
@@ -144,8 +150,11 @@ class _Document:
         rows: Sequence[Sequence[Any]],
         most: int = ROWS_LISTED,
     ) -> None:
-        """Add a table; columns: "l" and "r" for left- and right-aligned, "w" for left-aligned in
-        the remaining width."""
+        """Add a table with column alignments, heading and rows.
+
+        columns: "l" and "r" for left- and right-aligned, "w" for left-aligned in the remaining
+        width.
+        """
         shown = [[_cell(value) for value in row] for row in rows[:most]]
         if shown:
             sides = ["right" if column == "r" else "left" for column in columns]
@@ -168,6 +177,7 @@ class _Document:
         return {"file": name, "alt": picture.alt, "caption": picture.caption}
 
     def _panels(self, panels: Sequence[PlotPanel]) -> None:
+        """Append plots with their SVG files and legends."""
         for panel in panels:
             name = f"curves{len(self.files)}.svg"
             self.files[name] = panel_svg(panel, self.span)
@@ -180,6 +190,7 @@ class _Document:
             self._add("plot", title=panel.heading, file=name, keys=keys, notes=panel.notes)
 
     def _checks(self) -> None:
+        """Append the section of checks."""
         numbers = self.shown.numbers
         self._heading("Checks")
         rows = [
@@ -198,6 +209,7 @@ class _Document:
         self._notes(numbers["notes"])
 
     def _model(self) -> None:
+        """Append the section of the model: bodies, joints and other items."""
         model = self.shown.model
         self._heading("Model")
         self._add("lines", lines=model["degrees_of_freedom"])
@@ -238,6 +250,7 @@ class _Document:
             self._rows("llw", ("name", "kind", "acts on"), others)
 
     def _equations(self) -> None:
+        """Append the section of the equations."""
         found = self.shown.equations
         self._heading("Equations")
         self._add("formula", text=found.formula)
@@ -246,6 +259,7 @@ class _Document:
             self._add("pictures", pictures=[self._stored(found.picture)], across=3)
 
     def _modes(self) -> None:
+        """Append the section of the modes of flexible bodies."""
         if self.shown.parts:
             self._heading("Modes")
         for part in self.shown.parts:
@@ -281,6 +295,7 @@ class _Document:
             self._rows("rrlrrrr", head, rows, part["listed"])
 
     def _contacts(self) -> None:
+        """Append the section of contacts, friction and impacts."""
         found = self.shown.contacts
         if found is None:
             return
@@ -296,12 +311,14 @@ class _Document:
         self._rows("rwrrr", IMPACTS, impacts, MOST_IMPACTS)
 
     def _curves(self) -> None:
+        """Append the sections of curves."""
         for section, panels in self.shown.curves:
             self._heading(section.title)
             self._panels(panels)
             self._notes([section.caption])
 
     def _stresses(self) -> None:
+        """Append the section of stresses."""
         if self.shown.stresses:
             self._heading("Stress")
         for each, picture in self.shown.stresses:
@@ -338,6 +355,7 @@ class _Document:
             self._rows("rrrrrrrrrrr", head, rows)
 
     def _damages(self) -> None:
+        """Append the section of fatigue."""
         if self.shown.damages:
             self._heading("Fatigue")
         for each in self.shown.damages:
@@ -368,6 +386,7 @@ class _Document:
             self._rows("rrrrrrrrr", head, rows)
 
     def _solver(self) -> None:
+        """Append the section of options and statistics of the solver."""
         numbers = self.shown.numbers
         self._heading("Solver")
         facts = {**numbers["options"], **numbers["statistics"]}
@@ -376,6 +395,7 @@ class _Document:
         )
 
     def _origin(self) -> None:
+        """Append the section of provenance with the model file."""
         self._heading("Provenance")
         digests = [
             (f"digest of {', '.join(part['names'])}", part["digest"]) for part in self.shown.parts
@@ -391,6 +411,7 @@ class _Document:
 
 
 def _contact_row(row: ContactRow) -> tuple[Any, ...]:
+    """Cells of the table row of a contact."""
     friction = "–" if row.friction is None else row.friction
     force, lost = f"{number(row.normal)} {row.unit}", row.lost if row.impacts else "–"
     return (
@@ -406,6 +427,7 @@ def _contact_row(row: ContactRow) -> tuple[Any, ...]:
 
 
 def _friction_row(row: dict[str, Any]) -> tuple[Any, ...]:
+    """Cells of the table row of a joint friction."""
     largest = f"{number(row['largest'])} {row['unit']}"
     return (
         row["name"],
@@ -419,14 +441,14 @@ def _friction_row(row: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def _framed(source: str) -> bytes:
-    """SVG around the data URL of a PNG: the files of a template are texts."""
+    """SVG file that contains the data URL of a PNG."""
     width, height = struct.unpack(">II", base64.b64decode(source.partition(",")[2][:32])[16:24])
     size = f'width="{width}" height="{height}"'
     return f'<svg xmlns="http://www.w3.org/2000/svg" {size}><image {size} href="{source}"/></svg>'.encode()
 
 
 def _cell(value: Any) -> Any:
-    """Table value as text; badges unchanged."""
+    """Table value as text, but badges unchanged."""
     if isinstance(value, dict):
         return value
     return (
@@ -435,8 +457,10 @@ def _cell(value: Any) -> Any:
 
 
 def _shares(columns: str, rows: Sequence[Sequence[Any]]) -> list[int]:
-    """Share of each column in the remaining width, 0 for a column as wide as its texts; names may
-    be 100 characters long."""
+    """Share of each column in the remaining width, 0 for a column as wide as its texts.
+
+    Names may be 100 characters long.
+    """
     longest = [
         max((len(text) for text in texts if isinstance(text, str)), default=0)
         for texts in zip(*rows)

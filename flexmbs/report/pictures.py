@@ -27,8 +27,11 @@ GREY = np.array([0.8, 0.82, 0.85])  # solids on the ground without a colour
 
 
 class MotionView(NamedTuple):
-    """Pixels of the bodies at a few instants, later ones darker; over them, as points in pixels
-    (n, 2): bodies without a surface with their colours, the paths of free frames, the origin."""
+    """Pixels of the bodies at a few instants, later ones darker.
+
+    Over them, as points in pixels (n, 2): bodies without a surface with their colours, the paths of
+    free frames, the origin.
+    """
 
     canvas: Canvas
     times: str
@@ -103,7 +106,7 @@ def _moved(solution: SolutionData, solid: Solid, pick: np.ndarray) -> MovingSoli
 
 
 def motion_picture(solution: SolutionData) -> Figure:
-    """Figure of `motion_view`."""
+    """Matplotlib figure of `motion_view`."""
     view = motion_view(solution, (round(8.6 * FINE), round(4.4 * FINE)))
     with house_style():
         figure = empty_figure(8.6, 4.4)
@@ -119,7 +122,7 @@ def motion_picture(solution: SolutionData) -> Figure:
 
 
 def plane_of(points: FloatArray, gravity: FloatArray) -> FloatArray:
-    """View normal to the plane of largest spread of the points, with gravity downwards."""
+    """View axes normal to the plane of largest spread of points, gravity downwards."""
     spread, directions = np.linalg.eigh(np.cov(points.T) + 1e-30 * np.eye(3))
     up = -gravity if np.linalg.norm(gravity) > 0.0 else directions[:, 1]
     across = directions[:, 0]
@@ -133,8 +136,10 @@ def plane_of(points: FloatArray, gravity: FloatArray) -> FloatArray:
 
 
 def body_points(solution: SolutionData, name: str, pick: np.ndarray) -> FloatArray:
-    """World positions (instants, points, 3): surface nodes of a flexible body, else its frames and
-    origin."""
+    """World positions (instants, points, 3) of points of a body.
+
+    Surface nodes of a flexible body, else its frames and origin.
+    """
     body = solution.body(name)
     shape = solution.shape(name)
     if shape is not None:
@@ -152,16 +157,20 @@ def body_points(solution: SolutionData, name: str, pick: np.ndarray) -> FloatArr
 
 
 def _frame_names(solution: SolutionData, body: str) -> list[str]:
+    """Names of the declared frames of a body."""
     return [ref.frame for ref in solution.compiled.frames if ref.body == body and ref.frame]
 
 
 def free_paths(solution: SolutionData) -> list[FloatArray]:
+    """Paths (nt, 3) of the free frames."""
     return [solution.frame(name).position for name in free_frames(solution)]
 
 
 def free_frames(solution: SolutionData, *, most: int = 4) -> list[str]:
-    """Frames without joints, the tips of a mechanism; if there are none, the frames of the last
-    body."""
+    """Frames without joints, the tips of a mechanism.
+
+    If there are none, the frames of the last body.
+    """
     held = {
         str(ref) for joint in solution.model.joints.values() for ref in (joint.parent, joint.child)
     }

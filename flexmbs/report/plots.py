@@ -1,5 +1,4 @@
-"""Figures of a solution, one method each: ``solution.plot.joints()`` returns a matplotlib
-figure."""
+"""Figures of a solution: ``solution.plot.joints()`` returns a matplotlib figure."""
 
 from __future__ import annotations
 
@@ -38,8 +37,7 @@ class Plots:
         return mode_picture(self.solution.compiled.data[body], mode)
 
     def stress(self, body: str) -> Figure:
-        """Von Mises stress on the surface of a flexible body at the time of its maximum, with its
-        hot spots."""
+        """Von Mises stress on a flexible body at the time of its maximum, with hot spots."""
         return stress_picture(self.solution, body)
 
     def joints(self) -> Figure | None:
@@ -59,13 +57,16 @@ class Plots:
         return drawn(curves.reactions(self.solution), height=2.3)
 
     def efforts(self) -> Figure | None:
-        """Torques and forces along the degrees of freedom of joints from drives, couplings,
-        controllers and springs."""
+        """Torques and forces along the degrees of freedom of joints.
+
+        From drives, couplings, controllers and springs.
+        """
         return drawn(curves.efforts(self.solution))
 
     def contacts(self) -> Figure | None:
-        """States of the contacts, gaps, normal and friction forces; torque and power of friction in
-        joints.
+        """States of the contacts, gaps, normal and friction forces.
+
+        Torque and power of friction in joints.
         """
         return drawn(contact_panels(self.solution))
 
@@ -78,12 +79,12 @@ class Plots:
         return drawn(curves.drift(self.solution), height=2.4)
 
     def steps(self) -> Figure | None:
-        """Step size, if it varies."""
+        """Plot the step size over time, if it varies."""
         return drawn(curves.steps(self.solution), height=2.0)
 
 
 def drawn(shown: list[PlotPanel], *, height: float = 2.1) -> Figure | None:
-    """Panels with curves over time; None if there are none."""
+    """Matplotlib figure of panels over time; None if there are no curves."""
     if not shown:
         return None
     with house_style():
@@ -113,6 +114,7 @@ def curve_colour(curve: PlotCurve, k: int) -> str:
 
 
 def _draw(ax: Axes, panel: PlotPanel) -> None:
+    """Draw the curves and bars of a panel on matplotlib axes."""
     if panel.bars:
         _draw_bars(ax, panel.bars)
     for k, curve in enumerate(panel.curves):
@@ -137,7 +139,7 @@ def _draw(ax: Axes, panel: PlotPanel) -> None:
 
 
 def _mark_peaks(ax: Axes, panel: PlotPanel, ends: tuple[float, float]) -> None:
-    """Draw triangles where short peaks leave the axis, and print the largest one."""
+    """Draw triangles where cut-off peaks leave the axis, and print the largest one."""
     for k, curve in enumerate(panel.curves):
         for beyond, end, marker in (
             (curve.y > ends[1], ends[1], "^"),
@@ -159,6 +161,7 @@ def _mark_peaks(ax: Axes, panel: PlotPanel, ends: tuple[float, float]) -> None:
 
 
 def _draw_bars(ax: Axes, bars: tuple[StateBar, ...]) -> None:
+    """Draw rows of contact states as bars over time."""
     for row, bar in enumerate(bars):
         for state in bar.states:
             ax.broken_barh(

@@ -22,7 +22,7 @@ PATTERN, LEFT = 360, 110  # pixels: size of the pattern, margin for names
 
 
 def motion_drawing(solution: SolutionData) -> str:
-    """Data URL of `motion_view`."""
+    """Picture of the motion at several times as a data URL."""
     view = motion_view(solution, SIZE)
     x, y = view.origin
     return svg_url(
@@ -39,7 +39,7 @@ def motion_drawing(solution: SolutionData) -> str:
 
 
 def _frames(points: FloatArray, colour: str) -> str:
-    """Frames of a rigid body as a polyline with points."""
+    """SVG polyline through the frames of a rigid body."""
     line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
     dots = "".join(
         f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{colour}"/>' for x, y in points
@@ -51,14 +51,14 @@ def _frames(points: FloatArray, colour: str) -> str:
 
 
 def _path(points: FloatArray) -> str:
+    """SVG polyline through at most 400 of the points."""
     pick = np.unique(np.linspace(0, len(points) - 1, min(len(points), 400)).astype(int))
     line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points[pick])
     return f'<polyline points="{line}" fill="none" stroke="{PALETTE[1]}" stroke-width="1.4"/>'
 
 
 def pattern_drawing(system: BlockSystem) -> str:
-    """Nonzero entries of the matrix, with lines between the blocks and their names, as a data
-    URL."""
+    """Picture of the nonzero entries of a block matrix, with block names, as a data URL."""
     full = np.abs(system.matrix) > ZERO * float(np.abs(system.matrix).max(initial=0.0))
     cell = PATTERN / max(full.shape)
     side = 0.86 * cell if cell > 2.0 else cell

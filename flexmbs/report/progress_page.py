@@ -1,5 +1,7 @@
-"""Progress page of a running simulation, from its log of outputs alone: progress, velocities,
-works, steps, drift."""
+"""Progress page of a running simulation, from its log of outputs alone.
+
+Progress, velocities, works, steps, drift.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -29,7 +31,7 @@ class RunProgress(NamedTuple):
 
 
 def is_of_run(columns: Mapping[str, FloatArray]) -> bool:
-    """True if outputs have the fields of a run."""
+    """True if logged outputs have the fields of a simulation run."""
     widths = {"t": (), "step": (), "work": (len(WORKS),), "drift": (len(DRIFTS),)}
     return (
         {"s", *widths} <= columns.keys()
@@ -39,7 +41,7 @@ def is_of_run(columns: Mapping[str, FloatArray]) -> bool:
 
 
 def live_page(run: RunProgress) -> str:
-    """HTML text; all text from the model is escaped."""
+    """HTML text of the page of a running simulation."""
     t = run.columns.get("t", np.zeros(0))
     reached = float(t[-1]) if len(t) else 0.0
     panels = (
@@ -74,6 +76,7 @@ def live_page(run: RunProgress) -> str:
 
 
 def _velocities(run: RunProgress, t: FloatArray) -> list[PlotPanel]:
+    """Panel of the velocities during a run."""
     s = run.columns["s"]
     names = list(run.velocities)[: s.shape[1]]
     found = panel(
@@ -86,6 +89,7 @@ def _velocities(run: RunProgress, t: FloatArray) -> list[PlotPanel]:
 
 
 def _of_run(run: RunProgress, t: FloatArray) -> list[PlotPanel]:
+    """Panels of works, step size and constraint errors during a run."""
     work, drift, step = run.columns["work"], run.columns["drift"], run.columns["step"]
     return [
         panel("Works", "J", t, {name: work[:, k] for k, name in enumerate(WORKS)}),

@@ -1,5 +1,6 @@
-"""Response surfaces: an output as a quadratic polynomial of the parameters, by least squares, with
-its leave-one-out error.
+"""Response surfaces: an output as a quadratic polynomial of the parameters.
+
+By least squares, with its leave-one-out error.
 
 y ≈ a + Σ bᵢ xᵢ + Σ cᵢⱼ xᵢ xⱼ, i ≤ j, for parameters (or their logarithms) scaled to −1 … 1. The
 residual of case k when it is left out of the fit is r_k / (1 − h_k), where h is the diagonal of X
@@ -20,8 +21,7 @@ LEVERAGE = 1e-9  # bound on 1 − h: below, the fit passes through the case rega
 
 
 class ResponseSurface(NamedTuple):
-    """Fitted polynomial: centre and half width (n,) of the parameters, its terms and coefficients,
-    and Q²."""
+    """Fitted polynomial: centre and half width (n,) of the parameters, terms, coefficients, Q²."""
 
     centre: FloatArray
     half: FloatArray
@@ -34,8 +34,10 @@ class ResponseSurface(NamedTuple):
         return columns((x - self.centre) / self.half, self.terms) @ self.coefficients
 
     def influence(self) -> FloatArray:
-        """Influence (n,): root of the sum of squared coefficients of all terms containing a
-        parameter."""
+        """Influence (n,) of each parameter on the output.
+
+        Root of the sum of squared coefficients of all terms containing a parameter.
+        """
         n = len(self.centre)
         return np.sqrt(
             [
@@ -46,13 +48,16 @@ class ResponseSurface(NamedTuple):
 
 
 def columns(x: FloatArray, terms: tuple[tuple[int, ...], ...]) -> FloatArray:
-    """Products of each term at points (m, n): (m, terms)."""
+    """Matrix (m, terms) of the products of each term at points (m, n)."""
     return np.stack([np.prod(x[:, list(term)], axis=1) for term in terms], axis=1)
 
 
 def fitted(x: FloatArray, y: FloatArray) -> ResponseSurface | None:
-    """Surface through cases x (m, n) with outputs y (m,), with as many squares and products as the
-    cases determine; None if they do not determine the linear terms."""
+    """Response surface through cases x (m, n) with outputs y (m,).
+
+    It has as many squares and products as the cases determine; None if they do not determine the
+    linear terms.
+    """
     low, high = x.min(axis=0), x.max(axis=0)
     if len(y) == 0 or (high <= low).any() or np.ptp(y) == 0.0:
         return None

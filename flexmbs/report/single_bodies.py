@@ -1,5 +1,7 @@
-"""Single bodies on the page of a run: animated modes, and the largest stress of the run with its
-hot spots."""
+"""Single bodies on the page of a run.
+
+Animated modes, and the largest stress of the run with its hot spots.
+"""
 
 from __future__ import annotations
 
@@ -36,8 +38,10 @@ class ColouredBody(NamedTuple):
 def mode_scenes(
     solution: SolutionData, groups: Sequence[Sequence[str]]
 ) -> list[SingleBodyScene | None]:
-    """Mode scenes for each group of bodies with the same data, in order; None without triangles,
-    and beyond the first `MOST` groups."""
+    """Mode scenes for each group of bodies with the same data, in order.
+
+    None without triangles, and beyond the first `MOST` groups.
+    """
     found: list[SingleBodyScene | None] = []
     for names in groups:
         joined = surface_of(solution, names[0])
@@ -89,7 +93,7 @@ def stress_scenes(coloured: Mapping[str, ColouredBody]) -> dict[str, SingleBodyS
 def extras_of(
     coloured: Mapping[str, ColouredBody], alone: Sequence[SingleBodyScene] = ()
 ) -> Extras:
-    """Fields and marks in the scene of the motion, with scenes of single bodies."""
+    """Scene extras of coloured bodies: fields, marks and scenes of single bodies."""
     fields = {body: own.fields for body, own in coloured.items()}
     return Extras(
         fields=fields, marks={body: own.marks for body, own in coloured.items()}, alone=alone
@@ -99,7 +103,7 @@ def extras_of(
 def merged(
     first: Mapping[str, ColouredBody], second: Mapping[str, ColouredBody]
 ) -> dict[str, ColouredBody]:
-    """Fields and marks of both."""
+    """Fields and marks of two sets combined."""
     nothing = ColouredBody([], [])
     pairs = {
         body: (first.get(body, nothing), second.get(body, nothing)) for body in [*first, *second]
@@ -111,8 +115,10 @@ def merged(
 
 
 def at_nodes(node_ids: IntArray, known: IntArray, values: FloatArray) -> FloatArray:
-    """Values (N,) at nodes given by number; the larger value for a node with several, NaN if there
-    is none."""
+    """Values (N,) at nodes given by number.
+
+    The larger value for a node with several, NaN if there is none.
+    """
     order = np.argsort(node_ids)
     place = order[np.searchsorted(node_ids, known, sorter=order)]
     found = np.full(len(node_ids), np.nan)

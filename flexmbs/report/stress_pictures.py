@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
 
 def stress_picture(solution: SolutionData, body: str) -> Figure:
-    """Von Mises stress [MPa] on the surface of a body at the time of its maximum, with numbered hot
-    spots."""
+    """Picture of the von Mises stress [MPa] of a body at its maximum, with numbered hot spots."""
     view, shape = solution.body(body).stress.glance, solution.shape(body)
     assert shape is not None
     surface = shape.surface
@@ -30,8 +29,10 @@ def stress_picture(solution: SolutionData, body: str) -> Figure:
 
 
 def surface_values(field: NodalStress, node_ids: np.ndarray) -> FloatArray:
-    """Von Mises stress (N,) of a field at given nodes, the larger value at material interfaces,
-    zero if not available."""
+    """Von Mises stress (N,) of a field at given nodes, zero if not available.
+
+    The larger value at material interfaces.
+    """
     order = np.argsort(node_ids)
     place = order[np.searchsorted(node_ids, field.node_ids, sorter=order)]
     values = np.zeros(len(node_ids))

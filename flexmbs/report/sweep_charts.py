@@ -25,8 +25,10 @@ LETTER = 6.5  # user units: width of most letters
 
 
 class ChartColumn(NamedTuple):
-    """Axis: name, unit and values of the cases; for non-numeric values their texts, with positions
-    as values."""
+    """Axis: name, unit and values of the cases.
+
+    For non-numeric values their texts, with positions as values.
+    """
 
     name: str
     unit: str
@@ -39,7 +41,7 @@ class ChartColumn(NamedTuple):
         return f"{self.name} [{self.unit}]" if self.unit else self.name
 
     def place(self, values: FloatArray) -> FloatArray:
-        """Values on the axis, 0 … 1."""
+        """Relative positions 0 … 1 of values on the axis."""
         a, b = self.ends
         given, low, high = (np.log(each) if self.log else each for each in (values, a, b))
         return np.asarray((given - low) / ((high - low) or 1.0))
@@ -52,7 +54,7 @@ class ChartColumn(NamedTuple):
         return (a, b) if b > a else (a - 0.5, b + 0.5)
 
     def marks(self) -> list[tuple[float, str]]:
-        """Positions on the axis, 0 … 1, with texts."""
+        """(relative position, text) of the ticks of the axis."""
         if self.texts:
             return [
                 (float(self.place(np.array(float(k)))), text) for k, text in enumerate(self.texts)
@@ -75,8 +77,10 @@ class ChartColumn(NamedTuple):
 
 
 def column(name: str, unit: str, values: np.ndarray) -> ChartColumn:
-    """Axis of a parameter or output; logarithmic for parameters with equal ratios over more than a
-    decade."""
+    """Axis of a parameter or output.
+
+    Logarithmic for parameters with equal ratios over more than a decade.
+    """
     if values.dtype == object:
         texts = tuple(dict.fromkeys(map(str, values)))
         return ChartColumn(
@@ -92,7 +96,7 @@ def column(name: str, unit: str, values: np.ndarray) -> ChartColumn:
 
 
 def shades(values: FloatArray) -> list[str]:
-    """Colour of each case by its value."""
+    """Colour of each case by its relative value."""
     low, high = np.nanmin(values), np.nanmax(values)
     parts = (values - low) / ((high - low) or 1.0)
     return [
@@ -101,7 +105,10 @@ def shades(values: FloatArray) -> list[str]:
 
 
 def parallel(columns: Sequence[ChartColumn], cases: Sequence[int], colours: Sequence[str]) -> str:
-    """Parallel coordinates of the cases; cases without a value on an axis are left out."""
+    """SVG parallel-coordinates plot of the cases.
+
+    Cases without a value on an axis are left out.
+    """
     gap = (WIDTH - 2 * SIDE) / max(len(columns) - 1, 1)
     x = [SIDE + gap * k for k in range(len(columns))]
     y = [TOP + (HEIGHT - TOP - BOTTOM) * (1.0 - each.place(each.values)) for each in columns]
@@ -132,7 +139,7 @@ def parallel(columns: Sequence[ChartColumn], cases: Sequence[int], colours: Sequ
 def scatter(
     across: ChartColumn, up: ChartColumn, cases: Sequence[int], colours: Sequence[str]
 ) -> str:
-    """One output over one parameter."""
+    """SVG scatter plot of one output over one parameter."""
     parts = _frame(across, up)
     x, y = _x(across.place(across.values)), _y(up.place(up.values))
     for k in cases:
@@ -150,8 +157,10 @@ def surface_map(
     columns: Sequence[ChartColumn],
     output: ChartColumn,
 ) -> str:
-    """Response surface over two of its parameters, the others at their centres, in the colours of
-    the output's values, with the cases."""
+    """Map of a response surface over two parameters, the others at their centres.
+
+    It has the colours of the output's values, and shows the cases.
+    """
     across, up = columns[axes[0]], columns[axes[1]]
     u = (np.arange(CELLS) + 0.5) / CELLS
     points = np.tile(surface.centre, (CELLS * CELLS, 1))
@@ -178,7 +187,7 @@ def surface_map(
 
 
 def scale(output: ChartColumn) -> str:
-    """Colour scale of an output from its smallest to its largest value."""
+    """SVG colour scale of an output from its smallest to its largest value."""
     a, b = output.ends
     cells = "".join(
         f'<rect class="cell h{k}" x="{k * 20}" y="0" width="20.3" height="10"/>'
@@ -192,8 +201,12 @@ def scale(output: ChartColumn) -> str:
 
 
 def _frame(across: ChartColumn, up: ChartColumn) -> list[str]:
-    """Grid, ticks and names of a small plot; texts that would touch the previous one are
-    omitted."""
+    """SVG grid, ticks and names of a small plot.
+
+    Texts that would touch the previous one are omitted.
+
+    Texts that would touch the previous one are omitted.
+    """
     parts, free = [], -np.inf
     for place, text in across.marks():
         x, shown = float(_x(np.array(place))), _short(text, 50)
@@ -219,10 +232,12 @@ def _frame(across: ChartColumn, up: ChartColumn) -> list[str]:
 
 
 def _x(place: FloatArray) -> FloatArray:
+    """Horizontal pixel of a relative place, 0 … 1."""
     return MARGIN_LEFT + 6 + place * (SMALL - MARGIN_LEFT - 20)
 
 
 def _y(place: FloatArray) -> FloatArray:
+    """Vertical pixel of a relative place, 0 … 1."""
     return SMALL - MARGIN_BOTTOM - 6 - place * (SMALL - MARGIN_BOTTOM - 20)
 
 
@@ -233,6 +248,7 @@ def _short(text: str, width: float) -> str:
 
 
 def _svg(width: float, height: float, label: str, parts: Sequence[str], kind: str = "small") -> str:
+    """SVG element with a size, label and content."""
     head = (
         f'<svg class="{kind}" viewBox="0 0 {width:g} {height:g}" role="img" '
         f'aria-label="{html.escape(label)}">'

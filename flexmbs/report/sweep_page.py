@@ -1,5 +1,4 @@
-"""Page of a sweep: parallel coordinates, scatter plots, response surfaces, messages and the
-table."""
+"""Page of a sweep: parallel coordinates, scatter plots, response surfaces and the table."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -41,7 +40,7 @@ class SweepCases(NamedTuple):
 
 
 def sweep_page(cases: SweepCases, *, version: str, date: str) -> str:
-    """HTML text; all names are escaped."""
+    """HTML text of the page of a sweep."""
     given = [column(name, "", values) for name, values in cases.parameters.items()]
     found = [
         column(name, cases.units.get(name, ""), values)._replace(log=False)
@@ -99,7 +98,7 @@ def thinned(n: int, most: int) -> list[int]:
 
 
 def _code() -> PageCode:
-    """Style and script of the page."""
+    """(style, script) of the sweep page."""
     style, script = (
         TEMPLATES.joinpath(f"sweep.{kind}").read_text(encoding="utf-8") for kind in ("css", "js")
     )
@@ -111,6 +110,7 @@ def _code() -> PageCode:
 
 
 def _tiles(cases: SweepCases) -> list[tuple[str, str, str]]:
+    """(number, unit, text) of the figures at the top: cases, parameters, outputs, time."""
     total, n = float(cases.seconds.sum()), len(cases.verdict)
     return [
         (str(n), "", "cases"),
@@ -140,8 +140,12 @@ def _scatter(
 
 
 def _surface(parameters: Sequence[ChartColumn], output: ChartColumn) -> dict[str, Any] | None:
-    """Map of the response surface of an output; None if its cases do not determine one of at least
-    two parameters."""
+    """SVG map of the response surface of an output.
+
+    None if its cases do not determine one of at least two parameters.
+
+    None if its cases do not determine one of at least two parameters.
+    """
     numbers = [each for each in parameters if not each.texts]
     good = np.isfinite(output.values)
     if len(numbers) < 2 or good.sum() < 3:
@@ -163,7 +167,7 @@ def _surface(parameters: Sequence[ChartColumn], output: ChartColumn) -> dict[str
 
 
 def _rows(cases: SweepCases) -> list[dict[str, Any]]:
-    """Cells of each case as texts."""
+    """Table cells of each case as texts."""
     values = [*cases.parameters.values(), *cases.outputs.values()]
     return [
         {"k": k, "texts": [_text(column[k]) for column in values], "verdict": verdict}
@@ -172,6 +176,7 @@ def _rows(cases: SweepCases) -> list[dict[str, Any]]:
 
 
 def _text(value: Any) -> str:
+    """Value as text; "–" for numbers that are not finite."""
     if isinstance(value, float):
         return number(float(value), 5) if np.isfinite(value) else "–"
     return str(value)

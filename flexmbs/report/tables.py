@@ -10,9 +10,12 @@ from flexmbs.results.tables import table_text
 
 
 def write_tables(solution: SolutionData, folder: Path) -> list[Path]:
-    """Write bodies.csv, frames.csv, joints.csv, drives.csv, couplings.csv, contacts.csv, energy.csv
-    and the hot spots of bodies with stress modes into a folder; empty tables are not written.
-    Raises MachineError."""
+    """Write CSV tables of bodies, frames, joints and other items into a folder.
+
+    Files bodies.csv, frames.csv, joints.csv, drives.csv, couplings.csv, contacts.csv, energy.csv
+    and the hot spots of bodies with stress modes; empty tables are not written. Raises
+    MachineError.
+    """
     written = []
     for name, table in channels(solution).items():
         columns = [(channel.heading, channel.values) for channel in table]

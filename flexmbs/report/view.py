@@ -28,8 +28,10 @@ CAPTION = "Bodies at equal time intervals, the last one darkest."
 
 @dataclass(frozen=True)
 class View:
-    """Three-dimensional page with the HTML ``text``: a notebook displays it, `open` shows it in a
-    browser, `save` writes it."""
+    """Three-dimensional page with the HTML ``text``.
+
+    A notebook displays it, `open` shows it in a browser, `save` writes it.
+    """
 
     text: str
 
@@ -40,7 +42,7 @@ class View:
         )
 
     def _repr_html_(self) -> str:
-        """Page as a frame in a notebook."""
+        """HTML of a frame that shows the page in a notebook."""
         frame = (
             f'<iframe srcdoc="{html.escape(self.text)}" width="100%" height="{HEIGHT}" '
             'style="border:0" '
@@ -53,8 +55,10 @@ class View:
         write_text(path, self.text)
 
     def open(self) -> pathlib.Path:
-        """Open the page in the system browser; return the path of the file, which remains in the
-        temporary folder."""
+        """Open the page in the system browser.
+
+        Return the path of the file, which remains in the temporary folder.
+        """
         import webbrowser
 
         path = pathlib.Path(tempfile.mkdtemp(prefix="flexmbs-")) / "view.html"
@@ -64,7 +68,7 @@ class View:
 
 
 def view(solution: SolutionData, extras: Extras = NOTHING) -> View:
-    """Page of a solution."""
+    """Three-dimensional page of a solution."""
     still = Picture(motion_drawing(solution), "The mechanism", CAPTION)
     provenance = solution.run.provenance
     text = rendered(
@@ -82,8 +86,10 @@ def view(solution: SolutionData, extras: Extras = NOTHING) -> View:
 
 
 def shown(made: View, browser: bool | None) -> View:
-    """Return the view, opened in a browser if ``browser``, or by default unless a notebook displays
-    it."""
+    """Return the view, opened in a browser if ``browser``.
+
+    By default it is opened unless a notebook displays it.
+    """
     if browser or (browser is None and "ipykernel" not in sys.modules):
         made.open()
     return made

@@ -21,7 +21,7 @@ ON_JOINTS = ("joint", "joints")  # points of action other than frames
 
 
 def applied_wrenches(compiled: Compiled, trajectory: Trajectory) -> dict[str, FloatArray]:
-    """Force and moment (nt, 6) about the position of each frame, in body axes.
+    """Applied force and moment (nt, 6) at each frame, in body axes.
 
     By frame ``body/frame``. A force between two frames of one body is omitted: its resultant is
     zero.
@@ -74,7 +74,7 @@ def single_wrenches(
 
 
 def _single_forces(forces: Forces) -> Iterator[tuple[Forces, tuple[int, ...]]]:
-    """Each force that acts on frames, alone, with its frames."""
+    """(record with one force alone, its frames) for each force on frames."""
     none = Forces(*(some_rows(rows, slice(0)) for rows in forces))
     for place, rows in forces._asdict().items():
         for k in range(0 if place in ON_JOINTS else len(rows.value)):
@@ -97,7 +97,7 @@ def _reactions(compiled: Compiled, given: Trajectory) -> FloatArray:
 def _on_bodies(
     compiled: Compiled, given: Trajectory, reactions: FloatArray, forces: Forces
 ) -> FloatArray:
-    """Wrench (nt, nb, 6) on the bodies about their frames' origins, in body axes."""
+    """Applied wrench (nt, nb, 6) on all bodies about their origins, in body axes."""
     system = compiled.system._replace(forces=forces)
     out = np.zeros((len(given.t), len(compiled.bodies), 6))
     applied_history(system, make_work(system), states_of(given, given.beta), reactions, out)
@@ -108,7 +108,7 @@ def _on_bodies(
 def _about(
     compiled: Compiled, trajectory: Trajectory, frame: int, wrench: FloatArray
 ) -> FloatArray:
-    """Wrench (nt, 6) about the position x + φ q of a frame instead of the origin."""
+    """Wrench (nt, 6) moved from the body origin to the position x + φ q of a frame."""
     records, at = (
         compiled.system.frames,
         int(compiled.system.tree.qf_at[compiled.system.frames.body[frame]]),

@@ -53,7 +53,7 @@ class ImpactTimes(NamedTuple):
 def trajectory_at(
     compiled: Compiled, given: Trajectory, jumps: ImpactTimes, times: FloatArray
 ) -> Trajectory:
-    """Trajectory at other times within the run.
+    """Trajectory interpolated at other times within the run.
 
     Raises `InputError` for times outside it.
     """
@@ -67,7 +67,7 @@ def trajectory_at(
     i = np.clip(np.searchsorted(t, times, "right") - 1, 0, max(len(t) - 2, 0))
     j = np.minimum(i + 1, len(t) - 1)
     h = np.maximum(t[j] - t[i], 1e-300)[:, None]
-    x, jump = (times - t[i])[:, None] / h, _between(jumps.times, t[i], t[j])
+    x, jump = (times - t[i])[:, None] / h, _impacts_within(jumps.times, t[i], t[j])
     q, s, sd = (np.empty((len(times), values.shape[1])) for values in (given.q, given.s, given.sd))
     for row, primary in zip(rows_of(compiled.system.tree), compiled.topology.tree):
         at, to = int(row.q_at), int(row.s_at)
@@ -90,7 +90,7 @@ def trajectory_at(
 
 
 def _without_impulses(given: Trajectory, impacts: FloatArray) -> FloatArray:
-    """Accelerations without impulses.
+    """Trajectory with accelerations free of impact impulses.
 
     If the last step had an impact, the mean until the next output, or zero if that interval has an
     impact too. Impulses then do not appear as forces.
@@ -108,15 +108,15 @@ def _without_impulses(given: Trajectory, impacts: FloatArray) -> FloatArray:
 
 
 def _counts(impacts: FloatArray, start: FloatArray, end: FloatArray) -> Any:
-    """Numbers of impacts between start and end, both included up to round-off."""
+    """Number of impacts between start and end times."""
     reach = 1e-9 * np.abs(end - start)
     return np.searchsorted(impacts, end + reach, "right") - np.searchsorted(
         impacts, start - reach, "left"
     )
 
 
-def _between(impacts: FloatArray, start: FloatArray, end: FloatArray) -> FloatArray | None:
-    """First and last impact (n, 2) in n intervals, as fractions of these.
+def _impacts_within(impacts: FloatArray, start: FloatArray, end: FloatArray) -> FloatArray | None:
+    """First and last impact (n, 2) within n intervals, as fractions of these.
 
     NaN for an interval without impact; None if no interval has one.
     """
@@ -132,7 +132,7 @@ def _between(impacts: FloatArray, start: FloatArray, end: FloatArray) -> FloatAr
 def histories_at(
     compiled: Compiled, given: JointHistories, t: FloatArray, times: FloatArray
 ) -> JointHistories:
-    """Wrenches and coordinates of cut joints at other times.
+    """Joint wrenches and cut joint coordinates interpolated at other times.
 
     With normalized Euler parameters.
     """
@@ -153,11 +153,12 @@ def histories_at(
 def wrenches_at(
     given: Mapping[str, FloatArray], t: FloatArray, times: FloatArray
 ) -> dict[str, FloatArray]:
-    """Wrenches of applied forces at other times."""
+    """Applied wrenches interpolated at other times."""
     return {name: _akima(t, values, times) for name, values in given.items()}
 
 
 def _ends(given: Trajectory, i: Any, j: Any, q: slice, s: slice) -> IntervalEnds:
+    """Coordinates, velocities and accelerations at both ends of intervals i … j."""
     return IntervalEnds(
         *(
             values[k][:, place]
@@ -181,7 +182,7 @@ Curve = tuple[FloatArray, FloatArray, FloatArray]  # value, velocity, accelerati
 
 
 def _quintic(e: IntervalEnds, h: FloatArray, x: FloatArray, jump: FloatArray | None) -> Curve:
-    """Polynomial of degree 5, or the curves before and after a jump of the velocity."""
+    """Quintic Hermite interpolation; with a jump of velocity the curves on both sides."""
     v0, v1, a0, a1 = h * e.v0, h * e.v1, h * h * e.a0, h * h * e.a1
     f, v, a = e.f1 - e.f0 - v0 - 0.5 * a0, v1 - v0 - a0, a1 - a0
     c3, c4, c5 = 10.0 * f - 4.0 * v + 0.5 * a, -15.0 * f + 7.0 * v - a, 6.0 * f - 3.0 * v + 0.5 * a
@@ -197,7 +198,7 @@ def _quintic(e: IntervalEnds, h: FloatArray, x: FloatArray, jump: FloatArray | N
 
 
 def _jumped(e: IntervalEnds, x: FloatArray, jump: FloatArray) -> Curve:
-    """Cubics from both ends to a jump, where they meet.
+    """Cubic interpolation from both ends to a jump, where the curves meet.
 
     They have a common third derivative; between the first and the last jump there is a line.
     """
@@ -224,7 +225,7 @@ def _jumped(e: IntervalEnds, x: FloatArray, jump: FloatArray) -> Curve:
 
 
 def _rotation(e: IntervalEnds, h: FloatArray, x: FloatArray, jump: FloatArray | None) -> Curve:
-    """Euler parameters, angular velocity and its rate (body axes)."""
+    """Interpolated Euler parameters, angular velocity and its rate (body axes)."""
     inverse = e.f0 * [1.0, -1.0, -1.0, -1.0]
     th1 = rotation_vectors(quaternion_product(inverse, e.f1))
     b, c, *_ = _coefficients(th1)
@@ -243,7 +244,7 @@ def _rotation(e: IntervalEnds, h: FloatArray, x: FloatArray, jump: FloatArray | 
 
 
 def _pose(e: IntervalEnds, h: FloatArray, x: FloatArray, jump: FloatArray | None) -> Curve:
-    """Position and Euler parameters, twist in body axes and its rate."""
+    """Interpolated position, Euler parameters, twist in body axes and its rate."""
     turned = IntervalEnds(
         *(part[:, -4:] if k % 3 == 0 else part[:, 3:] for k, part in enumerate(e))
     )
@@ -251,11 +252,11 @@ def _pose(e: IntervalEnds, h: FloatArray, x: FloatArray, jump: FloatArray | None
     ends = []
     for f, v, a in (e[:3], e[3:]):
         linear = a[:, :3] + np.cross(v[:, 3:], v[:, :3])
-        ends += [f[:, :3], _turned(f[:, 3:], v[:, :3]), _turned(f[:, 3:], linear)]
+        ends += [f[:, :3], _rotated(f[:, 3:], v[:, :3]), _rotated(f[:, 3:], linear)]
     r, rd, rdd = _quintic(IntervalEnds(*ends), h, x, jump)
     back = p * [1.0, -1.0, -1.0, -1.0]
-    v = _turned(back, rd)
-    vd = _turned(back, rdd) - np.cross(w, v)
+    v = _rotated(back, rd)
+    vd = _rotated(back, rdd) - np.cross(w, v)
     return (
         np.concatenate([r, p], axis=1),
         np.concatenate([v, w], axis=1),
@@ -271,8 +272,8 @@ def quaternion_product(a: FloatArray, b: FloatArray) -> FloatArray:
     )
 
 
-def _turned(p: FloatArray, v: FloatArray) -> FloatArray:
-    """A(p) v"""
+def _rotated(p: FloatArray, v: FloatArray) -> FloatArray:
+    """Rotated vectors A(p) v for quaternions p (n, 4)."""
     twice = 2.0 * np.cross(p[:, 1:], v)
     return np.asarray(v + p[:, :1] * twice + np.cross(p[:, 1:], twice))
 
@@ -287,6 +288,7 @@ def rotation_vectors(p: FloatArray) -> FloatArray:
 
 
 def _tilde(v: FloatArray) -> FloatArray:
+    """Skew-symmetric matrices (n, 3, 3) of vectors (n, 3)."""
     z = 0.0 * v[:, 0]
     x, y, w = v.T
     return np.array([[z, -w, y], [w, z, -x], [-y, x, z]]).transpose(2, 0, 1)
@@ -312,14 +314,14 @@ def _coefficients(th: FloatArray) -> tuple[FloatArray, ...]:
 
 
 def _tangent(th: FloatArray, y: FloatArray) -> FloatArray:
-    """T(θ) y"""
+    """Products T(θ) y of the tangent operator, row by row."""
     b, c, *_ = _coefficients(th)
     w = np.cross(th, y)
     return np.asarray(y - b * w + c * np.cross(th, w))
 
 
 def _tangent_rate(th: FloatArray, thd: FloatArray) -> FloatArray:
-    """Ṫ(θ) θ̇"""
+    """Products Ṫ(θ) θ̇ of the rate of the tangent operator, row by row."""
     _, c, db, dc = _coefficients(th)
     rate, w = (th * thd).sum(axis=1, keepdims=True), np.cross(th, thd)
     return np.asarray(-db * rate * w + dc * rate * np.cross(th, w) + c * np.cross(thd, w))

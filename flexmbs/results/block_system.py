@@ -34,7 +34,7 @@ class BlockSystem:
     right: np.ndarray
 
     def solve(self) -> dict[str, np.ndarray]:
-        """Unknowns by name.
+        """Solve the equations: unknowns by name.
 
         The least-norm solution if they are not unique (redundant constraints).
         """
@@ -47,7 +47,7 @@ class BlockSystem:
         return self.matrix[_place(self.equations, equation), _place(self.unknowns, unknown)]
 
     def pattern(self) -> str:
-        """Sizes of the nonzero blocks, one line per block row.
+        """Text of the sizes of the nonzero blocks, one line per block row.
 
         With the unknowns and the right-hand side.
         """
@@ -91,6 +91,7 @@ class BlockSystem:
 
 
 def _place(groups: tuple[tuple[str, int], ...], name: str) -> slice:
+    """Slice of a named block in the rows. Raises KeyError."""
     at = 0
     for each, size in groups:
         if each == name:
@@ -138,6 +139,7 @@ def bordered_by_items(
 
 
 def _bordered(known: Terms) -> tuple[np.ndarray, np.ndarray]:
+    """Matrix [M Gᵀ; G 0] and right side [k; γ] of the equations of motion."""
     nc = len(known.G)
     return np.block([[known.M, known.G.T], [known.G, np.zeros((nc, nc))]]), np.concatenate(
         [known.k, known.gamma]

@@ -30,13 +30,13 @@ def flexible_bodies(solution: SolutionData) -> tuple[str, ...]:
 
 
 def data_of(solution: SolutionData, body: str) -> tuple[FlexibleBodyData, ...]:
-    """Data of the pieces of a body, or of the body itself; empty for a rigid body."""
+    """Flexible data of a body, one for each piece; empty for a rigid body."""
     data = solution.compiled.data
     return tuple(data[piece] for piece in solution.compiled.pieces_of(body) if piece in data)
 
 
 def whole_of(solution: SolutionData, body: str) -> FlexibleBodyData | DividedBodyData:
-    """Data of a flexible body; for a divided body with all pieces."""
+    """Data of a flexible body as declared, with all pieces of a divided one."""
     compiled = solution.compiled
     return compiled.pieces[body].data if body in compiled.pieces else compiled.data[body]
 
@@ -65,7 +65,7 @@ def frame_at_rest(solution: SolutionData, ref: FrameRef) -> tuple[FloatArray, Fl
 
 
 def moved_frames(solution: SolutionData, body: str) -> dict[str, FloatArray]:
-    """Elastic displacements (nt, 3) [m] in body axes of the frames that modes move, by name."""
+    """Elastic displacements (nt, 3) [m] of frames in body axes, by name."""
     if body not in solution.compiled.pieces:
         frames, elastic = solution.compiled.data[body].frames.items(), solution.elastic(body)
         return {
@@ -172,6 +172,7 @@ def _number(materials: list[tuple[FloatArray, float]], compliance: FloatArray, l
 def _loads(
     solution: SolutionData, piece: str, interfaces: Sequence[str]
 ) -> Callable[[], LoadFactors]:
+    """Function that evaluates the loads of a piece at its interfaces."""
     return lambda: body_loads(solution, piece, interfaces)
 
 
@@ -179,6 +180,7 @@ def _pose(solution: SolutionData, body: str, piece: str) -> Callable[[], Relativ
     """Pose of a piece in the frame of its body, evaluated on demand."""
 
     def pose() -> RelativePose:
+        """Pose of a piece relative to the whole body."""
         whole, own = solution.frame(body), solution.frame(piece)
         R = np.einsum("tji,tjk->tik", whole.rotation, own.rotation)
         return RelativePose(

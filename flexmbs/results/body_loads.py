@@ -34,7 +34,7 @@ class LoadFactors(NamedTuple):
 
 
 def body_loads(solution: SolutionData, body: str, interfaces: Sequence[str]) -> LoadFactors:
-    """Loads of a body with unit loads at ``interfaces``."""
+    """Load factors over time of a body with unit loads at ``interfaces``."""
     wrenches = frame_wrenches(solution, body)
     nothing = np.zeros((len(solution.t), 6))
     columns = [
@@ -100,11 +100,13 @@ def frame_wrenches(solution: SolutionData, body: str) -> dict[str, FloatArray]:
 
 
 def _add(found: dict[str, FloatArray], frame: str, wrench: FloatArray) -> None:
+    """Add a wrench to the sum at a frame."""
     found[frame] = found.get(frame, 0.0) + wrench
 
 
 def _in_body(
     solution: SolutionData, body: str, force: FloatArray, moment: FloatArray
 ) -> FloatArray:
+    """Wrench (nt, 6) in the axes of a body, from force and moment in world axes."""
     A = solution.body(body).rotation
     return np.concatenate([np.einsum("tji,tj->ti", A, part) for part in (force, moment)], axis=1)

@@ -59,11 +59,13 @@ def channels(
 
 
 def _parts(name: str, values: FloatArray, parts: Sequence[str], unit: str) -> Iterator[Channel]:
+    """Channels of the components of a vector quantity."""
     for k, part in enumerate(parts):
         yield Channel(f"{name} {part}", unit, values[:, k])
 
 
 def _bodies(solution: SolutionData) -> Iterator[Channel]:
+    """Channels of positions, rotations, angular velocities and modes of the bodies."""
     for name in solution.bodies:
         view = solution.body(name)
         yield from _parts(f"{name} position", view.position, XYZ, "m")
@@ -76,6 +78,7 @@ def _bodies(solution: SolutionData) -> Iterator[Channel]:
 
 
 def _frames(solution: SolutionData) -> Iterator[Channel]:
+    """Channels of positions, velocities and accelerations of the frames."""
     for name in solution.frames:
         view = solution.frame(name)
         for what, unit in (("position", "m"), ("velocity", "m/s"), ("acceleration", "m/s²")):
@@ -83,6 +86,7 @@ def _frames(solution: SolutionData) -> Iterator[Channel]:
 
 
 def _joints(solution: SolutionData) -> Iterator[Channel]:
+    """Channels of coordinates, rates, efforts and loads of the joints."""
     for name in solution.joints:
         view, (places, rates) = solution.joint(name), coordinate_units(solution, name)
         units = {
@@ -119,6 +123,7 @@ def coordinate_units(solution: SolutionData, joint: str) -> tuple[list[str], lis
 
 
 def _drives(solution: SolutionData) -> Iterator[Channel]:
+    """Channels of coordinate, rate, torque and power of the drives."""
     for name in solution.drives:
         view, drive = solution.drive(name), solution.model.drives[name]
         unit = coordinate_units(solution, str(drive.joint))[1][drive.coordinate]
@@ -129,6 +134,7 @@ def _drives(solution: SolutionData) -> Iterator[Channel]:
 
 
 def _couplings(solution: SolutionData) -> Iterator[Channel]:
+    """Channels of value, multiplier, power and efforts of the couplings."""
     for name in solution.couplings:
         view = solution.coupling(name)
         yield from (
@@ -142,6 +148,7 @@ def _couplings(solution: SolutionData) -> Iterator[Channel]:
 
 
 def _contacts(solution: SolutionData) -> Iterator[Channel]:
+    """Channels of gap, slip and forces of the contacts."""
     for name, places in zip(solution.contacts, solution.compiled.system.contacts.b >= 0):
         view, (length, force) = solution.contact(name), ("m", "N") if places else ("", "")
         yield Channel(f"{name} gap", length, view.gap)
@@ -153,6 +160,7 @@ def _contacts(solution: SolutionData) -> Iterator[Channel]:
 
 
 def _energy(solution: SolutionData) -> Iterator[Channel]:
+    """Channels of the energies."""
     yield from (
         Channel(name.replace("_", " "), "J", getattr(solution.energy, name)) for name in ENERGIES
     )

@@ -35,14 +35,14 @@ FEW_NODES, BLOCK = 20, 5000  # nodes that select the times; times processed at o
 
 
 def cuts(solution: SolutionData, name: str) -> Check | None:
-    """Check of a body; None for a body in one piece or without a surface."""
+    """Check of the deformation continuity at the cuts of a divided body; None for others."""
     shape = solution.shape(name) if name in solution.compiled.pieces else None
     if shape is None or shape.linear:
         return None
     data = solution.compiled.pieces[name].data
     pick, times = (
         equally_spaced(len(shape.surface.nodes), MOST_NODES),
-        outputs_with_extremes(_moved(shape, len(solution.t)), MOST_TIMES),
+        outputs_with_extremes(_largest_displacement(shape, len(solution.t)), MOST_TIMES),
     )
     size = float(np.linalg.norm(shape.displacement(pick, times), axis=2).max(initial=0.0))
     if not size > SMALL * model_size(solution.compiled):
@@ -76,7 +76,7 @@ def cuts(solution: SolutionData, name: str) -> Check | None:
 
 
 def _cuts_by_pieces(data: DividedBodyData) -> dict[tuple[int, int], list[str]]:
-    """Cuts between two pieces."""
+    """Names of the cuts by pair of pieces."""
     found: dict[tuple[int, int], list[str]] = {}
     for i, j, cut in welds(data.frames_by_piece):
         found.setdefault((i, j), []).append(cut)
@@ -117,8 +117,8 @@ def _largest_difference(
     return float(apart[k, node]), int(k), cuts[own[node]]
 
 
-def _moved(shape: Deformation, outputs: int) -> FloatArray:
-    """Largest displacement (1, nt) of a few nodes [m]."""
+def _largest_displacement(shape: Deformation, outputs: int) -> FloatArray:
+    """Largest displacement (1, nt) [m] of a few nodes, to select outputs."""
     few = equally_spaced(len(shape.surface.nodes), FEW_NODES)
     parts = np.array_split(np.arange(outputs), -(-outputs // BLOCK))
     return np.concatenate(

@@ -50,7 +50,7 @@ class Creep(NamedTuple):
 
 
 def creeps(solution: SolutionData) -> list[Creep]:
-    """Creep of all smooth frictions in joints and of all contacts with a law and friction."""
+    """Creep distances of all regularized frictions in joints and contacts."""
     places = np.array([solution.body(name).position[0] for name in solution.bodies])
     length = LEAST * min(1.0, extent(solution.compiled, places - places.mean(axis=0)))
     found = []
@@ -69,7 +69,7 @@ def creeps(solution: SolutionData) -> list[Creep]:
 
 
 def creep_check(solution: SolutionData) -> list[Check]:
-    """Check of the friction with the largest creep relative to what is negligible.
+    """Check that regularized friction, which should stick, creeps little.
 
     Empty for a model without smooth friction or motion.
     """
@@ -97,11 +97,12 @@ def creep_check(solution: SolutionData) -> list[Check]:
 
 
 def creep_rate_of(contact: FrameContact) -> float:
-    """Slip velocity (m/s) below which the law is smooth; 0 for a rigid contact."""
+    """Slip velocity (m/s) below which contact friction is regularized; 0 if rigid."""
     return 0.0 if contact.law is None else float(contact.law.creep_rate)
 
 
 def _of_joint(solution: SolutionData, force: JointForce, length: float) -> Creep:
+    """Creep distance and time of the friction in a joint."""
     turns, q = coordinate_position(solution.model.joints[force.joint], force.coordinate)
     view = solution.joint(force.joint)
     speed, moved = np.abs(view.velocity[:, force.coordinate]), np.abs(np.diff(view.position[:, q]))
@@ -116,6 +117,7 @@ def _of_joint(solution: SolutionData, force: JointForce, length: float) -> Creep
 
 
 def _of_contact(solution: SolutionData, name: str, contact: FrameContact, length: float) -> Creep:
+    """Creep distance and time of the friction in a contact."""
     view, slip = solution.contact(name), np.linalg.norm(solution.contact(name).slip, axis=1)
     sticks = _at_both_ends((slip < creep_rate_of(contact)) & (view.normal > 0.0))
     distance, time = _creep_distance(view.t, slip, sticks)
@@ -134,7 +136,7 @@ def _of_contact(solution: SolutionData, name: str, contact: FrameContact, length
 
 
 def _of_turning(solution: SolutionData, name: str, contact: FrameContact, kind: str) -> Creep:
-    """Rolling or torsional friction of a contact with a law."""
+    """Creep of the rolling or torsional friction of a contact."""
     view = solution.contact(name)
     rate = (
         np.abs(view.turning[:, 0])
@@ -151,7 +153,7 @@ def _of_turning(solution: SolutionData, name: str, contact: FrameContact, kind: 
 
 
 def _at_both_ends(at: np.ndarray) -> np.ndarray:
-    """Mask (nt − 1,) of the intervals for which it holds at both ends."""
+    """Mask (nt − 1,) of the intervals with a condition true at both ends."""
     return at[1:] & at[:-1]
 
 

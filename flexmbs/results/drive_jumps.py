@@ -57,7 +57,7 @@ def drive_jumps(
 
 
 def restarts(compiled: Compiled, ended: float) -> list[float]:
-    """Times at which a run restarts.
+    """Times of the jumps of drives at which a run restarts.
 
     Jumps of prescribed velocities, and of accelerations unless there are many.
     """
@@ -69,7 +69,7 @@ def restarts(compiled: Compiled, ended: float) -> list[float]:
 
 
 def near_jumps(solution: "SolutionData", times: np.ndarray) -> np.ndarray:
-    """Mask of the times whose accelerations cannot be judged.
+    """Mask of the times near drive jumps, whose accelerations cannot be judged.
 
     At corners of laws and, with rigid contacts, in the steps after a jump, because the run does not
     restart there.
@@ -87,11 +87,12 @@ def near_jumps(solution: "SolutionData", times: np.ndarray) -> np.ndarray:
 
 
 def _jumps(solution: "SolutionData") -> list[tuple[float, str]]:
+    """Jumps of the drives within the time of the solution."""
     return drive_jumps(solution.compiled, float(solution.t[0]), float(solution.t[-1]))
 
 
 def jump_check(solution: "SolutionData") -> list[Check]:
-    """Check of all jumps."""
+    """WARN if a prescribed velocity jumps; empty without jumps."""
     jumps = _jumps(solution)
     if not jumps:
         return []

@@ -71,7 +71,9 @@ def states_of(trajectory: Trajectory, beta: np.ndarray) -> StateHistory:
 
 @packed()
 def frames_history(system, work, numbers, motions, out):
-    """out[k, i] = (A, r, ṙ, ω, r̈ = A (v̇ + ω × v) + g, ω̇) of frame numbers[k] at output i.
+    """out ← motion of the frames ``numbers`` at all outputs.
+
+    out[k, i] = (A, r, ṙ, ω, r̈ = A (v̇ + ω × v) + g, ω̇) of frame numbers[k] at output i.
 
     In world axes, (n, nt, 24).
     """
@@ -97,7 +99,7 @@ def frames_history(system, work, numbers, motions, out):
 
 @packed()
 def joint_history(system, work, states, found):
-    """Wrenches through all joints, and coordinates of the cut joints.
+    """found ← wrenches through all joints and cut joint coordinates at all outputs.
 
     Wrenches act on the child at its frame, in child axes. ``found`` has primary (nt, nb, 6) and cut
     (nt, ncut, 6): wrenches including drives, couplings and joint forces; effort (nt, nb + ncut, 6):
@@ -144,7 +146,7 @@ def joint_history(system, work, states, found):
 
 @part
 def set_path(work, states, i):
-    """Copy forces of rigid contacts and coordinates of cut joints at output i into work.path.
+    """Load contact forces and cut joint coordinates of output i into work.path.
 
     If the states have them.
     """
@@ -161,7 +163,7 @@ CONTACT_NUMBERS = 17  # of each contact in `contact_history`
 
 @packed()
 def contact_history(system, work, states, out):
-    """out[i, k], (nt, n, 17), for contact k at output i.
+    """out (nt, n, 17) ← gaps, velocities and forces of all contacts at all outputs.
 
     Gap, velocities along normal and tangents, force in world axes on the second body and along
     normal and tangents, 1 if outside its bounds, angular velocities and moments about normal and
@@ -197,7 +199,7 @@ def contact_history(system, work, states, out):
 
 @part
 def with_coordinate_contacts(contacts, work, k, wrench):
-    """Wrench (f, n) + Σ N a C⁺_v of the contacts on coordinates of cut joint k.
+    """Wrench (f, n) of cut joint k plus N a C⁺_v of contacts on its coordinates.
 
     N a C⁺_v of unilateral functions of its coordinates, and C⁺_v Q of its dry friction. wrench: (f,
     n) of the other forces.
@@ -216,7 +218,7 @@ def with_coordinate_contacts(contacts, work, k, wrench):
 
 @part
 def with_joint_forces(system, work, k, t, here, wrench):
-    """Wrench (f, n) + (C⁺)ᵀ τ of the joint forces and rotors on cut joint k.
+    """Wrench (f, n) of cut joint k plus (C⁺)ᵀ τ of its joint forces and rotors.
 
     wrench: (f, n) of its constraints.
     """
@@ -242,7 +244,7 @@ def with_joint_forces(system, work, k, t, here, wrench):
 
 @part
 def _with_effort(work, k, v, tau, wrench):
-    """Wrench (f, n) + (C⁺)ᵀ τ on velocity v of cut joint k."""
+    """Wrench (f, n) plus (C⁺)ᵀ τ of an effort on velocity v of cut joint k."""
     f, n = wrench
     return add(f, scale(tau, load3_at(work.cut.inverse, k, 6 * v))), add(
         n, scale(tau, load3_at(work.cut.inverse, k, 6 * v + 3))
@@ -251,7 +253,7 @@ def _with_effort(work, k, v, tau, wrench):
 
 @packed()
 def opposite_wrench(system, work, b, motions, wrench, out):
-    """out[i] = reaction of wrench[i], through the primary joint of body b, on its parent.
+    """out ← reaction wrenches on the parent through the primary joint of body b.
 
     At the parent's frame and in its axes.
     """
@@ -265,7 +267,7 @@ def opposite_wrench(system, work, b, motions, wrench, out):
 
 @packed()
 def energy_history(system, work, motions, out):
-    """out[i], (nt, 3): kinetic, strain and gravity energy of all bodies and rotors at output i.
+    """out (nt, 3) ← kinetic, strain and gravity energy at all outputs.
 
     motions: `StateHistory`.
     """
@@ -287,7 +289,7 @@ def energy_history(system, work, motions, out):
 
 @packed()
 def rotor_history(system, work, states, out):
-    """out[i, k], (nt, n, 3): moment q̈ b + ω × q̇ b that rotor k takes from its carrier frame.
+    """out (nt, n, 3) ← moments that rotors take from their carrier frames.
 
     In axes of that frame.
     """
@@ -302,7 +304,7 @@ def rotor_history(system, work, states, out):
 
 @packed()
 def reaction_history(system, work, states, out):
-    """out[i, r], (nt, nr, 6): constraint wrench of each joint read by forces.
+    """out (nt, nr, 6) ← constraint wrenches of the joints read by forces.
 
     On the child at its frame, in child axes.
     """
@@ -319,7 +321,7 @@ def reaction_history(system, work, states, out):
 
 @packed()
 def applied_history(system, work, states, reactions, out):
-    """out[i, b], (nt, nb, 6): wrench of the applied forces on body b, in body axes.
+    """out (nt, nb, 6) ← wrenches of the applied forces on the bodies, in body axes.
 
     About the origin of its frame. reactions (nt, nr, 6): wrenches read by forces.
     """

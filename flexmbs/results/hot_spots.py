@@ -54,7 +54,7 @@ class HotSpot:
 
     @property
     def shown(self) -> tuple[float, ...]:
-        """Principal stresses [MPa], with round-off set to zero.
+        """Principal stresses [MPa] for display, with round-off set to zero.
 
         A shell has none across its thickness.
         """
@@ -90,6 +90,7 @@ class HotSpots(list[HotSpot]):
 
 
 def _use(spot: HotSpot) -> str:
+    """Utilization of the yield stress as text."""
     if not np.isfinite(spot.yield_stress):
         return "not known"
     return f"{100 * spot.utilization:.3g} %" + (" EXCEEDED" if spot.utilization > 1.0 else "")
@@ -130,7 +131,7 @@ def hot_spots(stress: StressView, count: int, spacing: float | None) -> HotSpots
 def spread(
     order: IntArray, positions: FloatArray, node_ids: IntArray, count: int, distance: float
 ) -> list[int]:
-    """First ``count`` rows in an order, without rows that are too close to a previous one.
+    """First ``count`` rows of an order that keep a distance from the previous ones.
 
     Closer than ``distance``, or of the same node.
     """

@@ -31,12 +31,12 @@ class FrictionHistory(NamedTuple):
     power: FloatArray
 
     def lost(self, t: FloatArray) -> float:
-        """Energy lost (J), ∫ −Q η dt by the trapezoidal rule between the outputs."""
+        """Energy lost by friction (J), by the trapezoidal rule."""
         return float(np.trapezoid(self.power, t))
 
 
 def joint_frictions(solution: SolutionData) -> tuple[list[FrictionHistory], list[str]]:
-    """All frictions in joints, and notes on those whose function fails.
+    """(friction histories of all joints, notes on failed functions).
 
     From coordinates, rates and reactions at the outputs.
     """
@@ -56,6 +56,7 @@ def joint_frictions(solution: SolutionData) -> tuple[list[FrictionHistory], list
 
 
 def _dry(solution: SolutionData, friction: DryFriction) -> FrictionHistory:
+    """Force and power of dry friction with sticking."""
     view = solution.contact(friction.name)
     turns, _ = coordinate_position(solution.model.joints[friction.joint], friction.coordinate)
     unit, force = "N m" if turns else "N", view.friction[:, 0]
@@ -74,6 +75,7 @@ def _states(solution: SolutionData, force: JointForce) -> FloatArray:
 
 
 def _friction(solution: SolutionData, force: JointForce) -> FrictionHistory:
+    """Force and power of a friction force, evaluated again at the outputs."""
     joint, view = solution.model.joints[force.joint], solution.joint(force.joint)
     row = force.row()
     loads = _loads(joint, force.coordinate, view) if row.loaded else _states(solution, force)
@@ -93,7 +95,7 @@ def _friction(solution: SolutionData, force: JointForce) -> FrictionHistory:
 
 
 def coordinate_position(joint: Joint, number: int) -> tuple[bool, int]:
-    """Rotation flag of a degree of freedom, and its position coordinate."""
+    """(True for a rotation, position index) of a degree of freedom of a joint."""
     q = v = 0
     for motion in joint.motions:
         if v <= number < v + motion.nv:
@@ -103,7 +105,7 @@ def coordinate_position(joint: Joint, number: int) -> tuple[bool, int]:
 
 
 def _loads(joint: Joint, number: int, view: JointView) -> FloatArray:
-    """Loads (nt, 4) of a joint, zero where the joint is free.
+    """Joint loads (nt, 4) for friction, zero if the joint does not carry load.
 
     Force across and along the axis, and moment across and about it; the axis has the same
     components in parent and child.

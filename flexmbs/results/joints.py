@@ -90,7 +90,7 @@ def joint_histories(
         for of in (range(a, min(a + size, len(lam))) for a in range(0, len(lam), size)):
             found = [_decomposed(compiled, trajectory, beta, i) for i in of]
             stress = np.array([each.u[:, rank:] for each in found])
-            rows, some = np.array([each.rows for each in found]), _some(trajectory, of)
+            rows, some = np.array([each.rows for each in found]), _trajectory_at(trajectory, of)
             parts.append(_of_least_norm(compiled, some, beta[of], stress, rows, length))
         lam = np.concatenate(parts)
     return _histories(compiled, trajectory, lam, beta)._replace(unique=unique)
@@ -111,13 +111,14 @@ class SelfStressBasis(NamedTuple):
 def _decomposed(
     compiled: Compiled, trajectory: Trajectory, beta: np.ndarray, i: int
 ) -> SelfStressBasis:
+    """Self-stress basis of the constraints at output i by singular value decomposition."""
     G, rows = unit_rows(compiled, float(trajectory.t[i]), trajectory.q[i], trajectory.s[i], beta[i])
     u, size, _ = np.linalg.svd(G)
     return SelfStressBasis(u, size, rows)
 
 
-def _some(trajectory: Trajectory, outputs: range) -> Trajectory:
-    """Trajectory restricted to these outputs."""
+def _trajectory_at(trajectory: Trajectory, outputs: range) -> Trajectory:
+    """Trajectory restricted to some outputs."""
     of = slice(outputs.start, outputs.stop)
     return Trajectory(*(np.ascontiguousarray(values[of]) for values in trajectory))
 
@@ -130,7 +131,7 @@ def _of_least_norm(
     rows: np.ndarray,
     length: float,
 ) -> np.ndarray:
-    """Multipliers λ + Y a (nt, nc) with the least Σ |f|² + |n|²/ℓ² over the joint wrenches.
+    """Multipliers λ + Y a (nt, nc) that minimize the norm of the joint wrenches.
 
     The wrenches (f, n) act on the children, at their frames; among multipliers with the same
     wrenches the least ones are taken, as for couplings in parallel. The wrenches are w + W a, where
@@ -143,6 +144,7 @@ def _of_least_norm(
     weight = np.array([1.0, 1.0, 1.0, *[1.0 / length] * 3])
 
     def wrenches(multipliers: np.ndarray) -> np.ndarray:
+        """Weighted joint wrenches of given multipliers."""
         found = _histories(compiled, trajectory, multipliers / rows, beta)
         each = [
             declared_wrench(compiled, trajectory, found, joint) * weight
@@ -170,7 +172,7 @@ def _of_least_norm(
 
 
 def _length(compiled: Compiled, unique: np.ndarray) -> float:
-    """Length ℓ (m) that scales moments.
+    """Length ℓ (m) that weights moments against forces.
 
     The largest distance on a body between frames of joints without a unique wrench; the size of the
     model if these frames coincide.
@@ -211,6 +213,7 @@ def path_coordinates(compiled: Compiled, trajectory: Trajectory) -> np.ndarray:
 def _histories(
     compiled: Compiled, trajectory: Trajectory, lam: np.ndarray, beta: np.ndarray
 ) -> JointHistories:
+    """Joint loads and coordinates at all outputs for given multipliers."""
     work = make_work(compiled.system, beta[0])
     shapes = history_shapes(compiled, len(trajectory.t))
     z = {
@@ -226,8 +229,8 @@ def _histories(
 def _unique(
     compiled: Compiled, trajectory: Trajectory, beta: np.ndarray, found: SelfStressBasis, rank: int
 ) -> np.ndarray:  # fmt: skip
-    """Joints whose wrench does not change under the self-stresses, at the first output."""
-    first = _some(trajectory, range(1))
+    """Mask of the joints whose wrench no self-stress changes, at the first output."""
+    first = _trajectory_at(trajectory, range(1))
     force = float(np.abs(first.lam * found.rows).max(initial=0.0)) or 1.0
     parts = np.random.default_rng(0).uniform(0.5, 1.0, len(found.u) - rank)
     y = found.u[:, rank:] @ parts / found.rows
@@ -282,12 +285,14 @@ def declared_coordinates(
     tree = JointCoordinates(trajectory.q[:, at : at + nq], *rates, found.effort[:, place.body, :nv])
     tree = _with_prescribed(compiled, place, tree, found.prescribed)
     return (
-        _reversed(tuple(_own(motion) for motion in place.motions), tree) if place.reversed else tree
+        _reversed(tuple(_declared_motion(motion) for motion in place.motions), tree)
+        if place.reversed
+        else tree
     )
 
 
-def _own(motion: Motion) -> Motion:
-    """Underlying motion if it is prescribed, else the motion itself."""
+def _declared_motion(motion: Motion) -> Motion:
+    """Elementary motion behind a prescribed one."""
     return motion.of if isinstance(motion, PrescribedMotion) else motion
 
 
@@ -327,7 +332,7 @@ def drive_efforts(compiled: Compiled, found: JointHistories, number: int) -> np.
 
 
 def _reversed(motions: tuple[Motion, ...], tree: JointCoordinates) -> JointCoordinates:
-    """Coordinates of the inverse chain; efforts follow from equal power, τᵀη."""
+    """Coordinates and efforts of the reversed chain of a joint."""
     position, velocity = inverse_coordinates(motions, tree.position, tree.velocity)
     _, acceleration = inverse_coordinates(motions, tree.position, tree.acceleration)
     effort = tree.effort[:, ::-1]

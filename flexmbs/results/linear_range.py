@@ -63,7 +63,7 @@ class _Deflection(NamedTuple):
 
 
 def linear_range(solution: SolutionData, name: str) -> Check | None:
-    """Check of a body, for a divided body of the piece closest to its limits.
+    """Check that the deflections of a body stay in the linear range.
 
     None without elastic coordinates.
     """
@@ -96,7 +96,7 @@ def linear_range(solution: SolutionData, name: str) -> Check | None:
 
 
 def _remedy(pieces: int, bend: float, worst: _Deflection) -> str:
-    """Number of pieces as a remedy.
+    """Remedy for deflections beyond the linear range, such as a number of pieces.
 
     Pieces of equal length stay within the limit if none bends more than ``bend`` over its present
     length.
@@ -117,6 +117,7 @@ def _remedy(pieces: int, bend: float, worst: _Deflection) -> str:
 
 
 def _deflected(elastic: FloatArray, data: FlexibleBodyData) -> _Deflection:
+    """Largest displacement and rotation of a body over outputs likely to contain extremes."""
     places, psi = _turning(data, MOST_PLACES)
     blocks = np.array_split(elastic, max(1, -(-len(elastic) // BLOCK)))
     few = _turning(data, FEW_PLACES)[1]
@@ -138,6 +139,7 @@ def _deflected(elastic: FloatArray, data: FlexibleBodyData) -> _Deflection:
 
 
 def _shares(displacement: FloatArray, turn: FloatArray, limits: LinearLimits) -> FloatArray:
+    """Larger of displacement and rotation relative to their limits."""
     return np.maximum(displacement / limits.displacement, turn / limits.rotation)
 
 
@@ -161,7 +163,7 @@ def is_compact(surface: Surface) -> bool:
 
 
 def _bend(places: FloatArray, turn: FloatArray) -> float:
-    """Largest slope of the rotation (n, 3) along the longest axis of the places (n, 3).
+    """Largest slope of rotations (n, 3) along the longest axis of their positions.
 
     Times their length, from polynomials.
     """
@@ -182,7 +184,7 @@ def _largest(shapes: FloatArray, elastic: FloatArray) -> FloatArray:
 
 
 def _turning(data: FlexibleBodyData, most: int) -> tuple[FloatArray, FloatArray]:
-    """Positions (n, 3) of frames and parts of the surface, and rotations (n, 3, nf) by modes.
+    """(positions (n, 3), rotation shapes (n, 3, nf)) of frames and surface parts.
 
     At most ``most`` triangles of the surface.
     """
@@ -196,7 +198,7 @@ def _turning(data: FlexibleBodyData, most: int) -> tuple[FloatArray, FloatArray]
 
 
 def _turns(surface: Surface, most: int) -> tuple[FloatArray, FloatArray]:
-    """Centres of triangles, and their rotations by the modes.
+    """(centres of triangles, their rotation shapes).
 
     ω = c − ½ n (n·c), c = Σ g_i × d_i, where d_i are the displacements of two corners relative to
     the third and g_i are dual to these sides.
@@ -221,7 +223,7 @@ def _turns(surface: Surface, most: int) -> tuple[FloatArray, FloatArray]:
 def displacements(
     data: FlexibleBodyData, elastic: FloatArray, most: int
 ) -> tuple[float, FloatArray]:
-    """Size of the body, and its largest elastic displacement at each time.
+    """(size of the body, largest elastic displacement at each time).
 
     On a sample of at most ``most`` nodes.
     """

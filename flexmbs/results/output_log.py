@@ -35,7 +35,7 @@ class LoggedRows(NamedTuple):
     ends: list[tuple[int, int]]
 
     def columns(self) -> dict[str, np.ndarray]:
-        """Rows by field."""
+        """Logged outputs by field."""
         found, at = {}, 0
         for name, shape in self.fields:
             n = math.prod(shape)
@@ -75,6 +75,7 @@ def read_rows(path: Path) -> LoggedRows | None:
 
 
 def _fields(path: Path, content: bytes) -> Fields:
+    """Names and shapes of the fields from the header of a log. Raises `InputError`."""
     try:
         head = json.loads(content)
         if head["format"] != FORMAT:
@@ -102,6 +103,7 @@ class OutputLog:
     def __init__(
         self, path: Path, out: tuple[np.ndarray, ...], there: LoggedRows | None, kept: int
     ) -> None:
+        """Log that appends outputs after those already ``there``."""
         self.out, self.n = out, 0
         end, self.n = (
             max((place for place in there.ends if place[1] <= kept), default=(0, 0))
@@ -137,7 +139,7 @@ class OutputLog:
 
 
 def rows(out: Sequence[np.ndarray], first: int, last: int) -> np.ndarray:
-    """Numbers (last − first, width) of the outputs from ``first`` up to ``last``."""
+    """Values (last − first, width) of the outputs from ``first`` up to ``last``."""
     return np.concatenate([array[first:last].reshape(last - first, -1) for array in out], axis=1)
 
 

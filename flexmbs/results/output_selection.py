@@ -9,7 +9,7 @@ from flexmbs.results.stress_values import FloatArray, IntArray
 
 
 def outputs_with_extremes(scores: FloatArray, most: int) -> IntArray:
-    """Indices of at most ``most`` outputs, ascending.
+    """Indices of at most ``most`` outputs likely to contain the maxima of scores.
 
     Half of them are equally spaced, the others at the largest local maxima of inexpensive scores
     (k, nt).

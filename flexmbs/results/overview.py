@@ -18,7 +18,7 @@ SHOWN = 8
 
 
 def overview(solution: SolutionData) -> str:
-    """Verdict, run, size, steps, energy, drift, worst checks, names of bodies and joints."""
+    """Text overview of a solution: verdict, run, sizes, energy, checks, names."""
     compiled, run = solution.compiled, solution.run
     ns, nc, elastic = (
         int(compiled.system.layout[2]),
@@ -51,11 +51,13 @@ def overview(solution: SolutionData) -> str:
 
 
 def _counts(solution: SolutionData) -> list[tuple[str, int]]:
+    """Numbers of checks by status."""
     found = Counter(check.status for check in solution.audit)
     return [(status, found[status]) for status in STATUSES if found[status]]
 
 
 def _steps(solution: SolutionData) -> str:
+    """Text with the counts of steps, iterations and evaluations and the time."""
     counts = solution.statistics
     parts = [
         f"{counts[key]} {key}"
@@ -69,5 +71,6 @@ def _steps(solution: SolutionData) -> str:
 
 
 def _names(names: tuple[str, ...]) -> str:
+    """Comma-separated names, shortened; "none" if there are none."""
     more = f", and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     return (", ".join(names[:SHOWN]) + more) or "none"

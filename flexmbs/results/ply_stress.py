@@ -59,6 +59,7 @@ class PlyStress:
             return np.asarray(2 / (b + np.sqrt(b**2 + 4 * a)))
 
     def _parts(self) -> tuple[FloatArray, FloatArray]:
+        """Linear and quadratic parts of the Tsai–Wu criterion. Raises `InputError`."""
         if not np.isfinite(self.strengths).all(axis=1).any():
             raise InputError(
                 "plies: their strengths are unknown; give Orthotropic(…, strengths=(Xt, "
@@ -165,6 +166,7 @@ class PlyView:
         return largest[row], time[row], found.ply[row], places.place[row]
 
     def _at(self, points: IntArray, times: slice, t: FloatArray) -> PlyStress:
+        """Ply stress at points of the surface and some outputs."""
         plies = self.plies
         places = plies.places(points)
         faces = (self._values(rows[points], times) for rows in (plies.bottom, plies.top))

@@ -150,7 +150,7 @@ class SolutionData:
         return tuple(self.run.events)
 
     def at(self, times: float | Iterable[float]) -> Self:
-        """Solution at other times (s) within the run.
+        """Solution interpolated at other times (s) within the run.
 
         Quintic Hermite interpolation (see `between_outputs`). The error is of order Δt⁶ in
         positions, Δt⁵ in velocities, Δt⁴ in accelerations and wrenches, with Δt between outputs.
@@ -243,7 +243,7 @@ class SolutionData:
         return self.run.model_text or self.model.to_toml(complete=False)
 
     def frame(self, name: str | FrameRef) -> FrameView:
-        """Motion of the frame ``body/frame``, of a body frame or of the ground.
+        """View of the motion of a frame ``body/frame``, of a body frame or of the ground.
 
         Raises InputError for an unknown name.
         """
@@ -259,13 +259,13 @@ class SolutionData:
         return FrameView(str(ref), self.t, *self._motion(self.compiled.frames[ref]))
 
     def body(self, name: str) -> BodyView:
-        """Motion of a body frame and the body's elastic coordinates.
+        """View of the motion of a body frame and the body's elastic coordinates.
 
         Also for a piece of a divided body, ``boom[2]``. Raises InputError for an unknown name.
         """
         name = str(name)
         if name not in self.compiled.bodies:
-            _known("body", name, self.bodies)
+            _require_name("body", name, self.bodies)
         motion, pieces = (
             self._motion(self.compiled.frames[FrameRef(name)]),
             self.compiled.pieces_of(name),
@@ -291,6 +291,7 @@ class SolutionData:
         return self.q[:, tree.qf_at[i] :][:, : tree.nf[i]]
 
     def _elastic_rate(self, body: str) -> FloatArray:
+        """Rates of the modal coordinates of a body, (nt, nf)."""
         tree, i = self.compiled.system.tree, self.compiled.topology.numbers[body]
         return self.s[:, tree.sf_at[i] :][:, : tree.nf[i]]
 
@@ -307,7 +308,7 @@ class SolutionData:
         """Coordinates and wrench of a joint. Raises InputError for an unknown name."""
         name = str(name)
         if name not in self.compiled.places:
-            _known("joint", name, self.joints)
+            _require_name("joint", name, self.joints)
         place = self.compiled.places[name]
         wrench = declared_wrench(self.compiled, self.trajectory, self._joints, name)
         coordinates = declared_coordinates(self.compiled, self.trajectory, self._joints, name)
@@ -331,7 +332,7 @@ class SolutionData:
     def drive(self, name: str) -> DriveView:
         """Coordinate, torque and power of a drive. Raises InputError for an unknown name."""
         name = str(name)
-        _known("drive", name, self.drives)
+        _require_name("drive", name, self.drives)
         drive = self.compiled.model.drives[name]
         number = self.drives.index(name)
         joint = declared_coordinates(self.compiled, self.trajectory, self._joints, drive.joint)
@@ -346,7 +347,7 @@ class SolutionData:
         Raises InputError for an unknown name.
         """
         name = str(name)
-        _known("coupling", name, self.couplings)
+        _require_name("coupling", name, self.couplings)
         coupling, row = (
             self.compiled.model.couplings[name],
             int(self.compiled.system.couplers.row[self.couplings.index(name)]),
@@ -373,7 +374,7 @@ class SolutionData:
         Bounds of a joint limit are named ``name.lower`` and ``name.upper``. Raises InputError.
         """
         name = str(name)
-        _known("contact", name, self.contacts)
+        _require_name("contact", name, self.contacts)
         number = self.contacts.index(name)
         now = self._contacts[:, number]
         impacts = tuple(impact for impact in self.run.impacts if impact.contact == name)
@@ -404,7 +405,7 @@ class SolutionData:
 
     @cached_property
     def energy(self) -> Energy:
-        """Energies, works and their balance."""
+        """Energies, works and energy balance over time."""
         values = np.zeros((len(self.t), 3))
         beta = path_coordinates(self.compiled, self.trajectory)
         work = make_work(self.compiled.system, beta[0])
@@ -489,6 +490,7 @@ class SolutionData:
 
     @cached_property
     def _joints(self) -> JointHistories:
+        """Joint loads and coordinates: stored, or computed again."""
         if self.stored is not None:
             return self.stored
         return joint_histories(self.compiled, self.trajectory, redundant=bool(self.run.redundant))
@@ -543,7 +545,8 @@ def _times(given: Any) -> FloatArray:
     return found
 
 
-def _known(what: str, name: str, names: Iterable[str]) -> None:
+def _require_name(what: str, name: str, names: Iterable[str]) -> None:
+    """Raise `InputError` for a name that is not in the solution."""
     if name not in (known := tuple(names)):
         raise InputError(f"{what} '{name}' is not in the solution; {close_names(name, known)}")
 

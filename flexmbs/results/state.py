@@ -132,7 +132,7 @@ def settled_state(
     beta: np.ndarray,
     z: np.ndarray | None = None,
 ) -> State:
-    """State near (q, s) that satisfies the constraints, with its accelerations and multipliers.
+    """State projected on the constraints near (q, s), with accelerations and multipliers.
 
     Raises `InputError`.
     """
@@ -153,7 +153,7 @@ def settled_state(
 
 
 def given_state(key: str, given: HasState) -> State:
-    """State of an argument. Raises `InputError` if it has none."""
+    """State from an argument such as a solution or equilibrium. Raises `InputError`."""
     try:
         found = given.state
     except AttributeError:
@@ -223,7 +223,7 @@ class JointValues(NamedTuple):
 def joint_values(
     joint: Compiled, solution: SolutionData, outputs: Sequence[int]
 ) -> list[JointValues]:
-    """Values of a joint at some outputs of a solution in other coordinates."""
+    """Joint coordinates of all joints at some outputs of a solution in other coordinates."""
     tree, (_, nq, ns) = joint.system.tree, (int(n) for n in joint.system.layout[:3])
     cuts = [solution.joint(name).position for name in joint.topology.cuts]
     found = [
@@ -289,7 +289,7 @@ def _free_values(body: BodyView, i: int, turns: bool) -> tuple[np.ndarray, np.nd
 
 
 def state_about(model: ModelData, at: HasState | None) -> State:
-    """Declared state of a model, or the state ``at``.
+    """Declared state of a model, or the state given by ``at``.
 
     With the accelerations and multipliers of the model there. ``at`` may belong to another model
     with the same bodies and joints. Raises `InputError`.
@@ -305,7 +305,7 @@ def state_about(model: ModelData, at: HasState | None) -> State:
 
 
 def started(joint: Compiled, given: State, t: float = 0.0, key: str = "start") -> InitialState:
-    """State as the start of a model compiled in joint coordinates.
+    """Initial state of a model compiled in joint coordinates, from a given state.
 
     Raises `InputError` for other bodies and joints.
     """
@@ -407,7 +407,7 @@ def _accelerations(compiled: Compiled, given: Values) -> np.ndarray:
 
 
 def _completed(state: State, given: np.ndarray) -> np.ndarray:
-    """Accelerations ṡ with G ṡ = γ that keep the given values.
+    """Accelerations ṡ that satisfy G ṡ = γ and keep the given values.
 
     The others have least mass-weighted norm. Raises `InputError` if there are none.
     """

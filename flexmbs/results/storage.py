@@ -81,6 +81,7 @@ def write(solution: SolutionData, path: str | os.PathLike[str]) -> None:
     }
 
     def fill_file(file: h5py.File) -> None:
+        """Write texts, arrays and flexible bodies into an open file."""
         set_text(file, "format", FORMAT)
         set_text(file, "generator", GENERATOR)
         for name, text in texts.items():
@@ -112,7 +113,7 @@ def read(
 def _distinct(
     data: Mapping[str, FlexibleBodyData],
 ) -> tuple[dict[str, int], list[FlexibleBodyData]]:
-    """Index of the data of each flexible body, and the distinct data."""
+    """(index of the data of each flexible body, distinct data), so that copies are stored once."""
     digests: dict[str, int] = {}
     parts: list[FlexibleBodyData] = []
     numbers = {}
@@ -125,6 +126,7 @@ def _distinct(
 
 
 def _run_record(solution: SolutionData, numbers: dict[str, int]) -> dict[str, Any]:
+    """Record of the run that is stored as JSON."""
     run = solution.run
     return {
         "coordinates": solution.compiled.topology.coordinates,
@@ -150,6 +152,7 @@ def _run_record(solution: SolutionData, numbers: dict[str, int]) -> dict[str, An
 def _solution(
     file: h5py.File, given: ModelData | None, make: type[S], make_model: type[ModelData]
 ) -> S:
+    """Solution from an open file. Raises `InputError`."""
     header = attributes(file)
     if header.get("format") != FORMAT:
         raise InputError(
@@ -173,7 +176,7 @@ def _solution(
     record = _record(run_text)
     parts = {number: body(file["bodies"][number], FlexibleBodyData) for number in file["bodies"]}
     data = {str(name): parts[str(number)] for name, number in record["bodies"].items()}
-    whole = _whole(data, record["pieces"])
+    whole = _declared_bodies(data, record["pieces"])
     model = (
         _model(model_text, whole, make_model) if given is None else _same(given, model_text, whole)
     )
@@ -197,6 +200,7 @@ def _solution(
 
 
 def _text(item: str, dataset: h5py.Dataset) -> str:
+    """Text stored in a dataset. Raises `InputError`."""
     check_storage(item, dataset, "u")
     if dataset.ndim != 1 or dataset.size > MAX_CHARACTERS:
         raise InputError(
@@ -207,6 +211,7 @@ def _text(item: str, dataset: h5py.Dataset) -> str:
 
 
 def _record(text: str) -> dict[str, Any]:
+    """Record of the run from JSON text. Raises `InputError`."""
     try:
         record = json.loads(text)
     except (ValueError, RecursionError):
@@ -242,6 +247,7 @@ def _record(text: str) -> dict[str, Any]:
 
 
 def _run_info(record: Mapping[str, Any], model_text: str) -> RunInfo:
+    """Outcome, events, impacts and checks from the record of a run."""
     return RunInfo(
         options=record["options"],
         outcome=record["outcome"],
@@ -257,6 +263,7 @@ def _run_info(record: Mapping[str, Any], model_text: str) -> RunInfo:
 
 
 def _event(number: int, values: Any) -> EventRecord:
+    """Event number k from its stored values. Raises `InputError`."""
     try:
         name, t, q, s = values
         return EventRecord(
@@ -267,6 +274,7 @@ def _event(number: int, values: Any) -> EventRecord:
 
 
 def _check(values: Any) -> Check:
+    """Check from its stored values. Raises `InputError`."""
     try:
         title, status, found, remedy = map(str, values)
         return Check(title, STATUSES[STATUSES.index(status)], found, remedy)
@@ -275,6 +283,7 @@ def _check(values: Any) -> Check:
 
 
 def _impact(number: int, values: Any) -> Impact:
+    """Impact number k from its stored values. Raises `InputError`."""
     try:
         contact, t, (normal, first, second), lost = values
         return Impact(
@@ -285,12 +294,15 @@ def _impact(number: int, values: Any) -> Impact:
 
 
 def _table(text: str) -> dict[str, Any]:
+    """Table of the model file from its text."""
     check_nesting(text, "model")
     return tomllib.loads(text)
 
 
-def _whole(data: Mapping[str, FlexibleBodyData], pieces: Mapping[str, Any]) -> dict[str, Body]:
-    """Bodies as declared, divided ones with all their pieces. Raises `InputError`."""
+def _declared_bodies(
+    data: Mapping[str, FlexibleBodyData], pieces: Mapping[str, Any]
+) -> dict[str, Body]:
+    """Flexible data by declared body, divided ones with all pieces. Raises `InputError`."""
     missing = [name for own in pieces.values() for name in own if name not in data]
     if missing:
         raise InputError(f"bodies.{missing[0]}: its data is not in the file; write the file again")
@@ -304,7 +316,7 @@ def _whole(data: Mapping[str, FlexibleBodyData], pieces: Mapping[str, Any]) -> d
 
 
 def _model(text: str, whole: Mapping[str, Body], make: type[ModelData]) -> ModelData:
-    """Whole model with placeholders for user functions.
+    """Model from its stored text, with placeholders for user functions.
 
     Its flexible bodies have the data in the file.
     """
@@ -328,7 +340,7 @@ def _model(text: str, whole: Mapping[str, Body], make: type[ModelData]) -> Model
 
 
 def _same(given: ModelData, text: str, whole: Mapping[str, Body]) -> ModelData:
-    """Given model.
+    """Given model after checking that it matches the stored one. Raises `InputError`.
 
     Raises `InputError` if an item differs from the model of the solution.
     """
@@ -393,7 +405,7 @@ def _with_constants(compiled: Compiled, found: Mapping[str, h5py.Dataset]) -> Co
 
 
 def _with_motions(compiled: Compiled, found: Mapping[str, h5py.Dataset]) -> Compiled:
-    """Model with the prescribed coordinates of missing user functions.
+    """Compiled model with stored motions in place of missing user functions.
 
     By quintic interpolation of the stored f, ḟ, f̈.
     """
@@ -439,6 +451,7 @@ class _StoredMotion:
 
 
 def _trajectory(compiled: Compiled, found: Mapping[str, h5py.Dataset]) -> Trajectory:
+    """Trajectory from the datasets, with shapes checked against the model."""
     t, z = found["trajectory/t"], found["trajectory/z"]
     nt, nz = (t.size, z.shape[1]) if t.ndim == 1 and z.ndim == 2 else (0, 0)
     _, nq, ns, nc, _ = (int(n) for n in compiled.system.layout)
@@ -470,6 +483,7 @@ def _applied(
 
 
 def _array(item: str, found: Mapping[str, h5py.Dataset], shape: tuple[int, ...]) -> np.ndarray:
+    """Array of a dataset with a given shape. Raises `InputError`."""
     dataset = found[item]
     kind = "i" if item.endswith("/unique") else "f"
     check_storage(item, dataset, kind)

@@ -175,6 +175,7 @@ class StressView:
             )
 
         def values(rows: IntArray, times: slice) -> FloatArray:
+            """Stress (n, nt, 6) of rows of the surface at some outputs."""
             return self._values(rows, self._factors[:, times]).transpose(2, 0, 1)
 
         return PlyView(self.name, self.t, self._plies, self.node_ids, self.positions, values)
@@ -186,7 +187,7 @@ class StressView:
 
     @cached_property
     def glance(self) -> StressView:
-        """Stress as used by summary and report.
+        """Stress view restricted to few outputs, for summary and report.
 
         At all output times, or for a large body in a long run at most at `MOST_TIMES` outputs,
         including those where it is largest.
@@ -236,7 +237,7 @@ class StressView:
         )
 
     def shapes(self, rows: IntArray) -> FloatArray:
-        """Stress (n, 6, L) [Pa] of each of the `factors` at rows of the nodes with stress.
+        """Stress shapes (n, 6, L) [Pa], one for each of the `factors`, at rows of the nodes.
 
         Raises InputError as `history`.
         """
@@ -261,7 +262,7 @@ class StressView:
 
     @cached_property
     def _factors(self) -> FloatArray:
-        """Factors q and ζ of all pieces, (L, nt), L = Σ nf + 12 + 6k."""
+        """Modal coordinates and load factors of all pieces, (L, nt)."""
         parts = [
             part
             for piece, loads in zip(self._pieces, self._loads)
@@ -287,7 +288,7 @@ class StressView:
         return joined_plies(found) if found else None
 
     def _blocks(self, times: int) -> Iterator[IntArray]:
-        """Blocks of entries within the limit `BLOCK`."""
+        """Indices of all entries in blocks that fit within the limit `BLOCK` of memory."""
         width = 6 * 8 * max(times, self._factors.shape[0])
         n = len(self.rows)
         yield from np.array_split(np.arange(n), max(1, min(n, -(-n * width // BLOCK))))
@@ -298,7 +299,7 @@ class StressView:
         return np.asarray(sum((piece.entries >= 0).astype(float) for piece in self._pieces))
 
     def _by_piece(self, rows: IntArray) -> Iterator[tuple[int, IntArray, IntArray]]:
-        """Number of each piece with some of the entries.
+        """(piece, positions in ``rows``, rows within the piece) of each piece concerned.
 
         With their positions in ``rows``, and their rows in the piece.
         """
@@ -309,7 +310,7 @@ class StressView:
                 yield k, on, own[on]
 
     def _values(self, rows: IntArray, factors: FloatArray) -> FloatArray:
-        """Stress (rows, 6, times) for q and ζ (L, times).
+        """Stress (rows, 6, times) at rows for factors (L, times).
 
         Raises InputError for stress modes that are not finite.
         """
@@ -329,13 +330,13 @@ class StressView:
         return found
 
     def _of_piece(self, k: int, own: IntArray, factors: FloatArray) -> FloatArray:
-        """Stress (m, 6, times) at rows (m,) of a piece for its own q and ζ (L, times).
+        """Stress (m, 6, times) at rows (m,) of a piece for its factors (L, times).
 
         Without the initial stress.
         """
         modes = self._pieces[k].modes
         shapes = np.concatenate(
-            [np.asarray(_taken(part, own), float) for part in (modes.modes, modes.correction)],
+            [np.asarray(_rows_of(part, own), float) for part in (modes.modes, modes.correction)],
             axis=2,
         )
         if not np.isfinite(shapes).all():
@@ -346,6 +347,7 @@ class StressView:
         return np.asarray((shapes.reshape(-1, shapes.shape[2]) @ factors).reshape(len(own), 6, -1))
 
     def _initial(self, rows: IntArray) -> FloatArray:
+        """Initial stress (n, 6) at rows of the surface, averaged over the pieces sharing them."""
         found = np.zeros((len(rows), 6))
         for k, on, own in self._by_piece(rows):
             initial = self._pieces[k].modes.initial
@@ -354,6 +356,7 @@ class StressView:
         return found
 
     def _nodal(self, t: FloatArray, rows: IntArray, stress: FloatArray) -> NodalStress:
+        """Nodal stress of rows of the surface, with the compliance of their materials."""
         compliance = np.zeros((len(rows), 6, 6))
         for k, on, own in self._by_piece(rows):
             modes = self._pieces[k].modes
@@ -365,8 +368,8 @@ class StressView:
         )
 
 
-def _taken(values: np.ndarray, rows: IntArray) -> np.ndarray:
-    """Values at the rows, values[rows]; contiguous rows are read as one block."""
+def _rows_of(values: np.ndarray, rows: IntArray) -> np.ndarray:
+    """values[rows]; contiguous rows are read as one block."""
     if len(rows) and rows[-1] - rows[0] == len(rows) - 1:
         return values[rows[0] : rows[-1] + 1]
     return values[rows]

@@ -44,6 +44,7 @@ def stressed_bodies(solution: SolutionData) -> tuple[str, ...]:
 
 
 def _report(solution: SolutionData, name: str) -> StressReport:
+    """Summary of the stress of a body: hot spots, warnings and notes."""
     view = solution.body(name).stress.glance
     spots = view.hot_spots()
     warnings: tuple[str, ...] = spots.warnings
@@ -76,7 +77,7 @@ def _report(solution: SolutionData, name: str) -> StressReport:
 
 
 def most_used(view: StressView) -> str:
-    """Description of the node with the largest utilization."""
+    """Text on the node with the largest utilization of the yield stress."""
     worst, envelope = int(np.argmax(view.utilization)), view.envelope
     return (
         f"{PASCALS * envelope.von_mises[worst]:.4g} MPa at node "
@@ -87,7 +88,7 @@ def most_used(view: StressView) -> str:
 
 
 def worst_ply(view: StressView) -> str:
-    """Description of the place with the largest failure index."""
+    """Text on the ply with the largest failure index."""
     envelope = view.plies.envelope
     k = envelope.worst
     return (
@@ -107,6 +108,7 @@ def stress_numbers(solution: SolutionData) -> dict[str, Any]:
 
 
 def _numbers(spot: HotSpot) -> dict[str, Any]:
+    """Node, time, stresses and yield stress of a hot spot, by name."""
     limit = spot.yield_stress if np.isfinite(spot.yield_stress) else None
     return {
         "node": spot.node,
@@ -119,7 +121,7 @@ def _numbers(spot: HotSpot) -> dict[str, Any]:
 
 
 def table_columns(spots: HotSpots) -> Mapping[str, FloatArray]:
-    """Columns of the table of hot spots."""
+    """(heading, values) of the columns of the table of hot spots."""
     rows = [
         (
             s.node,

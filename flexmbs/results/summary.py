@@ -69,7 +69,7 @@ REDUNDANCY = "Redundancy"  # title of a check
 
 
 def checks(solution: SolutionData) -> list[Check]:
-    """All criteria, in the order of the report.
+    """All checks that need only the outputs, in the order of the report.
 
     For a run that is not audited only its outcome, unless it has finished.
     """
@@ -114,6 +114,7 @@ def checks(solution: SolutionData) -> list[Check]:
 
 
 def _outcome(solution: SolutionData) -> Check:
+    """Check that the run finished."""
     t_end = f"t = {solution.t[-1]:.6g} s"
     if solution.run.finished:
         return Check(
@@ -125,6 +126,7 @@ def _outcome(solution: SolutionData) -> Check:
 
 
 def _energy(solution: SolutionData) -> Check:
+    """Check of the energy balance against the works of the forces."""
     if uncounted := _uncounted_work(solution):
         text = f"not judged: the work of the time-dependent {', '.join(uncounted)} is not included"
         return Check("Energy balance", PASS, text)
@@ -146,7 +148,7 @@ def _energy(solution: SolutionData) -> Check:
 
 
 def _energy_round_off(solution: SolutionData) -> float:
-    """Round-off (J) of the balance.
+    """Round-off error (J) of the energy balance.
 
     Per step an error of the largest energy, or of the exchangeable energy.
     """
@@ -170,7 +172,7 @@ def energy_at_rest(solution: SolutionData) -> float:
 
 
 def exchangeable_energy(solution: SolutionData) -> float:
-    """Scale (J) of the energy that a motion exchanges.
+    """Reference energy (J) that a motion exchanges.
 
     Work of the weight, or of the forces k of M ṡ = k + Gᵀ λ, over the size of the model or 1 rad,
     or the kinetic energy. Forces that balance each other or do no work exchange none of it, except
@@ -195,7 +197,7 @@ def exchangeable_energy(solution: SolutionData) -> float:
 
 
 def _uncounted_work(solution: SolutionData) -> list[str]:
-    """Time-dependent user constraints, whose work is not part of the balance."""
+    """Names of time-dependent user constraints, whose work is not counted."""
     relations = (
         (name, joint.row())
         for name, joint in solution.model.joints.items()
@@ -217,6 +219,7 @@ class Drift(NamedTuple):
 
 
 def _drifts(solution: SolutionData) -> list[Check]:
+    """Checks of the constraint errors of positions and velocities."""
     if solution.drift.size == 0 or solution.compiled.n_constraints == 0:
         return [Check("Constraints", PASS, "there are no constraints")]
     largest, rate = (float(values.max(initial=0.0)) for values in solution.drift.T)
@@ -237,7 +240,7 @@ def _drifts(solution: SolutionData) -> list[Check]:
 
 
 def relative_drift(solution: SolutionData) -> Drift:
-    """Drift |g| / ρ and |G s + γ̄| / ρ of the worst row, ρ = ‖G d‖.
+    """Constraint errors of the worst row relative to its motion: |g|/ρ and |G s + γ̄|/ρ.
 
     d: displacements of the model's size, or of 1 rad. Neither depends on the unit of length or on a
     scaling of the row. ρ is the largest value of the run, since rows vanish at singular positions;
@@ -334,7 +337,7 @@ def _scale(solution: SolutionData) -> list[Check]:
 
 
 def _rotation_between(solution: SolutionData, name: str) -> Check | None:
-    """Check of the rotation between the frames of a force.
+    """Check that the rotation between the frames of a force stays small.
 
     For forces that depend on the rotation vector, which jumps to −θ at half a turn.
     """
@@ -360,6 +363,7 @@ def _rotation_between(solution: SolutionData, name: str) -> Check | None:
 
 
 def _redundancy(solution: SolutionData) -> Check:
+    """Check that warns of redundant constraints."""
     redundant = solution.run.redundant
     if not redundant:
         return Check(REDUNDANCY, PASS, "no redundant constraints")
@@ -372,7 +376,7 @@ def _redundancy(solution: SolutionData) -> Check:
 
 
 def _steps(solution: SolutionData) -> Check:
-    """Check of the rejected steps of an error control.
+    """Check of the number of rejected steps.
 
     The error of fixed steps is estimated by other checks.
     """
@@ -450,6 +454,7 @@ def summary(solution: SolutionData) -> dict[str, Any]:
 
 
 def _joint_numbers(solution: SolutionData, name: str) -> dict[str, Any]:
+    """Largest force and torque of a joint, and whether they are unique."""
     joint, calm = solution.joint(name), outputs_without_impacts(solution)
     force, torque = (
         float(np.linalg.norm(part[calm], axis=1).max()) for part in (joint.force, joint.torque)

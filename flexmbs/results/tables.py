@@ -13,7 +13,7 @@ Column = tuple[str, FloatArray]
 
 
 def table_text(columns: Sequence[Column]) -> str:
-    """Text of a CSV file (RFC 4180).
+    """CSV text (RFC 4180) of columns by heading.
 
     Headings are safe for spreadsheets, numbers have full precision.
     """

@@ -1,5 +1,7 @@
-"""Robots: ordinary models from Denavit–Hartenberg tables and URDF files, with kinematics, dynamic
-terms, paths, input shapers and controllers."""
+"""Robots: ordinary models from Denavit–Hartenberg tables and URDF files.
+
+With kinematics, dynamic terms, paths, input shapers and controllers.
+"""
 
 from flexmbs.model.control.controllers import ComputedTorque, Controller, PDFeedforward, PDGravity
 from flexmbs.model.control.paths import DelayedPath, Motion, Path, Quintic, SplinePath, Trapezoid

@@ -16,8 +16,9 @@ SLIDING = 1e-3
 
 
 def controlled(robot: Robot, controller: Controller) -> Model:
-    """Copy of the robot's model with a `RobotControl` for the controller's forces, and the inertia
-    and friction of its motors, for `simulate`.
+    """Copy of the robot's model with a `RobotControl`, motor inertia and friction.
+
+    For `simulate`; the controller's forces act on the joints.
 
     The controller may use another robot with the same coordinates, such as the rigid version of a
     flexible model. Coulomb friction acts as T tanh(q̇/10⁻³), inertia as a `RotorInertia` without

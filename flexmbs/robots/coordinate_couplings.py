@@ -1,5 +1,7 @@
-"""Couplings between the coordinates of a robot, A q = b, and the admissible rates q̇ = N u, A N =
-0."""
+"""Couplings between the coordinates of a robot, A q = b, and the admissible rates q̇ = N u.
+
+A N = 0
+"""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -17,8 +19,10 @@ INDEPENDENT = 1e-10  # relative to the largest pivot: smaller pivots are round-o
 
 
 class CoordinateCouplings(NamedTuple):
-    """Couplings A q = b, m rows; N has the identity in the rows of the ``independent``
-    coordinates."""
+    """Couplings A q = b, m rows.
+
+    N has the identity in the rows of the ``independent`` coordinates.
+    """
 
     A: np.ndarray  # (m, n)
     b: np.ndarray  # (m,)
@@ -26,14 +30,18 @@ class CoordinateCouplings(NamedTuple):
     independent: np.ndarray  # (f,)
 
     def nearest(self, q: np.ndarray) -> np.ndarray:
-        """Smallest change of the coordinates q (..., n) that satisfies A q = b; uncoupled ones
-        stay."""
+        """Smallest change of the coordinates q (..., n) that satisfies A q = b.
+
+        Uncoupled ones stay.
+        """
         return np.asarray(q - (q @ self.A.T - self.b) @ np.linalg.pinv(self.A).T)
 
 
 def couplings_of(model: Model, coordinates: Sequence[TreeCoordinate]) -> CoordinateCouplings:
-    """Couplings of a model. Raises `InputError` for couplings by user functions or with time
-    dependence."""
+    """Linear couplings A q = b of the coordinates, from the couplings of a model.
+
+    Raises `InputError` for couplings by user functions or with time dependence.
+    """
     n = len(coordinates)
     A, b = np.zeros((len(model.couplings), n)), np.zeros(len(model.couplings))
     for k, (name, coupling) in enumerate(model.couplings.items()):
@@ -58,8 +66,10 @@ def couplings_of(model: Model, coordinates: Sequence[TreeCoordinate]) -> Coordin
 
 
 def _allowed(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """N and the independent coordinates by pivoted elimination: A P = Q (R₁ R₂), N = P (−R₁⁻¹R₂,
-    1)."""
+    """Admissible rates N and the independent coordinates, by pivoted elimination.
+
+    A P = Q (R₁ R₂), N = P (−R₁⁻¹R₂, 1).
+    """
     n = A.shape[1]
     if not len(A):
         return np.eye(n), np.arange(n)

@@ -19,8 +19,10 @@ TOOL, BASE = "tool", "base"
 
 
 def table_rows(table: Sequence[Any]) -> list[Link]:
-    """Named links from table rows: `Link`, a mapping of its fields, or the numbers (a, alpha, d,
-    theta); or from an array (n, 4).
+    """Named links from table rows.
+
+    Each is a `Link`, a mapping of its fields, or the numbers (a, alpha, d, theta); or from an array
+    (n, 4).
 
     Raises `InputError`.
     """
@@ -43,6 +45,7 @@ def table_rows(table: Sequence[Any]) -> list[Link]:
 
 
 def _row(i: int, row: Any) -> Link:
+    """Link of row i of a table of Denavit–Hartenberg parameters. Raises `InputError`."""
     try:
         if isinstance(row, Link):
             return row
@@ -72,7 +75,7 @@ def dh_model(
     base: Frame,
     tool: Frame,
 ) -> tuple[Model, FrameRef]:
-    """Model of a chain and its tool frame.
+    """Model of a chain from Denavit–Hartenberg rows, and its tool frame.
 
     The frame of body i is frame i of the table. Standard: A_{i−1,i} = Rot_z(θ) Trans_z(d)
     Trans_x(a) Rot_x(α), Denavit and Hartenberg, J. Appl. Mech. 22 (1955) 215; modified: Rot_x(α)
@@ -101,7 +104,7 @@ def dh_model(
 
 
 def _turn(axis: str, angle: float) -> Frame:
-    """Rotation whose elements are exact integers at multiples of a right angle."""
+    """Frame rotated about an axis; exact at multiples of a right angle."""
     quarter = angle / (0.5 * math.pi)
     if quarter != round(quarter):
         return Frame(rotation=(axis, math.remainder(angle, 2.0 * math.pi)))
@@ -110,18 +113,22 @@ def _turn(axis: str, angle: float) -> Frame:
 
 
 def _z_part(row: Link) -> Frame:
+    """Frame of the offset d and angle θ along the z axis."""
     return Frame((0.0, 0.0, row.d), _turn("z", row.theta).rotation)
 
 
 def _x_part(row: Link) -> Frame:
+    """Frame of the length a and twist α along the x axis."""
     return Frame((row.a, 0.0, 0.0), _turn("x", row.alpha).rotation)
 
 
 def _product(first: Frame, second: Frame) -> Frame:
+    """Frame that results from two successive transformations."""
     R, S = np.array(first.rotation), np.array(second.rotation)
     return Frame(np.array(first.position) + R @ np.array(second.position), R @ S)
 
 
 def _inverse(given: Frame) -> Frame:
+    """Frame of the inverse transformation."""
     R = np.array(given.rotation)
     return Frame(-R.T @ np.array(given.position) + 0.0, R.T)

@@ -13,8 +13,10 @@ SINGULAR = 1e-8
 
 
 def euler_rates(R: np.ndarray, angles: str) -> np.ndarray:
-    """Matrix B (..., 3, 3) of ω = B φ̇ in world axes for R = R_a(φ1) R_b(φ2) R_c(φ3). Raises
-    `InputError` if B is singular."""
+    """Matrix B (..., 3, 3) of ω = B φ̇ in world axes for R = R_a(φ1) R_b(φ2) R_c(φ3).
+
+    Raises `InputError` if B is singular.
+    """
     if (
         not isinstance(angles, str)
         or len(angles) != 3

@@ -44,7 +44,7 @@ class FlexibleLink(Declaration):
     offset: Nonnegative = COINCIDENT
 
     def declared(self, name: str) -> FlexibleBody:
-        """Flexible body with the link's name."""
+        """Flexible-body declaration with the link's name."""
         if isinstance(self.body, (FlexibleBodyData, DividedBodyData)):
             return FlexibleBody(name, data=self.body)
         return FlexibleBody(name, self.body)
@@ -53,8 +53,9 @@ class FlexibleLink(Declaration):
 def with_flexible_links(
     model: Model, links: Mapping[str, Any], tool: FrameRef
 ) -> tuple[Model, FrameRef]:
-    """Copy of a model of rigid links with some of them flexible, and its new tool frame. Raises
-    `InputError`.
+    """Copy of a model of rigid links with some of them flexible, and its new tool frame.
+
+    Raises `InputError`.
 
     A joint whose frames differ from the interfaces keeps its axis: constant motions in its chain
     connect them.
@@ -89,18 +90,18 @@ def with_flexible_links(
             if isinstance(body, RigidBody):
                 replaced[name].compare(body)
     for joint in model.joints.values():
-        made.add(_moved(joint, replaced))
+        made.add(_joint_between_interfaces(joint, replaced))
     for force in model.forces.values():
         made.add(force)
     for coupling in model.couplings.values():
         made.add(coupling)
     for rotor in model.rotors.values():
-        made.add(_turned(rotor, model.joints[rotor.joint], replaced))
+        made.add(_rotor_in_interface_axes(rotor, model.joints[rotor.joint], replaced))
     return made, _tool(made, replaced[tool.body], tool) if tool.body in replaced else tool
 
 
 def _tool(model: Model, link: "_ReplacedLink", tool: FrameRef) -> FrameRef:
-    """Tool frame on an interface; on a massless body if it does not coincide with the interface."""
+    """Tool frame on an interface of the last link, or on a massless body fixed to it."""
     place, (R, x) = link.frame(tool.frame or TOOL, tool.frame)
     motions = _constants(R, x)
     if not motions:
@@ -118,7 +119,7 @@ class _ReplacedLink:
         self.data = link.declared(name).whole()
 
     def compare(self, rigid: RigidBody) -> None:
-        """Issue a `ModelWarning` if mass or centre of mass differ from the rigid link."""
+        """Warn if mass or centre of mass differ from the rigid link."""
         data, (A, r) = self.data, _pose(self.link.pose)
         mass, rigid_com, _ = rigid.mass_properties
         if abs(data.mass - mass) > MASS_TOLERANCE * mass:
@@ -147,8 +148,10 @@ class _ReplacedLink:
             )
 
     def frame(self, key: str, frame: str) -> tuple[FrameRef, Constant]:
-        """Interface for a joint ``key`` or its ``frame``, and the pose of that frame relative to
-        it. Raises `InputError`."""
+        """(interface, pose relative to it) for a joint ``key`` or its ``frame``.
+
+        Raises `InputError`.
+        """
         item = f"links.{self.name}"
         interface = self.link.frames.get(key) or self.link.frames.get(frame, key)
         if interface not in self.data.frames:
@@ -171,8 +174,8 @@ class _ReplacedLink:
         return FrameRef(self.name, interface), (R.T @ wanted, apart)
 
 
-def _moved(joint: Joint, replaced: Mapping[str, _ReplacedLink]) -> Joint:
-    """Joint between the interfaces."""
+def _joint_between_interfaces(joint: Joint, replaced: Mapping[str, _ReplacedLink]) -> Joint:
+    """Copy of a joint attached to the interfaces of flexible links."""
     ends = {"parent": joint.parent, "child": joint.child}
     before: tuple[Motion, ...] = ()
     after: tuple[Motion, ...] = ()
@@ -188,7 +191,7 @@ def _moved(joint: Joint, replaced: Mapping[str, _ReplacedLink]) -> Joint:
     return Chain(joint.name, **ends, motions=motions, q0=joint.q0, v0=joint.v0)  # type: ignore[arg-type]
 
 
-def _turned(
+def _rotor_in_interface_axes(
     rotor: RotorInertia, joint: Joint, replaced: Mapping[str, _ReplacedLink]
 ) -> RotorInertia:
     """Rotor with its axis expressed in the axes of the interface."""
@@ -199,7 +202,7 @@ def _turned(
 
 
 def _constants(R: np.ndarray, x: np.ndarray) -> tuple[Motion, ...]:
-    """Constant motions that reach a pose; none for the identity."""
+    """Constant motions that produce a pose; none for the identity."""
     turned = Rotation.from_matrix(R).as_rotvec()
     angle = float(np.linalg.norm(turned))
     moved = (FixedTranslation(tuple(x)),) if float(np.abs(x).max()) > ROUND_OFF else ()
@@ -207,4 +210,5 @@ def _constants(R: np.ndarray, x: np.ndarray) -> tuple[Motion, ...]:
 
 
 def _pose(place: Frame) -> Constant:
+    """Rotation and position of a frame as arrays."""
     return np.array(place.rotation), np.array(place.position)

@@ -1,5 +1,7 @@
-"""Result of importing a file of another program: the model, the locations of its joints and frames,
-and what was left out."""
+"""Result of importing a file of another program.
+
+The model, the locations of its joints and frames, and what was left out.
+"""
 
 import warnings
 from pathlib import Path
@@ -38,13 +40,17 @@ class ImportedModel(NamedTuple):
     visuals: tuple[Visual, ...] = ()
 
     def solids(self) -> tuple[Solid, ...]:
-        """Visuals as solids, for `Solution.report` and `Solution.show`; unreadable meshes are left
-        out."""
+        """Visuals as solids, for `Solution.report` and `Solution.show`.
+
+        Unreadable meshes are left out.
+        """
         return tuple(solids_of(self.model, self.visuals, self._places)[0])
 
     def show(self, *, browser: bool | None = None) -> View:
-        """Show the model at its start in three dimensions with its visuals and notes; see
-        `Model.show`."""
+        """Show the model at its start in three dimensions with its visuals and notes.
+
+        See `Model.show`.
+        """
         solids, more = solids_of(self.model, self.visuals, self._places)
         notes = [*(f"left out: {note}" for note in self.notes), *more]
         return shown_page(model_view(self.model, solids, notes), browser)
@@ -74,8 +80,10 @@ class ImportLog:
             self.notes.append(text)
 
     def finish(self, *, strict: bool) -> tuple[str, ...]:
-        """Notes, also issued as one warning. Raises `InputError` for problems, and for notes if
-        ``strict``."""
+        """Notes, also issued as one warning.
+
+        Raises `InputError` for problems, and for notes if ``strict``.
+        """
         left_out = [f"{self.path}: left out: {note}" for note in self.notes] if strict else []
         if self.problems or left_out:
             raise InputError(*self.problems, *left_out)

@@ -1,5 +1,7 @@
-"""Inverse kinematics: damped least squares with joint limits from several starts, vectorized over
-poses."""
+"""Inverse kinematics: damped least squares with joint limits from several starts.
+
+It is vectorized over poses.
+"""
 
 from typing import NamedTuple
 
@@ -31,8 +33,9 @@ class Found(NamedTuple):
 
 
 class PoseTask(NamedTuple):
-    """Target poses of a frame: rotation matrices (B, 3, 3) and positions (B, 3), with the limits
-    (n, 2) of the coordinates.
+    """Target poses of a frame and the limits (n, 2) of the coordinates.
+
+    Rotation matrices (B, 3, 3) and positions (B, 3).
     """
 
     tree: RobotTree
@@ -44,12 +47,14 @@ class PoseTask(NamedTuple):
     turned: bool  # False: only positions are matched
 
     def of(self, rows: np.ndarray) -> "PoseTask":
-        """Task restricted to a subset of the poses."""
+        """Task restricted to some of the poses."""
         return self._replace(R=self.R[rows], x=self.x[rows])
 
     def at(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Errors (B, 6), the distance divided by the reach and the rotation vector, and their
-        Jacobian (B, 6, n) at q (B, n)."""
+        """Pose errors (B, 6) and their Jacobian (B, 6, n) at q (B, n).
+
+        The errors are the distance divided by the reach and the rotation vector.
+        """
         pose = poses(self.tree, q)
         R, x = pose_of(pose, self.place)
         angle = Rotation.from_matrix(self.R @ np.swapaxes(R, -1, -2)).as_rotvec()
@@ -60,15 +65,17 @@ class PoseTask(NamedTuple):
 
 
 def solve(task: PoseTask, starts: np.ndarray, tolerance: float, iterations: int) -> Found:
-    """Joint coordinates for B poses from starts (m, B, n); a start is used only where the previous
-    ones failed."""
+    """Joint coordinates for B poses from starts (m, B, n).
+
+    A start is used only where the previous ones failed.
+    """
     B = len(task.x)
     found = Found(starts[0].copy(), np.zeros(B, bool), np.full((B, 2), np.inf), np.zeros(B, int))
     for start in starts:
         rows = np.flatnonzero(~found.success)
         if len(rows) == 0:
             break
-        q, error = _within(task.of(rows), start[rows], tolerance, iterations)
+        q, error = _solved_within_limits(task.of(rows), start[rows], tolerance, iterations)
         distance = np.stack(
             [
                 np.linalg.norm(error[:, :3], axis=1) * task.reach,
@@ -83,11 +90,13 @@ def solve(task: PoseTask, starts: np.ndarray, tolerance: float, iterations: int)
     return found
 
 
-def _within(
+def _solved_within_limits(
     task: PoseTask, q: np.ndarray, tolerance: float, iterations: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Coordinates inside the limits: first solved without limits and shifted by full turns, then
-    with limits if necessary."""
+    """Inverse kinematics with coordinates inside the limits.
+
+    First solved without limits and shifted by full turns, then with limits if necessary.
+    """
     q, _ = _descend(
         task._replace(limits=np.full_like(task.limits, np.inf) * [-1.0, 1.0]),
         q,
@@ -110,8 +119,9 @@ def _within(
 def _descend(
     task: PoseTask, q: np.ndarray, tolerance: float, iterations: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Levenberg–Marquardt steps (JᵀJ + μ 1) δ = Jᵀe within the limits; coordinates at an active
-    limit are fixed.
+    """Levenberg–Marquardt steps (JᵀJ + μ 1) δ = Jᵀe within the limits.
+
+    Coordinates at an active limit are fixed.
 
     Nakamura, Hanafusa, J. Dyn. Sys. Meas. Control 108 (1986) 163; Levenberg's damping grows if a
     step fails.
@@ -140,6 +150,7 @@ def _descend(
 def _step(
     J: np.ndarray, error: np.ndarray, damping: np.ndarray, q: np.ndarray, limits: np.ndarray
 ) -> np.ndarray:
+    """Damped least-squares step of inverse kinematics, within the joint limits."""
     slope = (np.swapaxes(J, -1, -2) @ error[..., None])[..., 0]
     free = ~(((q <= limits[:, 0]) & (slope < 0.0)) | ((q >= limits[:, 1]) & (slope > 0.0)))
     J, slope = J * free[:, None, :], slope * free

@@ -13,8 +13,7 @@ from flexmbs.model.fields import Nonnegative, Number, Vector3, choice, name, non
 
 
 def two_rates(value: object) -> tuple[float, ...]:
-    """Coulomb friction in both directions from one number (symmetric) or a pair (positive,
-    negative)."""
+    """Validate Coulomb friction: one number, or a pair (positive, negative direction)."""
     given = vector(value) if np.ndim(value) else vector((value,))  # type: ignore[arg-type]
     if len(given) == 1:
         given = (given[0], -given[0])
@@ -26,8 +25,8 @@ def two_rates(value: object) -> tuple[float, ...]:
     return given
 
 
-def _most(value: object) -> float:
-    """Number >= 0; infinity means no limit."""
+def _maximum(value: object) -> float:
+    """Validate a maximum of at least zero; infinity means no limit."""
     return math.inf if value == math.inf else nonnegative(value)
 
 
@@ -46,11 +45,12 @@ class Motor(Declaration):
     gear: Number = 1.0
     viscous: Nonnegative = 0.0
     coulomb: Annotated[Any, BeforeValidator(two_rates)] = (0.0, 0.0)
-    rate: Annotated[float, BeforeValidator(_most)] = math.inf
-    torque: Annotated[float, BeforeValidator(_most)] = math.inf
+    rate: Annotated[float, BeforeValidator(_maximum)] = math.inf
+    torque: Annotated[float, BeforeValidator(_maximum)] = math.inf
 
 
 def _limits(value: object) -> Any:
+    """Validate joint limits (lower, upper) or None. Raises ValueError."""
     if value is None:
         return None
     given = vector(value)
@@ -60,6 +60,7 @@ def _limits(value: object) -> Any:
 
 
 def _name(value: object) -> str:
+    """Validate a name that may be empty. Raises ValueError."""
     return "" if value == "" else name(value)
 
 

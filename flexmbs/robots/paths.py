@@ -18,8 +18,9 @@ from flexmbs.robots.robot_arguments import given_poses
 
 @final
 class Line(ComputedPath):
-    """Straight line of a frame with rotation about one axis (slerp), from rest to rest with a
-    quintic profile.
+    """Straight line of a frame with rotation about one axis (slerp).
+
+    From rest to rest with a quintic profile.
 
     robot; q0 (n,): coordinates at the start; pose (4, 4): final pose of the frame; ``duration``
     (s); frame: by default the tool. The coordinates follow by inverse kinematics at ``points``
@@ -39,6 +40,7 @@ class Line(ComputedPath):
         start: float = 0.0,
         points: int = 61,
     ) -> None:
+        """Joint path of a straight line of the tool to a pose, by inverse kinematics."""
         begin, T = checked("start", number, start), checked("duration", positive, duration)
         tau = np.linspace(0.0, 1.0, checked_count("points", points, 7))
         s = tau**3 * (10.0 - 15.0 * tau + 6.0 * tau**2)

@@ -35,8 +35,9 @@ ABOUT_JOINT_3 = 0.004  # to link 3 from link 2
 
 
 def puma560(*, motors: bool = True, payload: Body | None = None) -> Robot:
-    """PUMA 560 with the data of Corke and Armstrong-Hélouvry, IEEE ICRA (1994) 1608; standard
-    convention, base at its foot.
+    """PUMA 560 with the data of Corke and Armstrong-Hélouvry, IEEE ICRA (1994) 1608.
+
+    Standard convention, base at its foot.
 
     motors: True to include inertia and friction of the motors.  payload: a body whose frame is
     fixed to the flange.

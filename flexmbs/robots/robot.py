@@ -102,6 +102,7 @@ class Robot:
         frames: Mapping[str, FrameRef] | None = None,
         visuals: Sequence[Visual] = (),
     ) -> None:
+        """Robot from a tree model, with tool frame, joint limits and motors."""
         if not checked_kind("model", Model, model).bodies:
             raise InputError(f"model '{model.name}': has no bodies; add a link with mass")
         self.model, self.tree = model, tree_of(model)
@@ -140,7 +141,7 @@ class Robot:
         payload: Body | None = None,
         links: Mapping[str, Any] | None = None,
     ) -> Robot:
-        """Make a robot from a Denavit–Hartenberg table.
+        """Robot from a Denavit–Hartenberg table.
 
         table: `Link` rows, mappings of their fields, or numbers (a, alpha, d, theta).  convention:
         "standard" (frame i at the far end of link i) or "modified" (at its joint).  base, tool:
@@ -187,8 +188,9 @@ class Robot:
         package_path: str | Path | Iterable[str | Path] = (),
         unphysical: str = "warn",
     ) -> Robot:
-        """Make a robot from a URDF file (XML without document types; meshes are not read, see
-        `visuals`).
+        """Robot from a URDF file.
+
+        The file is XML without document types. Meshes are not read, see `visuals`.
 
         allow_outside: True to allow meshes outside the folder of the file.  package_path: folders
         with the packages of ``package://``, in addition to those in the variables ROS_PACKAGE_PATH
@@ -235,6 +237,7 @@ class Robot:
         frames: Mapping[str, FrameRef],
         visuals: Sequence[Visual] = (),
     ) -> Robot:
+        """Robot from a model and parts that are checked already."""
         if payload is not None:
             model.add(Fixed(PAYLOAD, tool, model.add(payload)))
         if links:
@@ -256,14 +259,18 @@ class Robot:
 
     @property
     def rate_limits(self) -> np.ndarray:
-        """Largest rates of the coordinates (n,) given by their motors, rad/s or m/s; infinite by
-        default."""
+        """Largest rates of the coordinates (n,) given by their motors, rad/s or m/s.
+
+        Infinite by default.
+        """
         return np.array([m.rate / abs(m.gear) if m.gear else np.inf for m in self._chosen])
 
     @property
     def effort_limits(self) -> np.ndarray:
-        """Largest motor forces at the joints (n,), N m or N; infinite by default. Controllers do
-        not enforce them."""
+        """Largest motor forces at the joints (n,), N m or N; infinite by default.
+
+        Controllers do not enforce them.
+        """
         return np.array([m.torque * abs(m.gear) if m.gear else 0.0 for m in self._chosen])
 
     @property
@@ -277,8 +284,10 @@ class Robot:
         return homogeneous(*pose_of(poses(self.tree, self._q(q)), place))
 
     def transforms(self, q: ArrayLike) -> dict[str, np.ndarray]:
-        """Transformations A_{i−1,i} (..., 4, 4) by body: pose of its frame relative to the frame of
-        the previous body; for a DH table the matrices of its rows.
+        """Transformations A_{i−1,i} (..., 4, 4) from each body to the previous one, by body.
+
+        Pose of its frame relative to the frame of the previous body; for a DH table the matrices of
+        its rows.
 
         The first is relative to the ground frame "base", or to the world if there is none.
         """
@@ -297,8 +306,10 @@ class Robot:
         }
 
     def jacobian(self, q: ArrayLike, frame: str | FrameRef | None = None) -> np.ndarray:
-        """Geometric Jacobian J (..., 6, n): velocity and angular velocity of a frame in world axes
-        are J q̇."""
+        """Geometric Jacobian J (..., 6, n) of a frame.
+
+        Velocity and angular velocity of a frame in world axes are J q̇.
+        """
         return jacobian(self.tree, poses(self.tree, self._q(q)), self._place(frame))
 
     def analytic_jacobian(
@@ -317,8 +328,9 @@ class Robot:
     def manipulability(
         self, q: ArrayLike, frame: str | FrameRef | None = None, *, part: str = "all"
     ) -> np.ndarray:
-        """Manipulability √det(J Jᵀ) (...), zero in singular positions; √det(JᵀJ) for n below the
-        number of rows.
+        """Manipulability √det(J Jᵀ) (...), zero in singular positions.
+
+        √det(JᵀJ) for n below the number of rows.
 
         part: rows of J, "all", "translation" or "rotation". Yoshikawa, Int. J. Robotics Research 4
         (1985) 3.
@@ -344,8 +356,9 @@ class Robot:
         turned: bool = True,
         seed: int = 0,
     ) -> Found:
-        """Coordinates within the limits at which a frame has a pose (..., 4, 4), by damped least
-        squares from several starts.
+        """Coordinates within the limits at which a frame has a pose (..., 4, 4).
+
+        By damped least squares from several starts.
 
         start (..., n): first start, by default the middle of the limits; the others are random
         (``seed``) within the limits, or within a half turn or the robot's reach on both sides.
@@ -384,13 +397,17 @@ class Robot:
         return Found(*(part.reshape((*wanted.shape[:-2], *part.shape[1:])) for part in found))
 
     def mass_matrix(self, q: ArrayLike) -> np.ndarray:
-        """Mass matrix D (..., n, n) of the tree, symmetric positive definite, with the motors'
-        inertia G²J on its diagonal."""
+        """Mass matrix D (..., n, n) of the tree, symmetric positive definite.
+
+        It has the motors' inertia G²J on its diagonal.
+        """
         return self.rigid_terms.mass_matrix(self._q(q))
 
     def coriolis_matrix(self, q: ArrayLike, qd: ArrayLike) -> np.ndarray:
-        """Matrix C (..., n, n) from Christoffel symbols: velocity forces are C q̇, and Ḋ − 2C is
-        skew-symmetric."""
+        """Coriolis matrix C (..., n, n) from Christoffel symbols.
+
+        Velocity forces are C q̇, and Ḋ − 2C is skew-symmetric.
+        """
         return self.rigid_terms.coriolis_matrix(*self._states(q, qd))
 
     def gravity_forces(self, q: ArrayLike) -> np.ndarray:
@@ -398,12 +415,13 @@ class Robot:
         return self.rigid_terms.gravity_forces(self._q(q))
 
     def friction(self, qd: ArrayLike) -> np.ndarray:
-        """Friction |G|(|G| B q̇ + T) (..., n) of the motors; zero at rest."""
+        """Friction forces |G|(|G| B q̇ + T) (..., n) of the motors; zero at rest."""
         return self.rigid_terms.friction(self._q(qd, "qd"))
 
     def inverse_dynamics(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> np.ndarray:
-        """Joint forces τ (..., n) for a motion: recursive Newton–Euler sweeps, motor inertia and
-        friction.
+        """Joint forces τ (..., n) for a motion, by inverse dynamics.
+
+        Recursive Newton–Euler sweeps, motor inertia and friction.
 
         The couplings carry no load under these forces; with q̇ = N u, all τ with the same Nᵀτ
         produce the same motion.
@@ -411,8 +429,9 @@ class Robot:
         return self.rigid_terms.inverse_dynamics(*self._states(q, qd, qdd))
 
     def forward_dynamics(self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike) -> np.ndarray:
-        """Accelerations q̈ (..., n) for joint forces τ: D q̈ = τ − C q̇ − g − friction. Raises
-        `SolverError` if D is singular.
+        """Accelerations q̈ (..., n) for joint forces τ: D q̈ = τ − C q̇ − g − friction.
+
+        Raises `SolverError` if D is singular.
 
         With couplings A q = b and A N = 0: q̈ = N u̇, NᵀD N u̇ = Nᵀ(τ − C q̇ − g − friction).
         """
@@ -427,28 +446,36 @@ class Robot:
     def state(
         self, q: ArrayLike, qd: ArrayLike | None = None, qdd: ArrayLike | None = None
     ) -> State:
-        """`State` of the model at coordinates q (n,), rates and accelerations, for all its
-        analyses."""
+        """`State` of the model at coordinates q (n,), rates and accelerations.
+
+        It is the argument of all analyses of the model.
+        """
         values = [
             None if given is None else self._joints(self._single(given)) for given in (q, qd, qdd)
         ]
         return state(self.model, position=values[0], velocity=values[1], acceleration=values[2])
 
     def solids(self) -> tuple[Solid, ...]:
-        """Visuals as solids, for `Solution.report` and `Solution.show`; unreadable meshes are left
-        out."""
+        """Visuals as solids, for `Solution.report` and `Solution.show`.
+
+        Unreadable meshes are left out.
+        """
         return tuple(solids_of(self.model, self.visuals, self._named)[0])
 
     def show(self, q: ArrayLike | None = None, *, browser: bool | None = None) -> View:
-        """Show the robot at coordinates q (n,), by default its initial ones, in three dimensions;
-        see `Model.show`."""
+        """Show the robot at coordinates q (n,), by default its initial ones, in three dimensions.
+
+        See `Model.show`.
+        """
         robot = self if q is None else self.started(q)
         solids, notes = solids_of(robot.model, robot.visuals, robot._named)
         return shown_page(model_view(robot.model, tuple(solids), notes), browser)
 
     def started(self, q: ArrayLike, qd: ArrayLike | None = None) -> Robot:
-        """Same robot, with a model that starts at coordinates q (n,) and rates q̇, by default at
-        rest."""
+        """Same robot, with a model that starts at coordinates q (n,) and rates q̇.
+
+        By default it starts at rest.
+        """
         position, velocity = (
             self._joints(self._single(q)),
             self._joints(self._single(np.zeros(self.n) if qd is None else qd)),
@@ -469,13 +496,14 @@ class Robot:
         )
 
     def _joints(self, values: np.ndarray) -> dict[str, list[float]]:
-        """Values by joint, in the order of its coordinates."""
+        """Values grouped by joint, in the order of its coordinates."""
         found: dict[str, dict[int, float]] = {}
         for coordinate, value in zip(self.tree.coordinates, values):
             found.setdefault(coordinate.joint, {})[coordinate.number] = float(value)
         return {joint: [numbered[k] for k in sorted(numbered)] for joint, numbered in found.items()}
 
     def _ref(self, given: str | FrameRef) -> FrameRef:
+        """Reference to a frame of the robot by name. Raises `InputError`."""
         if isinstance(given, str) and given in self._named:
             given = self._named[given]
         try:
@@ -488,6 +516,7 @@ class Robot:
         return ref
 
     def _place(self, frame: str | FrameRef | None) -> NodePose:
+        """Link and constant pose of a frame; the tool without a name."""
         return self.tree.frames[self.tool if frame is None else self._ref(frame)]
 
     def _without_couplings(self, place: NodePose) -> None:
@@ -509,6 +538,7 @@ class Robot:
             )
 
     def _q(self, q: ArrayLike, key: str = "q") -> np.ndarray:
+        """Coordinates as an array (…, n). Raises `InputError`."""
         values = real_array(key, q)
         if values.ndim < 1 or values.shape[-1] != self.n:
             raise InputError(
@@ -518,6 +548,7 @@ class Robot:
         return values
 
     def _states(self, *given: ArrayLike) -> tuple[np.ndarray, ...]:
+        """Arrays q, qd and qdd or τ broadcast to the same shape. Raises `InputError`."""
         values = [self._q(each, key) for each, key in zip(given, ("q", "qd", "qdd or tau"))]
         if all(each.shape == values[0].shape for each in values):
             return tuple(values)
@@ -530,6 +561,7 @@ class Robot:
             ) from None
 
     def _like(self, key: str, values: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+        """Values broadcast to a shape. Raises `InputError`."""
         try:
             return np.broadcast_to(values, shape)
         except ValueError:
@@ -538,6 +570,7 @@ class Robot:
             ) from None
 
     def _single(self, q: ArrayLike) -> np.ndarray:
+        """Coordinates of one state (n,). Raises `InputError`."""
         values = self._q(q)
         if values.ndim != 1:
             raise InputError(
@@ -546,7 +579,7 @@ class Robot:
         return values
 
     def _span(self) -> np.ndarray:
-        """Range (n, 2) of the coordinates for random starts."""
+        """Range (n, 2) of the coordinates from which random starts are drawn."""
         half = np.where(np.abs(self.tree.turn).max(axis=1) > 0.0, np.pi, self._reach())
         low, high = np.where(
             np.abs(self.limits) > UNLIMITED, np.copysign(np.inf, self.limits), self.limits

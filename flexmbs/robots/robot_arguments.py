@@ -25,7 +25,7 @@ def copy_of(model: Model) -> Model:
 
 
 def by_joint(key: str, value: Any, model: Model) -> dict[str, Any]:
-    """Mapping by joints of a model. Raises `InputError`."""
+    """Validate a mapping by joint names of a model. Raises `InputError`."""
     if value is None:
         return {}
     found = dict(checked_kind(key, Mapping, value))
@@ -35,7 +35,7 @@ def by_joint(key: str, value: Any, model: Model) -> dict[str, Any]:
 
 
 def given_motors(value: Any, model: Model) -> dict[str, Motor]:
-    """Motors by joint. Raises `InputError`."""
+    """Validate motors by joint. Raises `InputError`."""
     return {
         name: checked_kind(f"motors.{name}", Motor, motor)
         for name, motor in by_joint("motors", value, model).items()
@@ -43,8 +43,10 @@ def given_motors(value: Any, model: Model) -> dict[str, Motor]:
 
 
 def given_limits(value: Any, model: Model) -> dict[str, tuple[float, float]]:
-    """Lower and upper limits by joint, possibly infinite; None if there are none. Raises
-    `InputError`."""
+    """Lower and upper limits by joint, possibly infinite; None if there are none.
+
+    Raises `InputError`.
+    """
     return {
         name: _two(f"limits.{name}", pair)
         for name, pair in by_joint("limits", value, model).items()
@@ -53,6 +55,7 @@ def given_limits(value: Any, model: Model) -> dict[str, tuple[float, float]]:
 
 
 def _two(key: str, value: Any) -> tuple[float, float]:
+    """Pair (lower, upper) of numbers. Raises `InputError`."""
     pair = real_array(key, value, finite=False)
     if pair.shape != (2,) or not pair[0] <= pair[1]:
         raise InputError(f"{key}: must be two numbers, lower and upper, not {shown(value)}")
@@ -60,8 +63,10 @@ def _two(key: str, value: Any) -> tuple[float, float]:
 
 
 def given_frame(key: str, value: Any) -> Frame:
-    """`Frame` from a `Frame`, a position or a homogeneous transformation (4, 4). Raises
-    `InputError`."""
+    """`Frame` from a `Frame`, a position or a homogeneous transformation (4, 4).
+
+    Raises `InputError`.
+    """
     if isinstance(value, np.ndarray) and value.shape == (4, 4):
         pose = given_poses(value)
         return Frame(pose[:3, 3], pose[:3, :3])
@@ -72,7 +77,7 @@ def given_frame(key: str, value: Any) -> Frame:
 
 
 def given_poses(value: ArrayLike) -> np.ndarray:
-    """Homogeneous transformations (..., 4, 4). Raises `InputError`."""
+    """Validate homogeneous transformations (..., 4, 4). Raises `InputError`."""
     poses_ = real_array("pose", value)
     if poses_.shape[-2:] != (4, 4):
         raise InputError(f"pose: must be a 4×4 matrix or several, not shape {poses_.shape}")

@@ -27,15 +27,17 @@ def zero_vibration(frequency: float, damping: float = 0.0) -> Shaper:
 
 
 def zero_vibration_derivative(frequency: float, damping: float = 0.0) -> Shaper:
-    """ZVD shaper: three impulses, for which the derivative of the residual vibration with respect
-    to frequency also vanishes; same source."""
+    """ZVD shaper of three impulses, robust to errors of the frequency.
+
+    The derivative of the residual vibration with respect to frequency also vanishes; same source.
+    """
     K, half = _decay(frequency, damping)
     total = (1.0 + K) ** 2
     return Shaper((1.0 / total, 2.0 * K / total, K * K / total), (0.0, half, 2.0 * half))
 
 
 def _decay(frequency: float, damping: float) -> tuple[float, float]:
-    """Decay of a mode over half a damped period, and that half period."""
+    """(decay factor over half a damped period, half period) of a mode."""
     f, zeta = checked("frequency", number, frequency), checked("damping", number, damping)
     if f <= 0.0 or not 0.0 <= zeta < 1.0:
         raise InputError(
@@ -47,8 +49,9 @@ def _decay(frequency: float, damping: float) -> tuple[float, float]:
 
 @final
 class Shaped(ComputedPath):
-    """Path filtered by shapers: Σ A_k path(t − t_k), extended by the last t_k of each. Several
-    shapers are applied in sequence.
+    """Path filtered by shapers: Σ A_k path(t − t_k), extended by the last t_k of each.
+
+    Several shapers are applied in sequence.
 
     Raises `InputError`.
     """
@@ -62,7 +65,7 @@ class Shaped(ComputedPath):
 
 
 def _impulses(shaper: Shaper) -> tuple[np.ndarray, np.ndarray]:
-    """Amplitudes and times of a shaper. Raises `InputError`."""
+    """Validate the amplitudes and times of a shaper. Raises `InputError`."""
     A, t = (
         real_array(f"shaper.{key}", value)
         for key, value in checked_kind("shaper", Shaper, shaper)._asdict().items()

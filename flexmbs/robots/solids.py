@@ -19,8 +19,7 @@ from flexmbs.scene.shape_solids import solids_of_shape
 def solids_of(
     model: ModelData, visuals: tuple[Visual, ...], frames: Mapping[str, FrameRef]
 ) -> tuple[list[Solid], list[str]]:
-    """Solids in the axes of the bodies that carry the links, and notes on visuals that cannot be
-    shown."""
+    """(solids in the axes of the bodies of the links, notes on visuals that cannot be shown)."""
     found: list[Solid] = []
     notes: list[str] = []
     for visual in visuals:
@@ -37,7 +36,7 @@ def solids_of(
 
 
 def _place(model: ModelData, ref: FrameRef) -> Frame:
-    """Frame of a link on the body that carries it."""
+    """Frame of a link on the model body that carries it."""
     if not ref.frame:
         return Frame()
     frames = model.frames if ref.body == GROUND else model.bodies[ref.body].frames  # type: ignore[attr-defined]

@@ -30,8 +30,10 @@ class _LinkInertia(NamedTuple):
 
 
 def tree_of(model: Model) -> RobotTree:
-    """Rigid tree of a model. Raises `InputError` for closed loops and for ball joints, free joints
-    and bodies without joint."""
+    """Rigid tree of a model.
+
+    Raises `InputError` for closed loops and for ball joints, free joints and bodies without joint.
+    """
     shape = topology(model, "joint")
     if shape.cuts:
         raise InputError(
@@ -45,7 +47,7 @@ def tree_of(model: Model) -> RobotTree:
     _add_frames(frames, GROUND, _declared(model.frames))
     axes: list[tuple[TreeCoordinate, int, np.ndarray, np.ndarray, Motion]] = []
     for primary in shape.tree:
-        node, R, x = frames[_plain(primary.frame_p)]
+        node, R, x = frames[_frame_of_body(primary.frame_p)]
         place = _through(primary, NodePose(node, R, x), axes)
         own = _frames_of(model.bodies[primary.body], data)
         R, x = own.get(primary.frame_c.frame, (np.eye(3), np.zeros(3)))
@@ -56,7 +58,7 @@ def tree_of(model: Model) -> RobotTree:
     for name, body in model.bodies.items():
         node, R, x = frames[FrameRef(name)]
         if node >= 0:
-            part = _moved(_inertia(body, data), R, x)
+            part = _inertia_about(_inertia(body, data), R, x)
             mass[node] += part.mass
             first[node] += part.first
             inertia[node] += part.inertia
@@ -90,12 +92,13 @@ def tree_of(model: Model) -> RobotTree:
 def _rotors(
     model: Model, coordinates: tuple[TreeCoordinate, ...], frames: Mapping[FrameRef, NodePose]
 ) -> TreeRotors:
+    """Reflected inertias and spinning rotors of the joints."""
     reflected, rows, spins = np.zeros(len(coordinates)), [], []
     for rotor in model.rotors.values():
         joint = model.joints[rotor.joint]
         k = coordinates.index(TreeCoordinate(rotor.joint, rotor.coordinate))
         reflected[k] += rotor.reflected
-        carrier = frames[_plain(joint.parent)]
+        carrier = frames[_frame_of_body(joint.parent)]
         if rotor.gyroscopic and carrier.node >= 0:
             rows.append((k, carrier.node))
             spins.append(rotor.ratio * rotor.inertia * carrier.R @ rotor.spin_axis(joint))
@@ -108,7 +111,7 @@ def _through(
     place: NodePose,
     axes: list[tuple[TreeCoordinate, int, np.ndarray, np.ndarray, Motion]],
 ) -> NodePose:
-    """Child frame of a joint, with one axis added per coordinate."""
+    """Pose of the child frame of a joint in the tree; adds an axis per coordinate."""
     count = sum(motion.nq for motion in primary.motions)
     number = 0
     for motion in primary.motions:
@@ -131,23 +134,27 @@ def _through(
 
 
 def _constant(motion: Motion) -> tuple[np.ndarray, np.ndarray]:
-    """Rotation and displacement of a motion without coordinates."""
+    """Rotation and displacement of a constant motion."""
     return np.array(motion.rotation), np.array(motion.translation)
 
 
 def _turn(motion: Motion) -> np.ndarray:
+    """Rotation axis of a motion; zero for a translation."""
     return np.array(motion.unit_twist[3:])
 
 
 def _slide(motion: Motion) -> np.ndarray:
+    """Translation axis of a motion; zero for a rotation."""
     return np.array(motion.unit_twist[:3])
 
 
-def _plain(ref: FrameRef) -> FrameRef:
+def _frame_of_body(ref: FrameRef) -> FrameRef:
+    """Reference without joint-specific axes."""
     return FrameRef(ref.body, ref.frame)
 
 
 def _declared(frames: Mapping[str, Frame]) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Rotation and position of declared frames as arrays, by name."""
     return {
         name: (np.array(frame.rotation), np.array(frame.position)) for name, frame in frames.items()
     }
@@ -156,6 +163,7 @@ def _declared(frames: Mapping[str, Frame]) -> dict[str, tuple[np.ndarray, np.nda
 def _frames_of(
     body: Body, data: Mapping[str, FlexibleBodyData | DividedBodyData]
 ) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Rotation and position of the frames of a rigid or flexible body, by name."""
     if isinstance(body, BodyWithFrames):
         return _declared(body.frames)
     return {name: (frame.R, frame.x) for name, frame in data[body.name].frames.items()}
@@ -164,11 +172,13 @@ def _frames_of(
 def _add_frames(
     frames: dict[FrameRef, NodePose], body: str, own: Mapping[str, tuple[np.ndarray, np.ndarray]]
 ) -> None:
+    """Add the poses of the frames of a body relative to its link."""
     for name, (R, x) in own.items():
         frames[FrameRef(body, name)] = frames[FrameRef(body)].then(R, x)
 
 
 def _inertia(body: Body, data: Mapping[str, FlexibleBodyData | DividedBodyData]) -> _LinkInertia:
+    """Mass, first moment and inertia of a body about its frame."""
     match body:
         case RigidBody():
             mass, com, inertia = body.mass_properties
@@ -187,8 +197,8 @@ def _inertia(body: Body, data: Mapping[str, FlexibleBodyData | DividedBodyData])
             )
 
 
-def _moved(part: _LinkInertia, R: np.ndarray, x: np.ndarray) -> _LinkInertia:
-    """Inertia of a body about another origin and in other axes, in which its frame is at (R, x)."""
+def _inertia_about(part: _LinkInertia, R: np.ndarray, x: np.ndarray) -> _LinkInertia:
+    """Inertia of a body moved to another origin and other axes."""
     first = R @ part.first
     cross = x @ first * np.eye(3) - np.outer(x, first)
     shifted = part.mass * (x @ x * np.eye(3) - np.outer(x, x)) + cross + cross.T

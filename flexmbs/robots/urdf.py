@@ -34,8 +34,10 @@ BASES = ("fixed", "floating")
 
 
 class UrdfModel(NamedTuple):
-    """Model of a file, frames of its links by their names in the file, limits and motors by joint
-    of the model."""
+    """Model of a URDF file, with frames of its links, limits and motors.
+
+    Frames by their names in the file, limits and motors by joint of the model.
+    """
 
     model: Model
     frames: dict[str, FrameRef]
@@ -54,7 +56,7 @@ def model_from_urdf(
     package_path: str | Path | Iterable[str | Path] = (),
     unphysical: str = "warn",
 ) -> Model:
-    """Model of a URDF file with joints of all types, including floating ones.
+    """Import a model from a URDF file with joints of all types.
 
     base: "fixed" or "floating" root link. Like `Robot.from_urdf`, but without motors: a
     `ModelWarning` names the joints whose damping or friction is left out. Joints with <mimic> get a
@@ -78,8 +80,10 @@ def model_from_urdf(
 
 
 def urdf_model(urdf: Urdf, *, base: str, gravity: Sequence[float]) -> UrdfModel:
-    """Model with a body for each link with inertia or a moving joint; other links are frames on the
-    supporting body."""
+    """Model with a body for each link with inertia or a moving joint.
+
+    Other links are frames on the supporting body.
+    """
     if base not in BASES:
         raise InputError(f"base: must be 'fixed' or 'floating', not {shown(base)}")
     order, stands = urdf.outward(), _joint_frames(urdf)
@@ -129,8 +133,10 @@ def urdf_model(urdf: Urdf, *, base: str, gravity: Sequence[float]) -> UrdfModel:
 
 
 def _couple_mimics(model: Model, urdf: Urdf) -> None:
-    """Couple the joints with <mimic>: q − multiplier q_joint = offset; their initial positions
-    follow. Raises `InputError`."""
+    """Couple the joints with <mimic>: q − multiplier q_joint = offset.
+
+    Their initial positions follow. Raises `InputError`.
+    """
     joints = {joint.name: joint for joint in urdf.joints.values()}
     mimics = {name: joint.mimic for name, joint in joints.items() if joint.mimic}
     problems = [
@@ -148,7 +154,7 @@ def _couple_mimics(model: Model, urdf: Urdf) -> None:
 
 
 def _start(mimic: Mimic, mimics: Mapping[str, Mimic]) -> float:
-    """Initial position of a joint with <mimic> if the joint at the end of its chain has none."""
+    """Initial position of a joint with <mimic>."""
     position, factor, at = 0.0, 1.0, mimic
     while True:
         position, factor = position + factor * at.offset, factor * at.multiplier
@@ -178,8 +184,10 @@ def _mimic_problem(name: str, mimic: Mimic, joints: Mapping[str, UrdfJoint]) -> 
 
 
 def _joint_frames(urdf: Urdf) -> dict[str, str]:
-    """Name of the frame on the parent, by joint: the joint's name, unless a link, which may also be
-    a frame there, has that name."""
+    """Name of the frame on the parent, by joint.
+
+    The joint's name, unless a link, which may also be a frame there, has that name.
+    """
     names: dict[str, str] = {}
     links = {item_name(link) for link in urdf.links}
     taken = {*links, *(item_name(joint.name) for joint in urdf.joints.values())}
@@ -193,7 +201,7 @@ def _joint_frames(urdf: Urdf) -> dict[str, str]:
 
 
 def _places(urdf: Urdf, order: Sequence[str], base: str) -> dict[str, tuple[str, Frame]]:
-    """Body that a link is or is fixed to ("" for the ground) and the link's pose on it, by link."""
+    """(carrying body, pose on it) of each link; massless fixed links are on their parent."""
     places: dict[str, tuple[str, Frame]] = {}
     for link in order:
         joint = urdf.joints.get(link)
@@ -208,6 +216,7 @@ def _places(urdf: Urdf, order: Sequence[str], base: str) -> dict[str, tuple[str,
 
 
 def _then(first: Frame, second: Frame) -> Frame:
+    """Frame that results from two successive transformations."""
     R = np.array(first.rotation)
     return Frame(
         np.array(first.position) + R @ np.array(second.position), R @ np.array(second.rotation)
@@ -215,6 +224,7 @@ def _then(first: Frame, second: Frame) -> Frame:
 
 
 def _body(link: str, inertial: Inertial | None, frames: dict[str, Frame]) -> RigidBody:
+    """Rigid body of a link; without mass if it has no inertial."""
     if inertial is None:
         return RigidBody(item_name(link), mass=0.0, inertia=(0.0, 0.0, 0.0), frames=frames)
     return RigidBody(
@@ -228,11 +238,13 @@ def _body(link: str, inertial: Inertial | None, frames: dict[str, Frame]) -> Rig
 
 
 def _root_joint(base: str, ground: Any, body: Any) -> Joint:
+    """Joint between the ground and the base: free or fixed."""
     name = f"{body.body} base"
     return Free(name, ground, body) if base == "floating" else Fixed(name, ground, body)
 
 
 def _joint(joint: UrdfJoint, place: Any, child: Any) -> Joint:
+    """Joint of the model for a URDF joint."""
     kind = JOINTS[joint.kind]
     if kind in (Fixed, Free):
         return kind(item_name(joint.name), place, child)

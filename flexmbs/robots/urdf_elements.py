@@ -1,5 +1,6 @@
-"""Elements and attributes of URDF files that are read or do not affect the motion; all others are
-reported.
+"""Elements and attributes of URDF files that are read or do not affect the motion.
+
+All others are reported.
 
 Collision shapes, blocks for simulators and transmissions without a rotor are counted. Drake's
 extensions for reflected inertia are read: N² I q̈ at the joint for a rotor with inertia I behind a
@@ -47,20 +48,23 @@ ROTOR, RATIO = "drake:rotor_inertia", "drake:gear_ratio"
 
 
 def unread(root: XmlElement) -> list[str]:
-    """Descriptions of content that the model does not represent, each once with its number."""
+    """Descriptions of elements and attributes that the model ignores, with their numbers."""
     found = Counter(_unread(root))
     return [text if count == 1 else f"{text}, {count} times" for text, count in found.items()]
 
 
 def counted(root: XmlElement) -> list[str]:
-    """Numbers of collision shapes and of blocks for other programs, which are never part of a model
-    from URDF."""
+    """Numbers of collision shapes and of blocks for other programs in a URDF file.
+
+    These are never part of a model.
+    """
     within = [*root.children, *(child for link in root.all("link") for child in link.children)]
     numbers = Counter(child.tag for child in within if child.tag in COUNTED)
     return [f"{count} {COUNTED[tag]}" for tag, count in numbers.items()]
 
 
 def _unread(element: XmlElement) -> Iterator[str]:
+    """Names of the attributes and elements that the importer does not read, recursively."""
     known = CHILDREN.get(element.tag, "").split()
     for key in element.attributes:
         if (
@@ -89,8 +93,10 @@ def _unread(element: XmlElement) -> Iterator[str]:
 def rotors(
     root: XmlElement, number: Callable[[XmlElement, str, str], float]
 ) -> dict[str, tuple[float, float, XmlElement]]:
-    """Rotor inertia (kg m²), gear ratio and transmission element, by joint; ``number`` reads an
-    attribute."""
+    """Rotor inertia (kg m²), gear ratio and transmission element, by joint.
+
+    ``number`` reads an attribute.
+    """
     found = {}
     for transmission in root.all("transmission"):
         joints = [each.attributes.get("name", "") for each in transmission.all("joint")]

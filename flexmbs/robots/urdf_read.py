@@ -1,5 +1,7 @@
-"""Reader of links and joints of URDF files (Unified Robot Description Format,
-wiki.ros.org/urdf/XML)."""
+"""Reader of links and joints of URDF files.
+
+Unified Robot Description Format, wiki.ros.org/urdf/XML.
+"""
 
 import contextlib
 import warnings
@@ -47,8 +49,10 @@ SIZES = {"box": {"size": 3}, "cylinder": {"radius": 1, "length": 1}, "sphere": {
 
 
 class Inertial(NamedTuple):
-    """Mass, centre of mass and inertia about it in the axes of the link; ``physical``: True if a
-    mass distribution can have it."""
+    """Mass, centre of mass and inertia about it in the axes of the link.
+
+    ``physical``: True if a mass distribution can have it.
+    """
 
     mass: float
     com: np.ndarray
@@ -80,8 +84,9 @@ class UrdfJoint(NamedTuple):
 
 
 class Urdf(NamedTuple):
-    """Content of a file: links in order with their inertia or None, joints by their child link, the
-    root link.
+    """Content of a URDF file: links, joints by their child link, the root link.
+
+    Links are in order with their inertia or None.
 
     children: joints on each link, in the order of the file.  Names are those in the file.
     """
@@ -96,7 +101,7 @@ class Urdf(NamedTuple):
     rotors: dict[str, tuple[float, float]]  # inertia (kg m²) and gear ratio by joint
 
     def outward(self) -> list[str]:
-        """Links, each after its parent, in the order of the file."""
+        """Links in an order with each parent before its children."""
         order, stack = [], [self.root]
         while stack:
             order.append(stack.pop())
@@ -105,8 +110,9 @@ class Urdf(NamedTuple):
 
 
 def item_name(name: str) -> str:
-    """Name of a link or joint in a model: "%", characters not allowed in model names and the first
-    letter of "ground" are written as %hex.
+    """Name of a link or joint in a model, with invalid characters as %hex.
+
+    These are "%", characters not allowed in model names and the first letter of "ground".
 
     `urllib.parse.unquote` restores the name in the file.
     """
@@ -204,6 +210,7 @@ def read_urdf(
 
 
 def _key(element: XmlElement) -> list[str]:
+    """Name of an element as a list; empty if it has none."""
     return [element.attributes["name"]] if "name" in element.attributes else []
 
 
@@ -229,12 +236,15 @@ class _Reader:
         self.strange: list[str] = []  # links with inertias that no mass distribution can have
 
     def say(self, element: XmlElement, message: str) -> None:
+        """Report a problem at the line of an element."""
         self.report(element.line, message)
 
     def report(self, line: int, message: str) -> None:
+        """Append a problem with file and line."""
         self.problems.append(f"{self.path}:{line}: {message}")
 
     def reject_xacro(self, root: XmlElement) -> None:
+        """Report a file with macros that are not expanded."""
         for child in root.children:
             if child.tag.startswith("xacro:"):
                 self.say(child, f"<{child.tag}> is a macro; expand the file with xacro first")
@@ -304,6 +314,7 @@ class _Reader:
         return np.asarray(Rotation.from_quat(given).as_matrix())
 
     def inertial(self, link: XmlElement, name: str) -> Inertial | None:
+        """Mass, centre and inertia of a link; None without <inertial>."""
         element, item = link.first("inertial"), f"link '{name}'.inertial"
         if element is None:
             return None
@@ -367,8 +378,10 @@ class _Reader:
         return {key: each[0] if len(each) == 1 else each for key, each in found.items()}
 
     def colour(self, material: XmlElement) -> tuple[float, ...] | None:
-        """Colour (red, green, blue, alpha) of a material, 0 to 1; None if the element does not
-        define it."""
+        """Colour (red, green, blue, alpha) of a material, 0 to 1.
+
+        None if the element does not define it.
+        """
         colour = material.first("color")
         return (
             None
@@ -377,6 +390,7 @@ class _Reader:
         )
 
     def numbers(self, element: XmlElement, key: str, count: int, item: str) -> tuple[float, ...]:
+        """Several numbers of an attribute; zeros after a reported problem."""
         found: tuple[float, ...] | None = self.value(
             element, key, lambda text: numbers(text, count), item
         )
@@ -385,6 +399,7 @@ class _Reader:
     def joint(
         self, element: XmlElement, name: str, links: dict[str, Inertial | None]
     ) -> UrdfJoint | None:
+        """Joint of an element; None after reported problems."""
         item = f"joint '{name}'"
         known = len(self.problems)
         kind = self.value(element, "type", str, item)
@@ -408,6 +423,7 @@ class _Reader:
         )
 
     def _mimic(self, element: XmlElement | None, item: str) -> Mimic | None:
+        """Coupling of a joint to another one by <mimic>; None without it."""
         if element is None:
             return None
         multiplier, offset = (
@@ -419,6 +435,7 @@ class _Reader:
     def _end(
         self, element: XmlElement, tag: str, item: str, links: dict[str, Inertial | None]
     ) -> str:
+        """Name of the parent or child link of a joint; reports unknown links."""
         end = element.first(tag)
         if end is None:
             self.say(element, f"{item}: <{tag}> is missing")
@@ -431,6 +448,7 @@ class _Reader:
         return str(link)
 
     def _limits(self, element: XmlElement, kind: str, item: str) -> tuple[float, float]:
+        """(lower, upper) of a joint; infinite for joints without limits."""
         limit = element.first("limit")
         if kind not in LIMITED:
             return (-np.inf, np.inf)
@@ -445,7 +463,7 @@ class _Reader:
         return low, high
 
     def _motor(self, element: XmlElement, kind: str, item: str) -> Motor | None:
-        """Friction of <dynamics> and maxima of <limit>, equal for every coordinate of the joint."""
+        """Motor of a joint: friction of <dynamics>, maxima of <limit>."""
         dynamics, limit = element.first("dynamics"), element.first("limit")
         damping, friction = (
             self.at_least_zero(dynamics, key, f"{item}.dynamics", 0.0)
@@ -484,6 +502,7 @@ class _Reader:
     def at_least_zero(
         self, element: XmlElement | None, key: str, item: str, default: float
     ) -> float:
+        """Number of an attribute; reports a negative one."""
         found = self.number(element, key, item, default)
         if element is not None and found < 0.0:
             self.say(element, f"{item}.{key}: must be >= 0, not {found:g}")
@@ -491,7 +510,7 @@ class _Reader:
         return found
 
     def carried(self, joints: Sequence[UrdfJoint]) -> dict[str, UrdfJoint]:
-        """Joints by child link."""
+        """Joints by the name of their child link."""
         found: dict[str, UrdfJoint] = {}
         for joint in joints:
             if joint.child in found:
@@ -507,7 +526,7 @@ class _Reader:
     def check_roots(
         self, roots: list[str], links: dict[str, Any], carried: dict[str, UrdfJoint]
     ) -> None:
-        """Check for a single root from which every link is reached."""
+        """Report several root links, and links that the root does not reach."""
         if not links:
             self.problems.append(f"{self.path}: has no <link>")
         if len(roots) > 1:
@@ -532,7 +551,7 @@ class _Reader:
             known.update(seen)
 
     def check_meshes(self, root: XmlElement) -> None:
-        """Check that mesh and texture files are allowed by the path policy."""
+        """Report mesh and texture files that the path policy does not allow."""
         stack = [root]
         while stack:
             element = stack.pop()
@@ -545,6 +564,7 @@ class _Reader:
 
 
 def _axis(text: str) -> tuple[float, ...]:
+    """Axis of three numbers, not zero. Raises ValueError."""
     values = numbers(text, 3)
     if not any(values):
         raise ValueError("the axis has zero length; give a direction such as 0 0 1")
@@ -552,9 +572,11 @@ def _axis(text: str) -> tuple[float, ...]:
 
 
 def _name(text: str) -> str:
+    """Name that is valid in a model. Raises ValueError."""
     checked_name(item_name(text))
     return text
 
 
 def _zero(_: str = "") -> tuple[float, ...]:
+    """Zero vector."""
     return (0.0, 0.0, 0.0)

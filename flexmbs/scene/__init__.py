@@ -1,2 +1,4 @@
-"""Three-dimensional scene of a solution for the player: poses, surfaces and arrows at common
-instants."""
+"""Three-dimensional scene of a solution for the player.
+
+Poses, surfaces and arrows at common instants.
+"""

@@ -1,5 +1,7 @@
-"""Forces at every instant: joint reactions, applied forces and contact forces, as vectors in world
-axes at frames."""
+"""Forces at every instant as vectors in world axes at frames.
+
+Joint reactions, applied forces and contact forces.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,10 @@ MOST_FORCES = 60
 
 
 class Arrow(NamedTuple):
-    """Vector (nt, 3) in world axes at a frame ``body/frame``; group "reaction", "force" or
-    "contact"."""
+    """Vector (nt, 3) in world axes at a frame ``body/frame``.
+
+    Group "reaction", "force" or "contact".
+    """
 
     name: str
     group: str
@@ -30,8 +34,10 @@ class Arrow(NamedTuple):
 
 
 class ContactMark(NamedTuple):
-    """Contact: its name, the frame where it is shown, mask of the instants when it is closed (nt,),
-    times of its impacts."""
+    """Contact: name, frame where it is shown, mask of the instants when it is closed, impacts.
+
+    Mask (nt,), times of its impacts.
+    """
 
     name: str
     frame: str
@@ -40,8 +46,10 @@ class ContactMark(NamedTuple):
 
 
 def arrows_of(solution: SolutionData) -> tuple[list[Arrow], list[str]]:
-    """All vectors, and notes. Forces by user functions are evaluated again; a note reports a
-    failure."""
+    """All vectors, and notes.
+
+    Forces by user functions are evaluated again; a note reports a failure.
+    """
     found = list(_reactions(solution))
     forces = [force for force in solution.model.forces.values() if force.frames()]
     if len(forces) > MOST_FORCES:
@@ -58,6 +66,7 @@ def arrows_of(solution: SolutionData) -> tuple[list[Arrow], list[str]]:
 
 
 def _reactions(solution: SolutionData) -> Iterator[Arrow]:
+    """Arrows of the joint reactions."""
     for name in solution.joints:
         view = solution.joint(name)
         label = name if view.unique else f"{name} (not unique)"
@@ -65,6 +74,7 @@ def _reactions(solution: SolutionData) -> Iterator[Arrow]:
 
 
 def _contact_forces(solution: SolutionData) -> list[Arrow]:
+    """Arrows of the contact forces."""
     contacts = [item for item in solution.model.contacts.values() if isinstance(item, FrameContact)]
     return [
         Arrow(item.name, "contact", str(item.child), solution.contact(item.name).force)
@@ -73,7 +83,7 @@ def _contact_forces(solution: SolutionData) -> list[Arrow]:
 
 
 def _applied(solution: SolutionData) -> list[Arrow]:
-    """Applied forces at each of their frames on bodies."""
+    """Arrows of the applied forces at their frames."""
     found: list[Arrow] = []
     for name, frame, wrench in single_wrenches(solution.compiled, solution.trajectory):
         A = solution.body(frame.partition("/")[0]).rotation
@@ -82,7 +92,7 @@ def _applied(solution: SolutionData) -> list[Arrow]:
 
 
 def contact_marks(solution: SolutionData) -> tuple[list[ContactMark], list[str]]:
-    """Contacts between frames and bounds of joints, and notes."""
+    """(marks of contacts and joint bounds, notes)."""
     try:
         return [_touch(solution, name) for name in solution.contacts], []
     except Exception as error:  # as above
@@ -90,6 +100,7 @@ def contact_marks(solution: SolutionData) -> tuple[list[ContactMark], list[str]]
 
 
 def _touch(solution: SolutionData, name: str) -> ContactMark:
+    """Frame and times at which a contact is closed, with its impacts."""
     view = solution.contact(name)
     declared = solution.model.contacts.get(name) or solution.model.contacts[name.rpartition(".")[0]]
     if isinstance(declared, FrameContact):

@@ -20,9 +20,12 @@ SURROUNDINGS = 3.0
 
 
 class Bounds(NamedTuple):
-    """Bounding box low, high (3,) of the whole motion. extremes (n, 3): its outermost points in
-    some directions. size: diagonal of the model at its start (m). up, view: unit vectors, the
-    latter towards the viewer. ground: height of the grid along up."""
+    """Bounding box low, high (3,) of the whole motion, with view and ground.
+
+    extremes (n, 3): its outermost points in some directions. size: diagonal of the model at its
+    start (m). up, view: unit vectors, the latter towards the viewer. ground: height of the grid
+    along up.
+    """
 
     low: FloatArray
     high: FloatArray
@@ -34,7 +37,7 @@ class Bounds(NamedTuple):
 
 
 def places(solution: SolutionData, points: dict[str, FloatArray]) -> FloatArray:
-    """Positions (nt, all n, 3) at some instants of points (n, 3) given in body axes."""
+    """World positions (nt, all n, 3) of points (n, 3) in body axes at some instants."""
     pick = np.unique(np.linspace(0, len(solution.t) - 1, INSTANTS).astype(int))
     views = {name: solution.body(name) for name in points}
     placed = [
@@ -46,8 +49,10 @@ def places(solution: SolutionData, points: dict[str, FloatArray]) -> FloatArray:
 
 
 def size_of(solution: SolutionData, points: dict[str, FloatArray]) -> float:
-    """Diagonal (m) of the points (n, 3) of the bodies in their axes and the origin at the start, or
-    over all instants if it is zero."""
+    """Diagonal (m) of the box of all points of the bodies and the origin at the start.
+
+    Over all instants if it is zero.
+    """
     everything = _with_origin(solution, points)
     flat = everything.reshape(-1, 3)
     return (
@@ -63,8 +68,11 @@ def bounds(
     size: float,
     fixed: Sequence[FloatArray] = (),
 ) -> Bounds:
-    """Bounds of points (n, 3) given in body axes, of clouds (n, 3) on the ground unless they are
-    much larger than the model, and of the origin, for a model of a size (m)."""
+    """Bounds of all points of a scene.
+
+    Points (n, 3) in body axes, clouds (n, 3) on the ground unless they are much larger than the
+    model, and the origin, for a model of a size (m).
+    """
     near = [cloud for cloud in fixed if np.abs(cloud).max() <= SURROUNDINGS * size]
     flat = np.concatenate([_with_origin(solution, points).reshape(-1, 3), *near])
     gravity = np.asarray(solution.model.gravity, float)
@@ -90,7 +98,7 @@ def _with_origin(solution: SolutionData, points: dict[str, FloatArray]) -> Float
 
 
 def _view(points: FloatArray, up: FloatArray) -> FloatArray:
-    """Oblique view from above onto the plane of largest spread."""
+    """Unit view direction from above onto the plane of largest spread of points."""
     spread, directions = np.linalg.eigh(np.cov(points.T) + 1e-30 * np.eye(3))
     across = directions[:, 0] - up * (directions[:, 0] @ up)
     if np.linalg.norm(across) < 0.3 or spread[1] < 1e-6 * spread[2]:

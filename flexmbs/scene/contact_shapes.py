@@ -1,5 +1,4 @@
-"""Contact shapes: spheres and wheels of contacts and rolling, by kind, in the axes of their
-frames."""
+"""Contact shapes: spheres and wheels of contacts and rolling, in the axes of their frames."""
 
 from __future__ import annotations
 
@@ -17,25 +16,29 @@ TREAD = 0.06  # half width of a wheel relative to its radius
 
 
 def touching_shapes(model: ModelData) -> Places:
-    """Frames and the contact shapes on them."""
+    """(frame, shape) of the spheres and wheels of contacts and rolling."""
     items = [*model.contacts.values(), *model.joints.values()]
     return [place for item in items if item.kind in SHAPES for place in SHAPES[item.kind](item)]
 
 
 def _ball(radius: float) -> Shape:
+    """Record of a ball about the origin of its frame."""
     return {"kind": "ball", "at": [0.0, 0.0, 0.0], "radius": radius}
 
 
 def _sphere_on_child(item: Any) -> Places:
+    """Ball on the child frame; none for radius 0."""
     return [(item.child, _ball(item.radius))] if item.radius > 0.0 else []
 
 
 def _two_spheres(item: Any) -> Places:
+    """Balls on both frames; none for radius 0."""
     ends = ((item.parent, item.radius_parent), (item.child, item.radius_child))
     return [(ref, _ball(radius)) for ref, radius in ends if radius > 0.0]
 
 
 def _wheel(item: Any) -> Places:
+    """Cylinder of a rolling disc on the child frame."""
     half = max(TREAD * item.radius, item.rim) * np.asarray(item.axis, float)
     return [
         (

@@ -39,8 +39,10 @@ def playback_solution(solution: SolutionData) -> tuple[SolutionData, list[str]]:
 
 
 def turn_note(rates: dict[str, float], spacing: float) -> list[str]:
-    """Warning if a body with these largest angular velocities (rad/s) turns by more than a quarter
-    turn between two instants."""
+    """Warning if a body turns by more than a quarter turn between two instants.
+
+    Largest angular velocities in rad/s.
+    """
     name = max(rates, key=lambda each: rates[each], default="")
     angle = rates.get(name, 0.0) * spacing
     if angle <= QUARTER_TURN:

@@ -1,5 +1,4 @@
-"""Joint symbols: the axes of their motions, fixed in the parent or child frame, and the range of
-slides."""
+"""Joint symbols: axes of the motions, fixed in the parent or child frame, and ranges of slides."""
 
 from __future__ import annotations
 
@@ -15,9 +14,11 @@ from flexmbs.model.motions import Motion
 
 
 def axes_of(motions: Sequence[Motion], position: NDArray[np.float64]) -> list[dict[str, Any]]:
-    """Axes with their ``point`` and ``axis`` in the frame they are fixed in (``on`` "parent" or
-    "child"), ``kind`` "turn", "slide" or "ball", and for a slide the range (smallest, largest) of
-    the coordinates ``position`` (nt, nq).
+    """Axes of the motions of a joint for drawing, with point, axis, kind and range.
+
+    ``point`` and ``axis`` are in the frame they are fixed in (``on`` "parent" or "child"), ``kind``
+    is "turn", "slide" or "ball"; a slide has the range (smallest, largest) of the coordinates
+    ``position`` (nt, nq).
 
     An axis between two rotations is fixed in neither frame; it is omitted.
     """
@@ -58,8 +59,10 @@ def axes_of(motions: Sequence[Motion], position: NDArray[np.float64]) -> list[di
 
 
 def stops_of(model: ModelData, joint: str) -> list[list[float]]:
-    """Limits (side, bound) of a joint with one coordinate: side 1 for a lower, −1 for an upper
-    limit."""
+    """Limits (side, bound) of a joint with one coordinate.
+
+    Side 1 for a lower, −1 for an upper limit.
+    """
     limits = [
         each
         for each in model.contacts.values()
@@ -73,8 +76,11 @@ def stops_of(model: ModelData, joint: str) -> list[list[float]]:
 def _place(
     motions: Sequence[Motion], k: int, on: str
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Axes and origin of motion k, in the parent frame through the constant motions before it, or
-    in the child frame through the inverse of the motions after it."""
+    """Axes and origin of motion k of a chain, in the parent or child frame.
+
+    In the parent frame through the constant motions before it, or in the child frame through the
+    inverse of the motions after it.
+    """
     R, x = np.eye(3), np.zeros(3)
     chain = (
         motions[:k]

@@ -1,5 +1,6 @@
-"""Shapes of bodies without a surface: rods between their frames, boxes of equal inertia, spheres of
-equal mass.
+"""Shapes of bodies without a surface.
+
+Rods between their frames, boxes of equal inertia, spheres of equal mass.
 
 A shape is a table in body axes, lengths in m: {"kind": "rod", "from", "to", "radius"}, {"kind":
 "ball", "at", "radius"} or {"kind": "box", "pose", "size"} with the pose (x, y, z, quaternion),
@@ -28,8 +29,10 @@ SMALLEST, LARGEST = 0.012, 0.5  # relative to the size of the model: bounds of d
 
 
 def extent_of(shape: Shape) -> FloatArray:
-    """Points (n, 3) on the surface of a shape: corners of a box, else points at one radius from the
-    centre or the ends along the axes."""
+    """Points (n, 3) on the surface of a shape.
+
+    Corners of a box, else points at one radius from the centre or the ends along the axes.
+    """
     if shape["kind"] == "box":
         corners = np.array(list(itertools.product((-0.5, 0.5), repeat=3))) * np.asarray(
             shape["size"]
@@ -45,8 +48,10 @@ def extent_of(shape: Shape) -> FloatArray:
 def body_shapes(
     body: Body, points: FloatArray, size: float, touching: Sequence[Shape] = ()
 ) -> list[Shape]:
-    """Shapes of a body with the frames in use at ``points`` (n, 3), in a model of a size (m);
-    ``touching``: its contact shapes, which replace a box or a ball."""
+    """Shapes of a body with the frames in use at ``points`` (n, 3), in a model of a size (m).
+
+    ``touching``: its contact shapes, which replace a box or a ball.
+    """
     if isinstance(body, PointMass) and not touching:
         radius = float(
             np.clip((3.0 * body.mass / (4.0 * np.pi * STEEL)) ** (1 / 3), 0.02 * size, 0.06 * size)
@@ -89,6 +94,7 @@ def rods(points: FloatArray, size: float) -> list[Shape]:
 
 
 def _distinct(points: FloatArray, size: float) -> FloatArray:
+    """Points without repetitions, relative to a size."""
     found: list[FloatArray] = []
     for point in np.asarray(points, float).reshape(-1, 3):
         if all(np.linalg.norm(point - other) > SAME * size for other in found):
@@ -97,8 +103,10 @@ def _distinct(points: FloatArray, size: float) -> FloatArray:
 
 
 def _box(body: RigidBody, size: float) -> Shape | None:
-    """Box with the body's mass and inertia, a² = 6 (I_b + I_c − I_a)/m, with edges limited by the
-    size of the model."""
+    """Box with the body's mass and inertia, a² = 6 (I_b + I_c − I_a)/m.
+
+    Its edges are limited by the size of the model.
+    """
     mass, com, inertia = body.mass_properties
     if mass <= 0.0 or not inertia.any():
         return None

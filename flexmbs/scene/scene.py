@@ -1,5 +1,6 @@
-"""Scene of a playback as one JSON text: bodies with their poses, frames, joints, arrows and
-contacts at common instants.
+"""Scene of a playback as one JSON text.
+
+Bodies with their poses, frames, joints, arrows and contacts at common instants.
 
 Geometry is stored once; an instant consists of the pose of each body and a few factors of the
 shapes of its surface (`surfaces`).
@@ -55,9 +56,11 @@ class SingleBodyScene(NamedTuple):
 
 
 class Extras(NamedTuple):
-    """Contents of a scene in addition to the solution: solids that replace the shapes of bodies,
-    notes, True if forces are known, fields and marks on bodies by name, and scenes of single
-    bodies."""
+    """Contents of a scene in addition to the solution.
+
+    Solids that replace the shapes of bodies, notes, True if forces are known, fields and marks on
+    bodies by name, and scenes of single bodies.
+    """
 
     solids: Sequence[Solid] = ()
     notes: Sequence[str] = ()
@@ -71,7 +74,7 @@ NOTHING: Extras = Extras()
 
 
 def scene(solution: SolutionData, extras: Extras = NOTHING) -> dict[str, Any]:
-    """Scene as a table of JSON values; its arrays are in the text ``data``."""
+    """Scene of a solution as a table of JSON values."""
     buffer = Buffer()
     return _SceneWriter(solution, extras, buffer).table() | {"data": buffer.text()}
 
@@ -114,6 +117,7 @@ class _SceneWriter:
     """Scene under construction."""
 
     def __init__(self, solution: SolutionData, extras: Extras, buffer: Buffer) -> None:
+        """Writer of the scene of a solution into a buffer."""
         require_solids(extras.solids)
         self.shown, notes = playback_solution(solution)
         self.solids, hidden = shape_solids(self.shown.model, extras.solids)
@@ -122,11 +126,11 @@ class _SceneWriter:
         self.skins: dict[str, PageSurface] = {}
         self.names = list(solution.bodies)
         self.motion = {name: self.shown.body(name) for name in self.names}
-        self.used = _used(solution)
+        self.used = _shown_frames(solution)
         self.numbers = {str(ref): k for k, ref in enumerate(self.used)}
 
     def table(self) -> dict[str, Any]:
-        """Whole scene; its arrays are in the buffer."""
+        """Record of the whole scene; its arrays are in the buffer."""
         t, model = self.shown.t, self.shown.model
         parts, factors, fields = self._parts()
         legends, arrays = self._values()
@@ -175,7 +179,7 @@ class _SceneWriter:
         }
 
     def _parts(self) -> tuple[list[dict[str, Any]], dict[str, dict[str, Any]], dict[str, float]]:
-        """Surfaces, factors of the bodies, ranges of the fields."""
+        """(records of the surfaces, factors by body, ranges of the fields)."""
         tables: list[dict[str, Any]] = []
         factors: dict[str, dict[str, Any]] = {}
         largest: dict[str, float] = {}
@@ -195,7 +199,7 @@ class _SceneWriter:
         return tables, factors, largest
 
     def _values(self) -> tuple[list[dict[str, Any]], dict[str, dict[str, Any]]]:
-        """Legends of the fields, and their arrays by body."""
+        """(legends of the fields, arrays by body)."""
         given = {name: fields for name, fields in self.extras.fields.items() if name in self.skins}
         legends, arrays = stored_fields(
             self.buffer, given, {name: self.skins[name].rows for name in given}
@@ -203,6 +207,7 @@ class _SceneWriter:
         return legends, {name: {"values": own} for name, own in arrays.items()}
 
     def _marks(self) -> list[dict[str, Any]]:
+        """Records of the marks on flexible surfaces."""
         found: list[dict[str, Any]] = []
         for name, marks in self.extras.marks.items():
             if name in self.skins and (shape := self.shown.shape(name)) is not None:
@@ -210,6 +215,7 @@ class _SceneWriter:
         return found
 
     def _alone(self, each: SingleBodyScene) -> dict[str, Any]:
+        """Record of the scene of a single flexible body with its modes and fields."""
         data: HasSurface | None = (
             in_one_piece(whole_of(self.shown, each.body), MODES)
             if each.show.modes
@@ -221,7 +227,7 @@ class _SceneWriter:
         )
 
     def _scenery(self, points: dict[str, FloatArray], box: Bounds) -> list[Solid]:
-        """Solids on the ground, or supports of the joints there."""
+        """Records of the solids on the ground, or of supports of the joints there."""
         if given := [each for each in self.solids if each.body == GROUND]:
             return given
         refs = {
@@ -263,11 +269,12 @@ class _SceneWriter:
         return np.array(x, float).reshape(-1, 3)
 
     def _rest(self, ref: FrameRef) -> list[float]:
-        """Undeformed pose in the body: position and quaternion."""
+        """(position, quaternion) of a frame in its undeformed body."""
         x, R = frame_at_rest(self.shown, ref)
         return [*x.tolist(), *euler_parameters(R).tolist()]
 
     def _body(self, name: str, factors: dict[str, Any], size: float) -> dict[str, Any]:
+        """Record of a body: motion, surface or shapes."""
         item = self.shown.model.bodies[name]
         own = [solid for solid in self.solids if solid.body == name]
         drawn = "part" in factors or own
@@ -284,6 +291,7 @@ class _SceneWriter:
         }
 
     def _solid(self, solid: Solid) -> dict[str, Any]:
+        """Record of a solid with compressed vertices."""
         x = np.asarray(solid.vertices, float)
         centre, extent = 0.5 * (x.min(axis=0) + x.max(axis=0)), float(np.ptp(x, axis=0).max())
         colour = None if solid.colour is None else [round(float(c), 4) for c in solid.colour][:4]
@@ -313,8 +321,7 @@ class _SceneWriter:
         }
 
     def _frame(self, ref: FrameRef) -> dict[str, Any]:
-        """Frame: its body (−1: the ground), its undeformed pose there, and the current pose of an
-        elastic frame."""
+        """Record of a frame: body (−1: ground), undeformed pose, current pose if elastic."""
         body = self.names.index(ref.body) if ref.body != GROUND else -1
         table: dict[str, Any] = {"name": str(ref), "body": body, "rest": self._rest(ref)}
         if self.shown.compiled.system.frames.elastic[self.shown.compiled.frames[ref]]:
@@ -326,6 +333,7 @@ class _SceneWriter:
         return table
 
     def _joint(self, name: str) -> dict[str, Any]:
+        """Record of a joint: end frames, axes and stops."""
         joint = self.shown.model.joints[name]
         position = self.shown.joint(name).position
         ends = {"parent": self.numbers[str(joint.parent)], "child": self.numbers[str(joint.child)]}
@@ -335,6 +343,7 @@ class _SceneWriter:
         return {"name": name, "kind": joint.kind, **ends, "axes": axes}
 
     def _arrows(self) -> list[dict[str, Any]]:
+        """Records of the force arrows that are not zero."""
         arrows, notes = arrows_of(self.shown)
         self.notes += notes
         found = []
@@ -355,6 +364,7 @@ class _SceneWriter:
         return found
 
     def _touches(self) -> list[dict[str, Any]]:
+        """Records of the closed contacts and impacts."""
         touches, notes = contact_marks(self.shown)
         self.notes += notes
         return [
@@ -366,8 +376,10 @@ class _SceneWriter:
         ]  # fmt: skip
 
     def _chain(self) -> list[list[int]]:
-        """Rows (body, frame on its parent, frame on it) from the ground outwards: exaggerated
-        deformation moves all following bodies. −1: no frame, for bodies without joints."""
+        """(body, frame on its parent, frame on it) from the ground outwards.
+
+        Exaggerated deformation moves all following bodies. −1: no frame, for bodies without joints.
+        """
         shape = topology(self.shown.model, "joint")
         return [
             [
@@ -381,8 +393,8 @@ class _SceneWriter:
         ]
 
 
-def _used(solution: SolutionData) -> list[FrameRef]:
-    """Frames of bodies and of the ground, and body frames that are attached."""
+def _shown_frames(solution: SolutionData) -> list[FrameRef]:
+    """References of all frames shown in the scene."""
     known, attached = {GROUND, *solution.bodies}, _attached(solution)
     return [
         ref
@@ -392,7 +404,7 @@ def _used(solution: SolutionData) -> list[FrameRef]:
 
 
 def _attached(solution: SolutionData) -> set[FrameRef]:
-    """Frames of bodies and of the ground to which joints, contacts and forces refer."""
+    """References of the frames to which joints, contacts and forces refer."""
     model = solution.model
     found = {ref for joint in model.joints.values() for ref in (joint.parent, joint.child)}
     found |= {ref for force in model.forces.values() for ref in force.frames()}
@@ -414,5 +426,5 @@ def quaternions(rotation: FloatArray) -> FloatArray:
 
 
 def _some_of(points: FloatArray) -> FloatArray:
-    """Outermost points of (n, 3), and a selection of the others."""
+    """Outermost points of a cloud (n, 3), and a selection of the others."""
     return np.vstack([outermost_points(points), points[::SPACING]])

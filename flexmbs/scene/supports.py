@@ -1,5 +1,7 @@
-"""Supports of machines above the grid: columns from the grid to joints on the ground below which no
-body moves."""
+"""Supports of machines above the grid.
+
+Columns from the grid to joints on the ground below which no body moves.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +23,11 @@ SIDES = 12
 
 
 def supports(places: FloatArray, points: FloatArray, box: Bounds) -> list[Solid]:
-    """Supports under positions (n, 3) of joints on the ground; ``points`` (m, 3): positions of the
-    bodies over the motion. The 45° cone below a support must contain none of them."""
+    """Supports under positions (n, 3) of joints on the ground.
+
+    ``points`` (m, 3): positions of the bodies over the motion. The 45° cone below a support must
+    contain none of them.
+    """
     up, found = box.up, []
     for place in places:
         height = float(place @ up) - box.ground
@@ -36,7 +41,7 @@ def supports(places: FloatArray, points: FloatArray, box: Bounds) -> list[Solid]
 
 
 def _frustum(foot: FloatArray, top: FloatArray, up: FloatArray, size: float) -> Solid:
-    """Truncated cone with a closed top."""
+    """Triangle mesh of a truncated cone with a closed top."""
     side = np.cross(up, np.eye(3)[int(np.argmin(np.abs(up)))])
     side = side / np.linalg.norm(side)
     angle = 2.0 * np.pi * np.arange(SIDES)[:, None] / SIDES

@@ -1,5 +1,8 @@
-"""Surfaces of flexible bodies: vertices and triangles stored once, a few shapes of displacement and
-stress, and factors at every instant."""
+"""Surfaces of flexible bodies.
+
+Vertices and triangles stored once, a few shapes of displacement and stress, and factors at every
+instant.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +30,10 @@ DISPLACEMENT, STRESS = 5e-4, 1e-3  # tolerances relative to the largest value
 
 
 class FieldRanges(NamedTuple):
-    """Largest displacement (m) and von Mises stress (Pa, None without stresses) over the instants,
-    and notes."""
+    """Largest displacement (m) and von Mises stress (Pa) over the instants, and notes.
+
+    The stress is None without stresses.
+    """
 
     displacement: float
     stress: float | None
@@ -36,8 +41,10 @@ class FieldRanges(NamedTuple):
 
 
 class SurfaceGroup(NamedTuple):
-    """Surface and the bodies that have it; data: for a body in one piece, which several bodies may
-    share."""
+    """Surface and the bodies that have it.
+
+    data: for a body in one piece, which several bodies may share.
+    """
 
     shape: Deformation
     data: FlexibleBodyData | None
@@ -45,14 +52,14 @@ class SurfaceGroup(NamedTuple):
 
 
 def parts_of(solution: SolutionData) -> list[SurfaceGroup]:
-    """Flexible bodies with triangles, grouped by equal data."""
+    """Groups of flexible bodies with equal surface data."""
     parts: list[SurfaceGroup] = []
     for name in flexible_bodies(solution):
         shape, data = solution.shape(name), solution.compiled.data.get(name)
         if shape is None or not has_triangles(shape.surface):
             continue
         same = next(
-            (part for part in parts if data and part.data and _alike(part.data, data)), None
+            (part for part in parts if data and part.data and _same_surface(part.data, data)), None
         )
         if same is None:
             parts.append(SurfaceGroup(shape, data, [name]))
@@ -62,8 +69,7 @@ def parts_of(solution: SolutionData) -> list[SurfaceGroup]:
 
 
 class SceneSurface(NamedTuple):
-    """Surface in the buffer: its skin, its table, the factors of its bodies by name, and the ranges
-    of the fields."""
+    """Surface in the buffer: skin, table, factors of its bodies by name, ranges of the fields."""
 
     skin: PageSurface
     table: dict[str, Any]
@@ -93,7 +99,8 @@ def add_part(buffer: Buffer, solution: SolutionData, part: SurfaceGroup) -> Scen
     )
 
 
-def _alike(a: FlexibleBodyData, b: FlexibleBodyData) -> bool:
+def _same_surface(a: FlexibleBodyData, b: FlexibleBodyData) -> bool:
+    """True if two bodies have the same surface data."""
     if a is b:
         return True
     assert a.surface is not None
@@ -123,8 +130,10 @@ def _alike(a: FlexibleBodyData, b: FlexibleBodyData) -> bool:
 def _stress(
     solution: SolutionData, part: SurfaceGroup, rows: IntArray
 ) -> tuple[ReducedField | None, list[str]]:
-    """Stress at the vertices; None without stress modes there. For a node shared by materials the
-    first one counts."""
+    """Stress at the vertices; None without stress modes there.
+
+    For a node shared by materials the first one counts.
+    """
     if not solution.body(part.bodies[0]).has_stress:
         return None, []
     place = _rows_of_stress(solution.body(part.bodies[0]).stress.rows, rows)
@@ -144,6 +153,7 @@ def _stress(
 
 
 def _rows_of_stress(known: IntArray, wanted: IntArray) -> IntArray | None:
+    """Rows of the wanted nodes among the known ones; None if one is missing."""
     order = np.argsort(known, kind="stable")
     at = np.searchsorted(known, wanted, sorter=order)
     place = order[np.minimum(at, len(order) - 1)] if len(order) else np.zeros(0, np.int64)
@@ -153,7 +163,7 @@ def _rows_of_stress(known: IntArray, wanted: IntArray) -> IntArray | None:
 def _shapes(
     buffer: Buffer, field: ReducedField, tolerance: float, components: int
 ) -> dict[str, Any]:
-    """Columns as integers (r, vertices, components)."""
+    """Shape columns as scaled integers (r, vertices, components), stored in the buffer."""
     r = field.columns.shape[1]
     largest = float(np.abs(field.columns).max(initial=0.0))
     values = field.columns.reshape(field.columns.shape[0] // components, components, r).transpose(
@@ -165,7 +175,7 @@ def _shapes(
 def _factors(
     buffer: Buffer, field: ReducedField, bodies: list[str], key: str
 ) -> dict[str, dict[str, Any]]:
-    """Factors (instants, r) of every body."""
+    """Factors (instants, r) of the shapes for every body."""
     own = np.split(field.factors.T, len(bodies))
     return {
         name: {key: buffer.steps(values, 1.0 / 32000.0, delta=True)}
@@ -174,7 +184,7 @@ def _factors(
 
 
 def _largest(field: ReducedField, measure: Any, components: int) -> float:
-    """Largest value over vertices and instants."""
+    """Largest value of a measure of the field over vertices and instants."""
     n, r = field.columns.shape
     # a power of two, exact: squares of more than 1e19 would overflow in single precision
     scale = 2.0 ** int(np.frexp(np.abs(field.columns).max(initial=0.0))[1])

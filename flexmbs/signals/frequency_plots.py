@@ -1,5 +1,6 @@
-"""Figures of a frequency response: Bode, Nyquist and Nichols diagrams, with one curve per pair of
-input and output.
+"""Figures of a frequency response.
+
+Bode, Nyquist and Nichols diagrams, with one curve per pair of input and output.
 """
 
 from __future__ import annotations
@@ -38,8 +39,10 @@ class FrequencyPlots:
         self.response = response
 
     def bode(self) -> Figure:
-        """Magnitude on logarithmic axes, one panel per unit, and phase in degrees over the
-        frequency."""
+        """Bode diagram: magnitude on logarithmic axes and phase in degrees over the frequency.
+
+        One panel per unit.
+        """
         units = sorted({unit for _, unit, _ in self._curves()})
         logarithmic = self.response.f.min() > 0.0
         with house_style():
@@ -63,18 +66,23 @@ class FrequencyPlots:
         return figure
 
     def nyquist(self) -> Figure:
-        """Imaginary over real part, with equal scales, and the point −1 if units cancel (open
-        loops). One panel per unit."""
+        """Nyquist diagram: imaginary over real part, with equal scales.
+
+        It shows the point −1 if units cancel (open loops). One panel per unit.
+        """
         return self._planes(_nyquist_plane)
 
     def nichols(self) -> Figure:
-        """Magnitude in dB over the phase in degrees, with contours of the closed-loop gain H/(1 +
-        H) if units cancel."""
+        """Nichols diagram: magnitude in dB over the phase in degrees.
+
+        With contours of the closed-loop gain H/(1 + H) if units cancel.
+        """
         return self._planes(_nichols_plane)
 
     def _planes(
         self, draw: Callable[[Axes, str, list[tuple[str, ComplexArray, str]]], None]
     ) -> Figure:
+        """Figure with one complex plane for each unit, drawn by ``draw``."""
         curves = [
             (name, unit, values, PALETTE[k % len(PALETTE)])
             for k, (name, unit, values) in enumerate(self._curves())
@@ -118,6 +126,7 @@ class FrequencyPlots:
 
 
 def _nyquist_plane(ax: Axes, unit: str, curves: list[tuple[str, ComplexArray, str]]) -> None:
+    """Draw curves in the Nyquist plane, with the critical point −1."""
     for name, values, colour in curves:
         ax.plot(values.real, values.imag, color=colour, label=name)
         ax.plot(values.real[0], values.imag[0], "o", color=colour, markersize=4)
@@ -133,6 +142,7 @@ def _nyquist_plane(ax: Axes, unit: str, curves: list[tuple[str, ComplexArray, st
 
 
 def _nichols_plane(ax: Axes, unit: str, curves: list[tuple[str, ComplexArray, str]]) -> None:
+    """Draw curves in the Nichols plane: phase and gain in dB."""
     for name, values, colour in curves:
         with np.errstate(divide="ignore"):
             ax.plot(
@@ -155,8 +165,10 @@ def _nichols_plane(ax: Axes, unit: str, curves: list[tuple[str, ComplexArray, st
 
 
 def _closed_loop_gains(ax: Axes, centre: float) -> None:
-    """Curves |H/(1 + H)| = M around the point −1 at phase ``centre``: H = T/(1 − T), T = M
-    e^{iθ}."""
+    """Contours |H/(1 + H)| = M in a Nichols diagram around the phase ``centre``.
+
+    H = T/(1 − T), T = M e^{iθ}
+    """
     theta = np.linspace(0.002, 2.0 * np.pi - 0.002, 400)
     for gain in GAINS:
         T = 10.0 ** (gain / 20.0) * np.exp(1j * theta)
@@ -173,6 +185,7 @@ def _closed_loop_gains(ax: Axes, centre: float) -> None:
 
 
 def _degrees():  # type: ignore[no-untyped-def]
+    """Locator of ticks at divisors of 90°."""
     from matplotlib.ticker import MaxNLocator
 
     return MaxNLocator(nbins=7, steps=[1, 1.5, 3, 4.5, 9])

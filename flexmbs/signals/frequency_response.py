@@ -24,8 +24,9 @@ TURN = 2.0 * np.pi
 
 @dataclass(frozen=True, eq=False)
 class FrequencyResponse:
-    """Frequency response H(f): inputs Re(u e^{iωt}) give steady-state outputs Re(H u e^{iωt}), ω =
-    2π f.
+    """Frequency response H(f) of steady-state outputs to harmonic inputs.
+
+    Inputs Re(u e^{iωt}) give outputs Re(H u e^{iωt}), ω = 2π f.
 
     f (nf,) [Hz].  values (nf, no, ni), complex, in `unit(output, input)`.  inputs, outputs: names;
     input_units, output_units. ``response[output, input]`` is one element (nf,). H is also defined
@@ -70,8 +71,10 @@ class FrequencyResponse:
         return self.values[:, o, i]
 
     def derivative(self, order: int = 1) -> FrequencyResponse:
-        """Derivative (iω)^order H: for displacements per force (receptance) the mobility, and for
-        order 2 the accelerance."""
+        """Time derivative (iω)^order H of the response.
+
+        For displacements per force (receptance) the mobility, and for order 2 the accelerance.
+        """
         if not isinstance(order, int) or order not in (1, 2):
             raise InputError(f"order: must be 1 or 2, not {shown(order)}")
         suffix = "/s" if order == 1 else "/s²"
@@ -83,9 +86,11 @@ class FrequencyResponse:
         return replace(self, values=factor * self.values, outputs=outputs, output_units=units)
 
     def deflection(self, f: float, input: Any = None) -> ComplexArray:
-        """Operating deflection shape (no,): amplitudes of all outputs at the frequency nearest to f
-        (Hz), per unit of the given input (or the only one). Raises InputError for frequencies
-        outside the response."""
+        """Operating deflection shape (no,) at the frequency nearest to f (Hz).
+
+        Amplitudes of all outputs per unit of the given input (or the only one). Raises InputError
+        for frequencies outside the response.
+        """
         if len(number_list(f, "f")) != 1:
             raise InputError(f"f: must be one frequency (Hz), not {shown(f)}")
         if not self.f.min() <= f <= self.f.max():
@@ -103,8 +108,9 @@ class FrequencyResponse:
         return self.values[int(np.argmin(np.abs(self.f - f))), :, i]
 
     def to_uff(self, path: str | os.PathLike[str]) -> None:
-        """Write all elements as a universal file (.uff, datasets 164 and 58) for modal and test
-        programs.
+        """Write all elements as a universal file (.uff) for modal and test programs.
+
+        Datasets 164 and 58.
 
         Each location of an output or input is a node, numbered in order, with the direction of its
         axis x, y or z; names are in the first text of each function. Raises InputError, and
@@ -139,7 +145,7 @@ class FrequencyResponse:
 
     @property
     def plot(self) -> FrequencyPlots:
-        """Figures: ``bode()``, ``nyquist()``, ``nichols()``."""
+        """Plotter with Bode, Nyquist and Nichols figures."""
         from flexmbs.signals.frequency_plots import FrequencyPlots
 
         return FrequencyPlots(self)
@@ -151,6 +157,7 @@ class FrequencyResponse:
         )
 
     def _place(self, output: Any, input: Any) -> tuple[int, int]:
+        """Indices of an output and an input. Raises `InputError`."""
         (o,), (i,) = (
             chosen_names([output], self.outputs, "output"),
             chosen_names([input], self.inputs, "input"),
@@ -159,8 +166,10 @@ class FrequencyResponse:
 
 
 def _place_and_direction(name: str) -> tuple[str, int]:
-    """Location arm/tip in the name of a port, ``position arm/tip x``, and the index of its axis; 0
-    without an axis."""
+    """Location arm/tip in the name of a port, ``position arm/tip x``, and the index of its axis.
+
+    0 without an axis.
+    """
     place, _, axis = name.partition(" ")[2].rpartition(" ")
     return (
         (place, DIRECTIONS[axis]) if place and axis in DIRECTIONS else (name.partition(" ")[2], 0)
@@ -173,8 +182,9 @@ def transfer(
     *,
     block: int = 2**22,
 ) -> ComplexArray:
-    """Transfer function C (iω − A)⁻¹ B + D (nf, no, ni) at frequencies f (Hz), with A balanced;
-    frequencies are processed in blocks of ``block`` numbers.
+    """Transfer function C (iω − A)⁻¹ B + D (nf, no, ni) at frequencies f (Hz), with A balanced.
+
+    Frequencies are processed in blocks of ``block`` numbers.
     """
     from scipy.linalg import matrix_balance
 
@@ -198,7 +208,7 @@ def transfer(
 
 
 def quotient(numerator: str, denominator: str) -> str:
-    """Unit a/b: ``m/N``, ``1``, ``m/s/(N m)``."""
+    """Unit text of a quotient a/b: ``m/N``, ``1``, ``m/s/(N m)``."""
     if numerator == denominator:
         return "1"
     return (
@@ -209,7 +219,7 @@ def quotient(numerator: str, denominator: str) -> str:
 
 
 def _per_second(unit: str, suffix: str) -> str:
-    """Unit of a derivative: m → m/s, m/s → m/s²."""
+    """Unit text of a time derivative: m → m/s, m/s → m/s²."""
     powers = {"/s": 1, "/s²": 2}
     base, slash, _ = unit.partition("/s")
     order = powers[suffix] + (powers.get(unit[len(base) :], 0) if slash else 0)

@@ -46,8 +46,10 @@ class CampbellData(Protocol):
 def campbell_figure(
     diagram: CampbellData, orders: FloatArray, marks: Sequence[CriticalSpeedMark]
 ) -> Figure:
-    """Frequencies and, if there are any, damping ratios over the speed; lines of the orders, points
-    at critical speeds."""
+    """Frequencies and, if there are any, damping ratios over the speed.
+
+    Lines of the orders, points at critical speeds.
+    """
     damped = np.nanmax(np.abs(diagram.damping), initial=0.0) > SMALL
     with house_style():
         figure, axes = panels(1 + int(damped), height=3.4)
@@ -120,8 +122,10 @@ def root_locus_figure(eigenvalue: ComplexArray) -> Figure:
 
 
 def _senses(whirl: FloatArray) -> list[tuple[str, np.ndarray]]:
-    """Line styles and the points that they join: dashed for backward whirl, including the adjacent
-    point."""
+    """Line styles and the points that they join.
+
+    Dashed for backward whirl, including the adjacent point.
+    """
     backward = whirl < -STRAIGHT
     reach = ~backward
     reach[1:] |= ~backward[:-1]
@@ -129,6 +133,7 @@ def _senses(whirl: FloatArray) -> list[tuple[str, np.ndarray]]:
 
 
 def _orders(figure: Figure, speeds: FloatArray, orders: FloatArray, top: float) -> None:
+    """Draw the lines of engine orders into a Campbell diagram."""
     ax = figure.axes[0]
     for order in orders:
         line = order * np.abs(speeds) / (2.0 * np.pi)

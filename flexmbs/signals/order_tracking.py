@@ -19,7 +19,7 @@ MOST_SAMPLES = 4096  # samples per revolution
 
 
 def order_map(signal: Signal, angle: ArrayLike, revolutions: int, highest: float) -> OrderMap:
-    """See `Signal.orders`."""
+    """Map of amplitudes over orders and speed, see `Signal.orders`."""
     from scipy.interpolate import CubicSpline
 
     turned = number_list(angle, "angle")

@@ -8,8 +8,10 @@ from flexmbs.signals.signal_arguments import FloatArray, one_number, whole_numbe
 
 
 class Peak(NamedTuple):
-    """Maximum: its location (s, Hz or order), value, and prominence, the height above the higher of
-    the two adjacent valleys."""
+    """Maximum: its location (s, Hz or order), value, and prominence.
+
+    Prominence: the height above the higher of the two adjacent valleys.
+    """
 
     place: float
     value: float
@@ -40,8 +42,10 @@ def peak_table(
     count: int,
     prominence: float | None,
 ) -> PeakTable:
-    """The ``count`` most prominent maxima of a curve (x, y), with locations and values from a
-    parabola through three points."""
+    """The ``count`` most prominent maxima of a curve (x, y).
+
+    Locations and values are from a parabola through three points.
+    """
     from scipy.signal import find_peaks
 
     count = whole_number(count, "count", least=1)
@@ -59,7 +63,7 @@ def peak_table(
 
 
 def _top(x: FloatArray, y: FloatArray, k: int) -> tuple[float, float]:
-    """Vertex of the parabola through the points k − 1, k, k + 1; the middle of a plateau."""
+    """(location, value) of the vertex of a parabola through points k − 1, k, k + 1."""
     a, b, c = y[k - 1 : k + 2]
     bend = a - 2.0 * b + c
     even = abs((x[k + 1] - x[k]) - (x[k] - x[k - 1])) < 1e-6 * (x[k + 1] - x[k - 1])

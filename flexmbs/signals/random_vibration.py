@@ -32,12 +32,15 @@ class RandomResponse(dict[str, Psd]):
 
 
 def band(inputs: Mapping[str, Psd], eigenvalue: ComplexArray) -> FloatArray:
-    """Frequencies over the band of the inputs, dense around each resonance, including the inputs'
-    points and points next to their ends, where they jump to zero."""
+    """Frequencies over the band of the inputs, dense around each resonance.
+
+    They include the inputs' points and points next to their ends, where they jump to zero.
+    """
     low, high = min(psd.f[0] for psd in inputs.values()), max(psd.f[-1] for psd in inputs.values())
     swing = eigenvalue[(eigenvalue.imag > 0.5 * TURN * low) & (eigenvalue.imag < 2.0 * TURN * high)]
     near = [
-        _around(value.imag / TURN, max(-value.real, TINY * value.imag) / TURN) for value in swing
+        _frequencies_around(value.imag / TURN, max(-value.real, TINY * value.imag) / TURN)
+        for value in swing
     ]
     first = max(low, 1e-6 * high)
     whole = [
@@ -51,9 +54,11 @@ def band(inputs: Mapping[str, Psd], eigenvalue: ComplexArray) -> FloatArray:
     return f[(f >= low) & (f <= high)]
 
 
-def _around(f: float, width: float) -> FloatArray:
-    """Frequencies from 0 to 2 f whose distances from f grow geometrically beyond its half-power
-    width."""
+def _frequencies_around(f: float, width: float) -> FloatArray:
+    """Frequencies from 0 to 2 f, dense around the resonance f.
+
+    Distances from f grow geometrically beyond its half-power width.
+    """
     away = width * np.sinh(np.arange(0.0, np.arcsinh(f / width) + RATIO, RATIO))
     return np.concatenate([f - away, f + away])
 

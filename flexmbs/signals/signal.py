@@ -1,5 +1,6 @@
-"""`Signal`: quantity over time with its unit; spectra, filters, peaks and orders of rotation with
-SciPy.
+"""`Signal`: quantity over time with its unit.
+
+Spectra, filters, peaks and orders of rotation with SciPy.
 """
 
 from __future__ import annotations
@@ -81,8 +82,10 @@ class Signal:
 
     @property
     def statistics(self) -> dict[str, float]:
-        """Mean, rms, standard deviation, smallest and largest value, their range and the crest
-        factor max|x|/rms."""
+        """Mean, rms, standard deviation, extremes, range and crest factor of the signal.
+
+        The crest factor is max|x|/rms.
+        """
         x, rms = self.values, self.rms
         low, high, mean = float(x.min()), float(x.max()), self.mean
         crest = max(abs(low), abs(high)) / rms if rms > 0.0 else 0.0
@@ -98,8 +101,10 @@ class Signal:
         }
 
     def between(self, start: float, end: float) -> Signal:
-        """Signal from ``start`` to ``end`` [s]. Raises InputError if it has fewer than two
-        samples."""
+        """Signal from ``start`` to ``end`` [s].
+
+        Raises InputError if it has fewer than two samples.
+        """
         start, end = one_number(start, "start"), one_number(end, "end")
         keep = (self.t >= start) & (self.t <= end)
         if keep.sum() < 2:
@@ -107,8 +112,10 @@ class Signal:
         return replace(self, t=self.t[keep], values=self.values[keep])
 
     def resampled(self, rate: float) -> Signal:
-        """Signal with ``rate`` samples per second, by a cubic spline. No filter is applied: filter
-        first to lower the rate."""
+        """Signal with ``rate`` samples per second, by a cubic spline.
+
+        No filter is applied: filter first to lower the rate.
+        """
         from scipy.interpolate import CubicSpline
 
         rate = one_number(rate, "rate")
@@ -121,8 +128,9 @@ class Signal:
         return replace(self, t=t, values=CubicSpline(self.t, self.values)(t))
 
     def fft(self, window: str = "hann") -> Spectrum:
-        """One-sided amplitude spectrum, 2/Σw · |Σ w x e^{−iωt}| with a periodic window: a sine on a
-        spectral line has its amplitude.
+        """One-sided amplitude spectrum with a periodic window, 2/Σw · |Σ w x e^{−iωt}|.
+
+        A sine on a spectral line has its amplitude.
 
         The mean is on the line 0 Hz. Raises InputError. Source: Harris, Proc. IEEE 66 (1978) 51.
 
@@ -142,8 +150,9 @@ class Signal:
         return Spectrum(np.arange(len(values)) * self.rate / n, values, self.name, self.unit)
 
     def psd(self, *, segment: int | None = None, window: str = "hann") -> Psd:
-        """One-sided power spectral density [unit²/Hz] by Welch's method: mean over half-overlapping
-        segments with their means removed.
+        """One-sided power spectral density [unit²/Hz] by Welch's method.
+
+        It is the mean over half-overlapping segments with their means removed.
 
         segment: number of samples per segment, by default an eighth of the signal. Raises
         InputError. Source: Welch, IEEE Trans. Audio Electroacoust. 15 (1967) 70.
@@ -159,7 +168,9 @@ class Signal:
 
     def spectrogram(self, *, segment: int | None = None, window: str = "hann") -> Spectrogram:
         """Amplitude spectra of successive segments with three quarters overlap, scaled as in `fft`.
-        Raises InputError."""
+
+        Raises InputError.
+        """
         from scipy.signal import ShortTimeFFT, get_window
 
         length = self._segment(segment, max(16, len(self.values) // 16))
@@ -173,8 +184,9 @@ class Signal:
         return Spectrogram(t, short.f, values, self.name, self.unit)
 
     def filter(self, kind: str, f: ArrayLike, *, order: int = 4, zero_phase: bool = True) -> Signal:
-        """Butterworth filter: "lowpass" or "highpass" at f, "bandpass" or "bandstop" between two f
-        (Hz).
+        """Butterworth filter: "lowpass" or "highpass" at f.
+
+        "bandpass" or "bandstop" between two f (Hz).
 
         zero_phase: forwards and backwards, without delay and with the squared gain, −6 dB at f;
         otherwise forwards only, −3 dB, starting from the steady state of the first value. The
@@ -217,17 +229,19 @@ class Signal:
         )
 
     def peaks(self, count: int = 10, *, prominence: float | None = None) -> PeakTable:
-        """The ``count`` most prominent maxima, by time; ``prominence``: least prominence, in the
-        unit of the signal. Raises InputError.
+        """The ``count`` most prominent maxima, by time.
+
+        ``prominence``: least prominence, in the unit of the signal. Raises InputError.
         """
         return peak_table(
             (self.t, self.values), ("t [s]", f"{self.name} [{self.unit}]"), count, prominence
         )
 
     def orders(self, angle: ArrayLike, *, revolutions: int = 8, highest: float = 10.0) -> OrderMap:
-        """Amplitudes over the orders of a rotation, for run-ups: the signal is interpolated over
-        the angle (nt,) [rad] by a cubic spline, and spectra are computed for half-overlapping
-        blocks of ``revolutions`` with a Hann window.
+        """Amplitudes over the orders of a rotation, for run-ups.
+
+        The signal is interpolated over the angle (nt,) [rad] by a cubic spline, and spectra are
+        computed for half-overlapping blocks of ``revolutions`` with a Hann window.
 
         highest: largest order. Raises InputError for angles that are not monotonic or have fewer
         revolutions. Source: Fyfe and Munck, Mech. Syst. Signal Process. 11 (1997) 187 (computed
@@ -245,11 +259,13 @@ class Signal:
         return line_figure(self.t, self.values, f"{self.name}  [{self.unit}]", "t  [s]")
 
     def _segment(self, segment: int | None, usual: int) -> int:
+        """Length of the segments of a spectrum. Raises `InputError`."""
         length = min(usual, len(self.values)) if segment is None else segment
         return whole_number(length, "segment", least=2, most=len(self.values))
 
 
 def _window(make: Any, name: str, n: int) -> FloatArray:
+    """Window function of n samples. Raises `InputError`."""
     try:
         return np.asarray(make(name, n))
     except ValueError as error:

@@ -71,8 +71,10 @@ def whole_numbers(value: Any, key: str) -> NDArray[np.int64]:
 
 
 def chosen_names(wanted: Iterable[Any] | None, known: Sequence[str], key: str) -> list[str]:
-    """Names from ``known``, each a text or a tuple of its words; by default all. Raises
-    InputError."""
+    """Names from ``known``, each a text or a tuple of its words; by default all.
+
+    Raises InputError.
+    """
     if wanted is None:
         return list(known)
     given = (

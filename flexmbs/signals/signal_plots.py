@@ -26,8 +26,10 @@ def line_figure(
     logarithmic: bool = False,
     wide: bool = False,
 ) -> Figure:
-    """Figure of one curve; ``logarithmic``: logarithmic values, ``wide``: also logarithmic
-    abscissa."""
+    """Figure of one curve.
+
+    ``logarithmic``: logarithmic values, ``wide``: also logarithmic abscissa.
+    """
     with house_style():
         figure, (ax,) = panels(1, height=2.8)
         ax.plot(*thinned(x, y), color=PALETTE[0], linewidth=1.3)

@@ -1,5 +1,7 @@
-"""Results of spectral analyses: amplitude spectra, power spectral densities, spectrograms, order
-maps."""
+"""Results of spectral analyses.
+
+Amplitude spectra, power spectral densities, spectrograms, order maps.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +29,9 @@ ComplexArray = NDArray[np.complex128]
 
 @dataclass(frozen=True, eq=False)
 class Spectrum:
-    """One-sided amplitude spectrum: f (n,) [Hz], values (n,), complex amplitudes of cosines, in the
-    unit of the signal.
+    """One-sided amplitude spectrum.
+
+    f (n,) [Hz], values (n,), complex amplitudes of cosines, in the unit of the signal.
     """
 
     f: FloatArray
@@ -97,7 +100,7 @@ class Psd:
         object.__setattr__(self, "values", values)
 
     def at(self, f: ArrayLike) -> FloatArray:
-        """Values at other frequencies, zero outside."""
+        """Power spectral density interpolated at other frequencies, zero outside."""
         f = numbers_of_any_shape(f, "f")
         if self.logarithmic:
             inside = (f >= self.f[0]) & (f <= self.f[-1])
@@ -113,8 +116,9 @@ class Psd:
         return float(np.sqrt(self.moment(0)))
 
     def moment(self, order: int) -> float:
-        """Spectral moment ∫ fⁿ G df, n ≥ 0, exact for the piecewise curve; for linear pieces by
-        Gauss quadrature.
+        """Spectral moment ∫ fⁿ G df, n ≥ 0, exact for the piecewise curve.
+
+        For linear pieces by Gauss quadrature.
         """
         order = whole_number(order, "order", least=0)
         if not self.logarithmic:
@@ -134,8 +138,10 @@ class Psd:
 
     @property
     def crossing_rate(self) -> float:
-        """Mean rate of upward crossings of the mean of a Gaussian process, √(m₂/m₀) [Hz] (Rice
-        1944); 0 without power."""
+        """Mean rate of upward mean crossings of a Gaussian process, √(m₂/m₀) [Hz].
+
+        Rice 1944; 0 without power.
+        """
         power = self.moment(0)
         return float(np.sqrt(self.moment(2) / power)) if power > 0.0 else 0.0
 
@@ -162,8 +168,10 @@ class Psd:
 
 @dataclass(frozen=True, eq=False)
 class Spectrogram:
-    """Amplitudes (nf, nt) over f (nf,) [Hz] at the midpoints t (nt,) [s] of the segments, in the
-    unit of the signal."""
+    """Amplitudes (nf, nt) of a signal over frequency and time.
+
+    f (nf,) [Hz], midpoints t (nt,) [s] of the segments, amplitudes in the unit of the signal.
+    """
 
     t: FloatArray
     f: FloatArray
@@ -186,8 +194,10 @@ class Spectrogram:
 
 @dataclass(frozen=True, eq=False)
 class OrderMap:
-    """Amplitudes (no, nt) of orders (no,) of a rotation at the midpoints t (nt,) [s] of blocks;
-    speed (nt,) [rad/s]."""
+    """Amplitudes (no, nt) of orders (no,) of a rotation at the midpoints t (nt,) [s] of blocks.
+
+    Speed (nt,) [rad/s].
+    """
 
     t: FloatArray
     speed: FloatArray
@@ -197,8 +207,10 @@ class OrderMap:
     unit: str
 
     def order(self, order: float) -> FloatArray:
-        """Amplitude (nt,) of the order nearest to ``order``. Raises InputError for orders outside
-        the map."""
+        """Amplitude (nt,) of the order nearest to ``order``.
+
+        Raises InputError for orders outside the map.
+        """
         order = one_number(order, "order")
         if not self.orders[0] <= order <= self.orders[-1]:
             raise InputError(

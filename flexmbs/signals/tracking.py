@@ -1,5 +1,6 @@
-"""Branches of modes over a parameter: modes at successive values are paired by the modal assurance
-criterion.
+"""Branches of modes over a parameter.
+
+Modes at successive values are paired by the modal assurance criterion.
 
     MAC(φ, ψ) = |φᴴψ|² / (φᴴφ ψᴴψ),    pairs: max Σ MAC (Hungarian method)
 
@@ -24,9 +25,11 @@ NEARNESS = 1e-2
 
 
 class Branches(NamedTuple):
-    """Branches over n values: eigenvalue (n, m), NaN where a branch does not exist; shape (n, ns,
-    m), of unit length; mac (n − 1, m) of the shapes at successive values, NaN where a branch begins
-    or ends."""
+    """Branches over n values: eigenvalue (n, m), NaN where a branch does not exist.
+
+    Shape (n, ns, m), of unit length; mac (n − 1, m) of the shapes at successive values, NaN where a
+    branch begins or ends.
+    """
 
     eigenvalue: ComplexArray
     shape: ComplexArray
@@ -45,8 +48,9 @@ def track(
     shapes: Sequence[ComplexArray],
     compared: Sequence[ComplexArray] | None = None,
 ) -> Branches:
-    """Branches of modes with eigenvalues (mₖ,) and shapes (ns, mₖ) at successive values of a
-    parameter.
+    """Branches of modes over successive values of a parameter.
+
+    Modes have eigenvalues (mₖ,) and shapes (ns, mₖ).
 
     compared: columns (n, mₖ), linear in the shapes, that are compared instead of the shapes.
     """
@@ -60,7 +64,10 @@ def track(
     for value, shape, own in zip(eigenvalues[1:], shapes[1:], seen[1:]):
         unit = _unit(own)
         groups = _groups(value)
-        alike = np.maximum(_within(now, unit, groups), _within(unit, now, _groups(values)).T)
+        alike = np.maximum(
+            _mac_with_subspaces(now, unit, groups),
+            _mac_with_subspaces(unit, now, _groups(values)).T,
+        )
         apart = np.abs(values[:, None] - value) / np.maximum(
             np.abs(values[:, None]) + np.abs(value), np.finfo(float).tiny
         )
@@ -78,19 +85,21 @@ def track(
 
 
 def _unit(shape: ComplexArray) -> ComplexArray:
-    """Columns normalized to unit length; columns of modes without displacement (e.g. of a current)
-    stay zero."""
+    """Columns normalized to unit length.
+
+    Columns of modes without displacement (e.g. of a current) stay zero.
+    """
     size = np.linalg.norm(shape, axis=0)
     return np.asarray(shape / np.where(size > 0.0, size, 1.0), complex)
 
 
 def _groups(value: ComplexArray) -> NDArray[np.bool_]:
-    """Mask (m, m) of equal eigenvalues."""
+    """Mask (m, m) of pairs of equal eigenvalues."""
     size = np.maximum(np.abs(value[:, None]), np.abs(value))
     return np.abs(value[:, None] - value) <= EQUAL * size
 
 
-def _within(a: ComplexArray, b: ComplexArray, groups: NDArray[np.bool_]) -> FloatArray:
+def _mac_with_subspaces(a: ComplexArray, b: ComplexArray, groups: NDArray[np.bool_]) -> FloatArray:
     """MAC (na, nb) of unit columns a with the subspaces spanned by the groups of columns of b."""
     found = np.zeros((a.shape[1], b.shape[1]))
     for k, group in enumerate(groups):
@@ -102,8 +111,10 @@ def _within(a: ComplexArray, b: ComplexArray, groups: NDArray[np.bool_]) -> Floa
 def _continued(
     old: ComplexArray, new: ComplexArray, at: NDArray[np.int64], groups: NDArray[np.bool_]
 ) -> ComplexArray:
-    """Matrix T (m, m) such that new T continues the branches: in subspaces of equal eigenvalues
-    with the projections of the old shapes, column k at ``at[k]``."""
+    """Matrix T (m, m) such that the new shapes times T continue the branches.
+
+    In subspaces of equal eigenvalues with the projections of the old shapes, column k at ``at[k]``.
+    """
     turn = np.eye(new.shape[1], dtype=complex)
     for k, column in zip(at, old.T):
         if groups[k].sum() > 1:
@@ -118,6 +129,7 @@ def _continued(
 def _collected(
     steps: list[tuple[list[int], ComplexArray, ComplexArray, FloatArray]], count: int
 ) -> Branches:
+    """Eigenvalues, shapes and MAC values of each branch over all steps."""
     n, ns = len(steps), steps[0][2].shape[0]
     eigenvalue = np.full((n, count), np.nan + 0j)
     shape, mac = np.full((n, ns, count), np.nan + 0j), np.full((n, count), np.nan)

@@ -65,6 +65,7 @@ class Callbacks:
     """
 
     def __init__(self) -> None:
+        """Empty registry of the user functions of a model."""
         self.kept: list[Any] = []
         self.error: BaseException | None = None
         self.where: Call | None = None  # the last call that raised or returned a non-finite number
@@ -102,7 +103,9 @@ class Callbacks:
         """
         given = n_in if given is None else given
         if is_jitted(function):
-            checked = _checked(function, spread or _spread(function, n_in, n_out), n_in, n_out)
+            checked = _checked(
+                function, spread or _compilable_body(function, n_in, n_out), n_in, n_out
+            )
             if checked is not None:
                 report = self._keep(self._python(name, function.py_func, body, n_in, n_out, given))  # type: ignore[attr-defined]
                 address, alive = reported(checked[0], report)
@@ -114,7 +117,7 @@ class Callbacks:
 
     @contextlib.contextmanager
     def interrupts_kept(self) -> Iterator[None]:
-        """Store an interrupt as the error while the loop runs.
+        """Context in which an interrupt is stored as the error and does not stop the loop.
 
         Python drops an interrupt that is raised at the boundary of a C callback.
         """
@@ -125,6 +128,7 @@ class Callbacks:
         given = {number: handler for number, handler in given.items() if callable(handler)}
 
         def keep(number: int, frame: Any) -> None:
+            """Signal handler that records an interrupt until the compiled code returns."""
             self.error = self.error or KeyboardInterrupt()
             with (
                 contextlib.suppress(KeyboardInterrupt)
@@ -167,7 +171,7 @@ class Callbacks:
         raise error
 
     def changed(self) -> dict[str, tuple[float, str]]:
-        """Functions whose values differ from those of the run.
+        """(largest relative change, call) of functions whose values differ when called again.
 
         By name, the largest change relative to the largest value, and the call.
         """
@@ -192,7 +196,7 @@ class Callbacks:
         ]
 
     def _keep(self, call: Callable[[int, int], None]) -> int:
-        """Address of a C function that calls ``call``."""
+        """Address of a ctypes callback for ``call``, which is kept alive."""
         wrapper = SIGNATURE(call)
         self.kept.append(wrapper)
         address = ctypes.cast(wrapper, ctypes.c_void_p).value
@@ -208,25 +212,28 @@ class Callbacks:
         n_out: int,
         n_given: int,
     ) -> Callable[[int, int], None]:
+        """C callback (x, out) of a Python function, which records errors and measures time."""
         count = itertools.count(1)
         recorded = self.recorded.setdefault(name, [])
         views: dict[tuple[int, int], tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
         places, ones = range(n_out), np.ones(n_given)
 
         def view(x: int, out: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+            """Arrays that view the memory at two addresses, cached."""
             a = np.ctypeslib.as_array(ctypes.cast(x, ctypes.POINTER(ctypes.c_double)), (n_in,))
             b = np.ctypeslib.as_array(ctypes.cast(out, ctypes.POINTER(ctypes.c_double)), (n_out,))
             views[x, out] = (a, b, a[:n_given])
             return views[x, out]
 
         def lost(a: np.ndarray, b: np.ndarray, error: BaseException | None) -> None:
-            """Keep the call."""
+            """Record the failed call of the user function with its arguments and error."""
             if error is not None:
                 b[:] = math.nan
                 self.error = error
             self.where = Call(name, float(a[0]), _text(function, a[:n_given], n_out))
 
         def call(x: int, out: int) -> None:
+            """Evaluate the function; NaN after an error or for arguments that are not finite."""
             a, b, arguments = views.get((x, out)) or view(x, out)
             # a diverged trial step is not the fault of the function: it only gets finite
             # arguments
@@ -269,13 +276,14 @@ class Callbacks:
         return call
 
     def _timed(self, name: str, call: Callable[[int, int], None]) -> Callable[[int, int], None]:
-        """The same call, timed the first few times.
+        """Wrap a call so that its first calls are timed.
 
         The least time is stored if it exceeds `SLOW_CALL`.
         """
         seconds: list[float] = []
 
         def timed(x: int, out: int) -> None:
+            """Call the function and record it as slow by its first calls."""
             if len(seconds) == TIMED_CALLS:
                 call(x, out)
                 return
@@ -291,7 +299,7 @@ class Callbacks:
 def _checked(
     function: Any, spread: Callable[..., Any], n_in: int, n_out: int
 ) -> tuple[int, Any] | None:
-    """Address and code of the C function of a Numba function, or None if it cannot be compiled.
+    """(address, code) of the C function of a Numba function; None if it does not compile.
 
     spread: the form of the function that is compiled. It is compiled again if Numba has recompiled
     the function.
@@ -335,7 +343,7 @@ def _no_numbers(values: Any, n: int) -> str:
 
 
 def _text(function: Callable[..., Any], x: np.ndarray, n_out: int) -> str:
-    """The call with its first arguments: time, then coordinate and velocity, or position."""
+    """Text of a call with its first arguments for messages."""
     place = n_out == 6 or len(x) in (FRAME_ARGUMENTS, POSE_ARGUMENTS)
     names = ("t", "x", "y", "z") if place else ("t", "x", "v")
     shown = ", ".join(f"{key} = {value:.6g}" for key, value in zip(names, x))
@@ -348,10 +356,11 @@ def _text(function: Callable[..., Any], x: np.ndarray, n_out: int) -> str:
 
 
 def loaded_spread(function: Callable[..., Any], constants: int = 0) -> Callable[..., Any]:
-    """Compiled form of a force law that takes the four loads of its joint."""
+    """Compilable ``body(x, out)`` of a user friction law with the four joint loads."""
     parametric = constants > 0
 
     def loaded(x: Any, out: Any) -> None:
+        """out ← friction force of the function (t, q, q̇, loads)."""
         if parametric:
             out[0] = function(x[0], x[1], x[2], x[3:7].copy(), x[7:].copy())
         else:
@@ -361,10 +370,11 @@ def loaded_spread(function: Callable[..., Any], constants: int = 0) -> Callable[
 
 
 def joints_spread(function: Callable[..., Any], n: int, constants: int = 0) -> Callable[..., Any]:
-    """Compiled form of forces on n joint coordinates."""
+    """Compilable ``body(x, out)`` of user forces on n joint coordinates."""
     parametric = constants > 0
 
     def joints(x: Any, out: Any) -> None:
+        """out ← joint forces of the function (t, q, q̇)."""
         position, velocity = x[1 : 1 + n].copy(), x[1 + n : 1 + 2 * n].copy()
         if parametric:
             result = function(x[0], position, velocity, x[1 + 2 * n :].copy())
@@ -381,10 +391,11 @@ def joints_spread(function: Callable[..., Any], n: int, constants: int = 0) -> C
 def wrench_spread(
     function: Callable[..., Any], readings: int = 0, constants: int = 0
 ) -> Callable[..., Any]:
-    """Compiled form of a force and torque, with the reactions that it reads."""
+    """Compilable ``body(x, out)`` of a user force and torque, with the reactions read."""
     end, reading, parametric = FRAME_ARGUMENTS + 6 * readings, readings > 0, constants > 0
 
     def wrench(x: Any, out: Any) -> None:
+        """out ← force and torque of the function of frame motion and reactions."""
         if reading:
             reactions = x[FRAME_ARGUMENTS:end].copy().reshape(-1, 6)
             if parametric:
@@ -406,10 +417,11 @@ def wrench_spread(
 
 
 def sampled_spread(function: Callable[..., Any], n: int, constants: int = 0) -> Callable[..., Any]:
-    """Compiled form of a discrete controller with n stored numbers."""
+    """Compilable ``body(x, out)`` of a user discrete controller with n stored numbers."""
     parametric = constants > 0
 
     def sampled(x: Any, out: Any) -> None:
+        """out ← output and new memory of a discrete controller."""
         if parametric:
             output, memory = function(x[3 : 3 + n].copy(), x[0], x[1], x[2], x[3 + n :].copy())
         else:
@@ -423,11 +435,12 @@ def sampled_spread(function: Callable[..., Any], n: int, constants: int = 0) -> 
     return sampled
 
 
-def _spread(function: Callable[..., Any], n_in: int, n_out: int) -> Callable[..., Any]:
-    """``body(x, out)`` in a form that Numba compiles, for the four shapes of user functions."""
+def _compilable_body(function: Callable[..., Any], n_in: int, n_out: int) -> Callable[..., Any]:
+    """Compilable ``body(x, out)`` that calls a user function with unpacked arguments."""
     if n_in == FRAME_ARGUMENTS and n_out == 1:
 
         def scalar(x: Any, out: Any) -> None:
+            """out ← number of the function of time and frame motion."""
             out[0] = function(x[0], x[1:4], x[4:13], x[13:16], x[16:19])
 
         return scalar
@@ -437,11 +450,13 @@ def _spread(function: Callable[..., Any], n_in: int, n_out: int) -> Callable[...
         if isinstance(function.py_func(0.0), tuple):  # type: ignore[attr-defined]
 
             def motion(x: Any, out: Any) -> None:
+                """out ← value, rate and acceleration of the function of time."""
                 out[0], out[1], out[2] = function(x[0])
 
             return motion
 
         def value(x: Any, out: Any) -> None:
+            """out ← value of the function of time, with rates by central differences."""
             t = x[0]
             h = 1e-4 * max(1.0, abs(t))
             before = function(t - h)
@@ -454,6 +469,7 @@ def _spread(function: Callable[..., Any], n_in: int, n_out: int) -> Callable[...
         return value
 
     def force(x: Any, out: Any) -> None:
+        """out ← force of the function (t, x, ẋ)."""
         out[0] = function(x[0], x[1], x[2])
 
     return force

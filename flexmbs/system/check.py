@@ -31,10 +31,10 @@ SWITCHED_OFF = Check(
 
 
 def verdict(found: Iterable[Check]) -> str:
-    """The worst of the checks."""
+    """Worst status of the checks."""
     return max((check.status for check in found), key=STATUSES.index)
 
 
 def graded(value: float, limits: tuple[float, float]) -> str:
-    """PASS up to the first limit, WARN up to the second, FAIL beyond it and for NaN."""
+    """Status of a value: PASS up to the first limit, WARN up to the second, else FAIL."""
     return PASS if value <= limits[0] else WARN if value <= limits[1] else FAIL

@@ -159,7 +159,7 @@ class Compiled:
 def compile_model(
     model: ModelData, coordinates: str = "joint", *, all_free: bool = False
 ) -> Compiled:
-    """Flat records of a model.
+    """Compile a declared model to the flat records that the kernels read.
 
     coordinates: "joint", "absolute" or "rheonomic". all_free: as in `topology`. Raises
     `InputError`.
@@ -242,7 +242,7 @@ def frozen(record: Any) -> Any:
 
 
 def _joints(model: ModelData, shape: Topology) -> tuple[Joints, dict[str, int]]:
-    """One record per primary joint and per cut joint."""
+    """Records of all joints: one per primary joint and per cut joint."""
     chains = {primary.label: primary.motions for primary in shape.tree} | {
         name: model.joints[name].motions for name in shape.cuts
     }
@@ -270,7 +270,7 @@ def _joints(model: ModelData, shape: Topology) -> tuple[Joints, dict[str, int]]:
 def _tree(
     shape: Topology, data: dict[str, FlexibleBodyData], frames: FrameTable, joints: dict[str, int]
 ) -> tuple[Tree, int, int]:
-    """Rows of the tree and the numbers of positions and velocities."""
+    """Record of the spanning tree, and the numbers of positions and velocities."""
     rows = []
     nq = ns = 0
     for primary, parent in zip(shape.tree, shape.parents):
@@ -408,7 +408,7 @@ def _drives(
 def _prescribed(
     model: ModelData, shape: Topology, numbers: dict[str, int], joints: Joints, laws: LawTable
 ) -> PrescribedRows:  # fmt: skip
-    """Rows of the coordinates that are functions of time."""
+    """Record of the tree coordinates that are prescribed functions of time."""
     drives = list(model.drives)
     rows = []
     for i, primary in enumerate(shape.tree):
@@ -436,7 +436,7 @@ def _elimination(
     coupled: tuple[Couplings, Rotors, PiecesDamping, Contacts],
     paths: list[int],
 ) -> Elimination:
-    """Order of elimination.
+    """Symbolic elimination order of the block matrix of bodies and constraints.
 
     A constraint of the spanning tree may follow the body that it carries: the twist of that body
     gives its rows full rank. A loop-closure constraint follows everything on its loop, a coupler
@@ -461,14 +461,16 @@ def _elimination(
             after[nb + k] = {carried[name]}
         else:
             joint = model.joints[name]
-            after[nb + k] = _between(shape, real, (joint.parent.body, joint.child.body), tree_node)
+            after[nb + k] = _nodes_between(
+                shape, real, (joint.parent.body, joint.child.body), tree_node
+            )
     for k, coupling in enumerate(model.couplings.values()):
         joints = [model.joints[use.joint] for use in coupling.coordinates(model.joints)]
         ends = [end.body for joint in joints for end in (joint.parent, joint.child)]
         ends += [body for body, _ in coupling.of] if isinstance(coupling, CutShape) else []
         moving = paths[couplers.path[k] : couplers.path_end[k]]
         groups += [[i, nb + ncut + k] for i in moving]
-        after[nb + ncut + k] = {*moving, *_between(shape, real, ends, tree_node)}
+        after[nb + ncut + k] = {*moving, *_nodes_between(shape, real, ends, tree_node)}
     for d, body in enumerate(driven):
         groups.append([body, nb + ncut + m + d])
         after[nb + ncut + m + d] = {body}
@@ -493,10 +495,10 @@ def _branches(bodies: Sequence[int], parents: Sequence[int]) -> list[list[int]]:
     return found
 
 
-def _between(
+def _nodes_between(
     shape: Topology, real: Topology, ends: Sequence[str], tree_node: dict[int, int]
 ) -> set[int]:
-    """Nodes of the bodies on the real tree's paths between ``ends``, and of their constraints."""
+    """Elimination nodes on the tree paths between ``ends``, and of their constraints."""
     found = {i for end in ends[1:] for i in real.common_path(ends[0], end)[0]}
     bodies = {shape.numbers[real.bodies[i]] for i in found}
     return bodies | {tree_node[i] for i in bodies if i in tree_node}

@@ -71,6 +71,7 @@ def body_records(model: ModelData, shape: Topology, data: dict[str, FlexibleBody
 def _flexible(
     b: Bodies, i: int, body: FlexibleBody, d: FlexibleBodyData, fields: SecondOrderFields
 ) -> None:
+    """Write the inertia and shape integrals of a flexible body into row i of the records."""
     n, r, of = d.nf, len(fields.C), b.integrals[i]
     b.mass[i], b.first[i], b.second[i] = d.mass, d.first_moment, d.second_moment.ravel()
     b.n_fields[i] = r
@@ -100,7 +101,7 @@ def _flexible(
 
 
 def _damping(body: FlexibleBody, d: FlexibleBodyData) -> np.ndarray:
-    """D = m Φ diag(2 ζ ω) Φᵀ m with the modes Φ of (K_ff, m_ff)."""
+    """Modal damping matrix D = m Φ diag(2 ζ ω) Φᵀ m of a body."""
     from scipy.linalg import eigh
 
     values, modes = eigh(d.K_ff, d.m_ff)
@@ -121,6 +122,7 @@ class FrameTable:
         data: dict[str, FlexibleBodyData],
         same: Mapping[FrameRef, FrameRef],
     ) -> None:
+        """Table of the frames of a model, numbered for compilation."""
         self.model, self.data = model, data
         self.bodies = {GROUND: -1} | {name: i for i, name in enumerate(shape.bodies)}
         refs = [FrameRef(name) for name in self.bodies] + [

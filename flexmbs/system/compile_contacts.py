@@ -130,7 +130,7 @@ def compile_contacts(
 def _terms(
     contact: UnilateralCoupling, places: dict[str, JointPlace], model: ModelData
 ) -> list[tuple[int, ...]]:
-    """(body, cut, velocity, position) of its coordinates."""
+    """(body, cut, velocity, position) of the coordinates of a unilateral coupling."""
     found: list[tuple[int, ...]] = []
     for use in contact.coordinates(model.joints):
         place = places[use.joint]
@@ -141,7 +141,7 @@ def _terms(
 
 
 def _movers(terms: list[tuple[int, ...]], cuts: Cuts, paths: list[int]) -> list[int]:
-    """The bodies that move coordinates."""
+    """Bodies whose velocities change the coordinates of a contact."""
     found = (
         paths[cuts.path[cut] : cuts.path_end[cut]] if cut >= 0 else [body]
         for body, cut, *_ in terms
@@ -150,6 +150,7 @@ def _movers(terms: list[tuple[int, ...]], cuts: Cuts, paths: list[int]) -> list[
 
 
 def _of_coordinates(contact: UnilateralCoupling, laws: LawTable, model: ModelData) -> Row:
+    """Record of a unilateral coupling of joint coordinates."""
     value, row = addresses(laws, contact, model.joints)
     made: Row = {
         "geometry_kernel": OF_COORDINATES,
@@ -160,7 +161,7 @@ def _of_coordinates(contact: UnilateralCoupling, laws: LawTable, model: ModelDat
 
 
 def _of_pose(contact: UserContact, laws: LawTable, poses: StartPoses) -> Row:
-    """The user functions of a contact between frames."""
+    """Record of the user functions of a contact between frames."""
     name, callbacks, timed = f"contacts.{contact.name}", laws.callbacks, contact.rheonomic
     given = {key: getattr(contact, key) for key in ("function", "jacobian", "slip")}
     functions = {f"{name}.{key}": function for key, function in given.items()}
@@ -184,10 +185,12 @@ def _of_pose(contact: UserContact, laws: LawTable, poses: StartPoses) -> Row:
 
 
 def _row(contact: UnilateralContact) -> Row:
+    """Record of the impact law of a contact."""
     return {"poisson": int(contact.restitution_law == "poisson"), "e": contact.restitution}
 
 
 def _between_frames(contact: FrameContact, frame: Callable[[FrameRef], int]) -> Row:
+    """Record of a contact between two frames, with friction."""
     ends = {"a": frame(contact.parent), "b": frame(contact.child)}
     made = _row(contact) | ends | {"et": contact.tangential_restitution, "mu": contact.friction}
     if contact.law is None:
@@ -198,6 +201,7 @@ def _between_frames(contact: FrameContact, frame: Callable[[FrameRef], int]) -> 
 
 
 def _bounds(contact: CoordinateContact, place: JointPlace, cuts: Cuts) -> list[Row]:
+    """Records of the bounds of a joint limit."""
     at = _of_coordinate(contact, place, cuts)
     return [
         _row(contact) | at | {"sign": sign, "bound": bound}
@@ -206,12 +210,13 @@ def _bounds(contact: CoordinateContact, place: JointPlace, cuts: Cuts) -> list[R
 
 
 def _of_friction(contact: DryFriction, place: JointPlace, cuts: Cuts) -> Row:
+    """Record of dry friction in a joint, a contact without a gap."""
     kind: Row = {"geometry_kernel": OF_FRICTION, "poisson": 0, "mu": 1.0, "sign": 1.0}
     return kind | _of_coordinate(contact, place, cuts)
 
 
 def _of_coordinate(contact: CoordinateContact | DryFriction, place: JointPlace, cuts: Cuts) -> Row:
-    """Row of a contact on a joint coordinate."""
+    """Record of a contact on a joint coordinate."""
     v, q = place.coordinate(f"contacts.{contact.name}", contact.coordinate)
     row: Row = {"body": place.body, "cut": place.cut, "v": v, "q": q}
     if place.cut >= 0:

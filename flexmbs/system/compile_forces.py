@@ -66,7 +66,7 @@ class JointPlace(NamedTuple):
         )
 
     def _declared(self, number: int, n: int) -> int:
-        """A reversed chain counts its coordinates from the other end."""
+        """Number of a degree of freedom in the chain; counted from the end if reversed."""
         return n - 1 - number if self.reversed else number
 
 
@@ -112,6 +112,7 @@ def compile_forces(
     pairs: list[tuple[FrameRef, FrameRef]] = []
 
     def coupling(a: FrameRef, b: FrameRef) -> int:
+        """Number of the pair of frames, appended to the list."""
         pairs.append((a, b))
         return len(pairs) - 1
 
@@ -124,7 +125,7 @@ def compile_forces(
     } | {"frame": []}
 
     def on_coordinate(item: str, use: CoordinateUse) -> tuple[int, ...]:
-        """Coupling across a cut joint or −1, body, cut joint, velocity and position."""
+        """Place (coupling, body, cut, velocity, position) of a force on a coordinate."""
         place = places[use.joint]
         ends_of = model.joints[use.joint].parent, model.joints[use.joint].child
         return (
@@ -199,7 +200,7 @@ def compile_forces(
 def _counted(
     acting: dict[str, list[_Acting]],
 ) -> dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """First reading, number of readings and 1 for world axes of each force, by its place."""
+    """First reading, number of readings and axes flag of each force, by its place."""
     counts = {
         place: np.array([len(each.row.reads) for each in rows], np.int64)
         for place, rows in acting.items()
@@ -271,7 +272,7 @@ def clock_of(sampler: Sampler) -> Clock:
 
 
 def _acting(item: str, force: Force, model: ModelData) -> _Acting:
-    """The record of a force with its place."""
+    """Record of a force with its place of action."""
     if force.place not in Forces._fields:
         raise InputError(
             f"{item}: kind '{force.kind}' acts at '{force.place}', which is not known to "
@@ -360,13 +361,13 @@ def law_contact_frames(model: ModelData) -> list[tuple[FrameRef, FrameRef]]:
 def _ends(
     coupled: list[int], ends: list[tuple[int, ...]]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Couplings and the two frames of forces, −1 if there is none."""
+    """Indices of couplings and of the two frames of each force; −1 if there is none."""
     two = np.array([(*each, -1)[:2] for each in ends], np.int64).reshape(-1, 2)
     return np.array(coupled or [-1] * len(ends), np.int64), *two.T.copy()
 
 
 def _values(acting: list[_Acting], *, lengths: bool) -> np.ndarray:
-    """Parameters of the laws.
+    """Table of the law parameters of all forces; for line forces the unloaded length last.
 
     For forces along lines the unloaded length comes last.
     """

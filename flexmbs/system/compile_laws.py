@@ -44,6 +44,7 @@ MORE = 64  # additional parameters, to detect a function that reads beyond the d
 
 
 def _table(law: Table) -> list[float]:
+    """Parameters of a table: number of times, times, polynomial coefficients."""
     return [float(len(law.times)), *law.times, *law.coefficients().T.ravel()]
 
 
@@ -57,24 +58,29 @@ PARAMETERS: dict[type[TimeLaw], tuple[int, Callable[[Any], list[float]]]] = {
 
 
 def _time_body(function: Callable[..., Any], x: np.ndarray) -> tuple[float, ...]:
+    """Value, rate and acceleration of a user function of time."""
     return function_state(function, float(x[0]))
 
 
 def _force_body(function: Callable[..., Any], x: np.ndarray) -> Any:
+    """Force of a user function (t, x, ẋ)."""
     return (function(*x.tolist()),)
 
 
 def _loaded_body(function: Callable[..., Any], x: np.ndarray) -> Any:
+    """Friction force of a user function (t, q, q̇, loads)."""
     return (function(*x[:3].tolist(), x[3:].copy()),)
 
 
 def _joints_body(function: Callable[..., Any], x: np.ndarray) -> Any:
+    """Joint forces of a user function (t, q, q̇)."""
     given = x.copy()  # what the function may keep or change
     n = len(x) // 2
     return function(float(given[0]), given[1 : 1 + n], given[1 + n :])
 
 
 def _sampled_body(function: Callable[..., Any], x: np.ndarray) -> Any:
+    """Output and memory of a discrete controller. Raises `InputError`."""
     result = function(x[3:].copy(), *x[:3].tolist())
     try:
         output, memory = result
@@ -84,6 +90,7 @@ def _sampled_body(function: Callable[..., Any], x: np.ndarray) -> Any:
 
 
 def _wrench_body(function: Callable[..., Any], x: np.ndarray) -> Any:
+    """Force and torque of a user function of frame motion and reactions."""
     given = x.copy()  # what the function may keep or change
     reactions = [given[FRAME_ARGUMENTS:].reshape(-1, 6)] if len(given) > FRAME_ARGUMENTS else []
     return function(
@@ -92,9 +99,10 @@ def _wrench_body(function: Callable[..., Any], x: np.ndarray) -> Any:
 
 
 def _with_constants(body: Callable[..., Any], n: int) -> Callable[..., Any]:
-    """``body`` for a function whose last argument is the array of the numbers after the first n."""
+    """Body that passes the numbers after the first n as last argument of the function."""
 
     def extended(function: Callable[..., Any], x: np.ndarray) -> Any:
+        """The body with the constant parameters as last argument of the function."""
         return body(lambda *arguments: function(*arguments, x[n:].copy()), x[:n])
 
     return extended
@@ -103,7 +111,7 @@ def _with_constants(body: Callable[..., Any], n: int) -> Callable[..., Any]:
 def _check_bounds(
     name: str, function: Callable[..., Any], body: Callable[..., Any], x: np.ndarray
 ) -> None:
-    """Raise `InputError` if a Numba function reads beyond its parameters, the last numbers of x.
+    """Raise `InputError` if a Numba function reads beyond its parameter array.
 
     Numba does not check bounds. Such a function raises an IndexError in Python, but not if there
     are more parameters.
@@ -138,6 +146,7 @@ class LawTable:
     """Table that numbers laws as they are encountered and collects their parameters."""
 
     def __init__(self, callbacks: Callbacks, length: float = 1.0) -> None:
+        """Empty table of laws."""
         self.callbacks, self.length = callbacks, length
         self.kind: list[int] = []
         self.values: list[float] = []
@@ -147,11 +156,11 @@ class LawTable:
         self.corners: set[float] = set()  # times of corners, at which steps must end
 
     def place(self) -> int:
-        """The next index among the kernels of relations, forces and contacts."""
+        """Next free index among the kernels of relations, forces and contacts."""
         return next(self.places)
 
     def number(self, name: str, law: TimeLaw) -> int:
-        """Number of a law of time."""
+        """Add a law of time; its number."""
         self.corners.update(law.corners())
         if isinstance(law, Function):
             return self._add(
@@ -165,13 +174,13 @@ class LawTable:
         raise InputError(f"{name}: a law of kind '{law.kind}' is not known to the equations")
 
     def force(self, name: str, function: Callable[..., Any]) -> int:
-        """Number of a user-defined force law f(t, x, v)."""
+        """Add a user-defined force law f(t, x, v); its number."""
         return self._add(
             LAW_FUNCTION, [], self.callbacks.address(name, function, _force_body, 3, 1)
         )
 
     def loaded(self, name: str, function: Callable[..., Any], constants: Constants = ()) -> int:
-        """Number of a user-defined force law f(t, x, v, loads)."""
+        """Add a user-defined friction law f(t, x, v, loads); its number."""
         return self._function(
             name, function, _loaded_body, (7, 1), loaded_spread(function, len(constants)), constants
         )
@@ -179,14 +188,14 @@ class LawTable:
     def joints(
         self, name: str, function: Callable[..., Any], n: int, constants: Constants = ()
     ) -> int:
-        """Number of a user-defined force law f(t, x, v) → n numbers on n joint coordinates."""
+        """Add a user function f(t, x, v) → n forces on joint coordinates; its number."""
         spread = joints_spread(function, n, len(constants))
         return self._function(name, function, _joints_body, (1 + 2 * n, n), spread, constants)
 
     def sampled(
         self, name: str, function: Callable[..., Any], memory: int, constants: Constants = ()
     ) -> int:
-        """Number of a user-defined discrete controller f(memory, t, x, v) → (output, memory)."""
+        """Add a discrete controller f(memory, t, x, v) → (output, memory); its number."""
         spread = sampled_spread(function, memory, len(constants))
         return self._function(
             name, function, _sampled_body, (3 + memory, 1 + memory), spread, constants
@@ -195,7 +204,7 @@ class LawTable:
     def wrench(
         self, name: str, function: Callable[..., Any], readings: int = 0, constants: Constants = ()
     ) -> int:
-        """Number of a user-defined force and torque f(t, r, A, v, ω).
+        """Add a user-defined force and torque f(t, r, A, v, ω); its number.
 
         With n ``readings`` it is f(t, r, A, v, ω, reactions (n, 6)).
         """
@@ -213,7 +222,7 @@ class LawTable:
         spread: Any,
         constants: Constants,
     ) -> int:
-        """Number of a user function with ``sizes`` (arguments, results).
+        """Add a user function with ``sizes`` (arguments, results); its number.
 
         constants: passed after the other arguments.
         """
@@ -227,10 +236,11 @@ class LawTable:
         return self._add(LAW_FUNCTION, list(constants), address)
 
     def pose(self, address: int) -> int:
-        """Number of a user function of a relative pose, by its address."""
+        """Add a user function of a relative pose by its address; its number."""
         return self._add(LAW_FUNCTION, [], address)
 
     def _add(self, code: int, parameters: list[float], address: int) -> int:
+        """Append a law with code, parameters and address; its number."""
         self.kind.append(code)
         self.values += parameters
         self.at.append(len(self.values))

@@ -32,29 +32,30 @@ from flexmbs.system.user_derivatives import NEAR, STEP, TINY, first_defined, tak
 
 
 def _value(function: Callable[..., Any], x: np.ndarray) -> tuple[float]:
-    """g(t, x)"""
-    return (_single(function(float(x[0]), x[1:].copy())),)
+    """Value (g,) of a user function g(t, x)."""
+    return (_scalar(function(float(x[0]), x[1:].copy())),)
 
 
-def _single(value: Any) -> Any:
+def _scalar(value: Any) -> Any:
+    """The number of a scalar or of an array with one entry."""
     return value if np.ndim(value) == 0 else np.ravel(value)[0]
 
 
 def row(function: Callable[..., Any], x: np.ndarray) -> list[float]:
-    """(a | a₀), a₀ = 0 if the function gives none."""
+    """Row (a | a₀) of a user function, with a₀ = 0 if it gives none."""
     given = np.ravel(function(float(x[0]), x[1:].copy())).tolist()
     return [*given, 0.0] if len(given) == len(x) - 1 else given
 
 
 def _by_complex_steps(function: Callable[..., Any], x: np.ndarray, rheonomic: bool) -> list[float]:
-    """(∂g/∂x | ∂g/∂t) as imaginary parts."""
+    """Derivatives (∂g/∂x | ∂g/∂t) by complex steps."""
     found = [
-        _single(function(float(x[0]), moved)).imag / TINY
+        _scalar(function(float(x[0]), moved)).imag / TINY
         for moved in x[1:] + 1j * TINY * np.eye(len(x) - 1)
     ]
     return [
         *found,
-        _single(function(complex(x[0], TINY), x[1:].astype(complex))).imag / TINY
+        _scalar(function(complex(x[0], TINY), x[1:].astype(complex))).imag / TINY
         if rheonomic
         else 0.0,
     ]
@@ -63,18 +64,19 @@ def _by_complex_steps(function: Callable[..., Any], x: np.ndarray, rheonomic: bo
 def by_differences(
     function: Callable[..., Any], x: np.ndarray, rheonomic: bool, sizes: np.ndarray
 ) -> list[float]:
-    """(∂g/∂x | ∂g/∂t) by differences of fourth order.
+    """Derivatives (∂g/∂x | ∂g/∂t) by differences of fourth order.
 
     sizes (n,): comparable changes of the coordinates, to which the steps are relative.
     """
     steps = STEP * np.concatenate([[1.0], sizes])
 
     def slope(k: int) -> float:
+        """Derivative with respect to argument k by central differences."""
         total = 0.0
         for factor, weight in STENCIL:
             y = x.copy()
             y[k] += factor * steps[k]
-            total += weight / steps[k] * float(_single(function(float(y[0]), y[1:])))
+            total += weight / steps[k] * float(_scalar(function(float(y[0]), y[1:])))
         return total
 
     return [*(slope(k) for k in range(1, len(x))), slope(0) if rheonomic else 0.0]
@@ -83,7 +85,7 @@ def by_differences(
 def _rule(
     function: Callable[..., Any], x: np.ndarray, rheonomic: bool, sizes: np.ndarray
 ) -> Callable[..., list[float]]:
-    """Complex steps if they agree with differences at x = (t, coordinates), else differences."""
+    """Differentiation rule of a function: complex steps if they agree with differences."""
     differences = functools.partial(by_differences, sizes=sizes)
     reach = np.append(sizes, 1.0)
     exact = takes_complex(
@@ -94,18 +96,20 @@ def _rule(
 
 
 def _spread_value(function: Callable[..., Any], n: int) -> Callable[..., Any]:
-    """``body(x, out)`` of g for Numba."""
+    """Compilable ``body(x, out)`` of g."""
 
     def body(x: Any, out: Any) -> None:
+        """out ← value of the function (t, q)."""
         out[0] = function(x[0], x[1 : n + 1])
 
     return body
 
 
 def _spread_row(function: Callable[..., Any], n: int) -> Callable[..., Any]:
-    """``body(x, out)`` of (a | a₀) for Numba."""
+    """Compilable ``body(x, out)`` of the row (a | a₀)."""
 
     def body(x: Any, out: Any) -> None:
+        """out ← row of derivatives of the function (t, q), rate 0 if it is missing."""
         given = function(x[0], x[1 : n + 1])
         out[n] = 0.0
         for c in range(len(given)):
@@ -117,12 +121,13 @@ def _spread_row(function: Callable[..., Any], n: int) -> Callable[..., Any]:
 def _spread_differences(
     function: Callable[..., Any], n: int, rheonomic: bool, sizes: np.ndarray
 ) -> Callable[..., Any]:
-    """``body(x, out)`` of the derivatives by differences for Numba."""
+    """Compilable ``body(x, out)`` of the derivatives of g by differences."""
     inner = jitted(_spread_value(function, n))
     first = 0 if rheonomic else 1
     steps = STEP * np.concatenate([[1.0], sizes])
 
     def body(x: Any, out: Any) -> None:
+        """out ← row of derivatives by central differences."""
         y, g = x[: n + 1].copy(), np.empty(1)
         for a in range(n + 1):
             out[a] = 0.0
@@ -140,7 +145,7 @@ def _spread_differences(
 def addresses(
     laws: LawTable, coupling: CoordinateEquation, joints: Mapping[str, Joint]
 ) -> tuple[int, int]:
-    """Addresses of g, 0 if there is none, and of (a | a₀).
+    """Addresses of the callbacks of g (0 if none) and of its row (a | a₀).
 
     Raises `InputError` for functions with results of another shape.
     """
@@ -164,6 +169,7 @@ def addresses(
     by = _rule(plain, at, rheonomic, sizes)
 
     def body(function: Callable[..., Any], x: np.ndarray) -> list[float]:
+        """Row of derivatives of a Python function."""
         return by(function, x, rheonomic)
 
     return position, callbacks.address(name, function, body, n + 1, n + 1, spread)
@@ -192,7 +198,7 @@ def _start(coupling: CoordinateEquation, joints: Mapping[str, Joint]) -> np.ndar
 
 
 def _examined(functions: Mapping[str, Any], n: int, start: np.ndarray) -> np.ndarray:
-    """(t, x) at which all functions are defined.
+    """A point (t, x) near the start at which all user functions are defined.
 
     A general position, otherwise one near the declared start, or the start itself. Raises
     `InputError` if a function raises there.
@@ -236,6 +242,7 @@ def factors_at(
 
 
 def _row_address(callbacks: Callbacks, name: str, function: Callable[..., Any], n: int) -> int:
+    """Address of the callback that evaluates a row of n coordinates and time."""
     spread = _spread_row(function, n) if is_jitted(function) else None
     return callbacks.address(name, function, row, n + 1, n + 1, spread)
 

@@ -10,7 +10,7 @@ from flexmbs.model.motions import Motion
 def inverse_coordinates(
     motions: tuple[Motion, ...], q: ArrayLike, v: ArrayLike
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Coordinates (…, nq) and velocities (…, nv) of the reversed chain.
+    """Coordinates (…, nq) and velocities (…, nv) of a joint with parent and child swapped.
 
     The same numbers in reverse order; balls and free motions are inverted: A⁻¹, −A ω, −Aᵀ x and −(A
     v − A ω × x).
@@ -27,7 +27,7 @@ def inverse_coordinates(
 
 
 def _inverted(q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Inverse of a ball (Euler parameters, ω) or of a free motion (x and these, v and ω)."""
+    """Coordinates and velocities of a reversed ball or free motion."""
     A = np.moveaxis(rotation_matrix(np.moveaxis(q[..., -4:], -1, 0)), (0, 1), (-2, -1))
     w = -np.einsum("...ij,...j", A, v[..., -3:])
     if v.shape[-1] == 3:

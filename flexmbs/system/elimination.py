@@ -44,6 +44,7 @@ def symbolic(
     best: list[tuple[int, int, int]] = []  # front, node and class; outdated entries are skipped
 
     def offer(c: int) -> None:
+        """Offer the best pivot of column c to the queue."""
         if ready[c]:
             largest, k = ready[c][0]
             heapq.heappush(best, (reach[c] + largest, k, c))
@@ -84,7 +85,7 @@ def symbolic(
 
 
 def _freed(waiting: set[int], k: int) -> bool:
-    """Remove k from a set of nodes that must come first; True if it was the last one."""
+    """Remove node k from a waiting set; True if the set becomes empty."""
     waiting.discard(k)
     return not waiting
 
@@ -92,7 +93,7 @@ def _freed(waiting: set[int], k: int) -> bool:
 def _classes(
     n: int, coupled: Iterable[Sequence[int]]
 ) -> tuple[list[int], list[list[int]], list[set[int]]]:
-    """Classes of nodes that are in the same groups.
+    """(class of each node, nodes of each class, coupled classes) of nodes in the same groups.
 
     The class of each node, the nodes of each class, and the classes coupled to each class.
     """

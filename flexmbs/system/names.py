@@ -41,6 +41,7 @@ def full_name(name: str, names: Sequence[str]) -> str:
 
 
 def _of_joint(primary: PrimaryJoint, nv: int) -> list[str]:
+    """Names of the velocity coordinates of a joint."""
     if primary.joint is None:
         return [f"{primary.body}.{name}" for name in FREE_NAMES[:nv]]
     numbers = (
@@ -57,7 +58,7 @@ def _of_joint(primary: PrimaryJoint, nv: int) -> list[str]:
 
 
 def _reversed(motions: tuple[Motion, ...]) -> list[int]:
-    """Indices of the degrees of freedom as declared, in the order of the reversed chain."""
+    """Indices of the declared degrees of freedom in the order of the reversed chain."""
     numbers: list[int] = []
     end = sum(motion.freedoms for motion in motions)
     for motion in motions:

@@ -29,19 +29,19 @@ PROBE = (0.3, 0.11, -0.07, 0.13, 0.8, 0.36, 0.48, 0.0, 0.8, -0.6, -0.6, 0.48, 0.
 
 
 def called(function: Callable[..., Any], x: np.ndarray) -> Any:
-    """function(t, x, A) with copies of the arguments, which it may modify."""
+    """Call a user function(t, x, A) with copies of the arguments."""
     given = x.copy()
     return function(given[0] if np.iscomplexobj(x) else float(given[0]), given[1:4], given[4:13])
 
 
 def values(function: Callable[..., Any], x: np.ndarray) -> Any:
-    """g(t, x, A)"""
+    """Values g(t, x, A) of a user function as an array."""
     g = called(function, x)
     return g if np.ndim(g) == 1 else np.ravel(g)
 
 
 def rows(function: Callable[..., Any], x: np.ndarray) -> np.ndarray:
-    """Rows of 7 from a function that gives rows of 6 or 7, flattened."""
+    """Rows of seven numbers, flattened, from a function that gives six or seven per row."""
     given = np.atleast_2d(np.asarray(called(function, x), float))
     missing = COLUMNS - given.shape[1]
     return (
@@ -62,12 +62,12 @@ def by_differences(
 
 
 def _spun(A: np.ndarray) -> np.ndarray:
-    """ẽ A of the three axes e, (3, 9)."""
+    """Derivatives ẽ A (3, 9) of a rotation matrix about the three axes e."""
     return (_SPIN @ A).reshape(3, 9)
 
 
 def _directions(x: np.ndarray) -> np.ndarray:
-    """Rates of (x, A) in the six directions of (v, ω), (6, 12)."""
+    """Derivatives (6, 12) of a pose (x, A) in the six directions of (v, ω)."""
     found = _PLACES.copy()
     found[3:, 3:] = _spun(x[4:13])
     return found
@@ -86,7 +86,7 @@ def _takes_complex(
 def _rows_by_differences(
     function: Callable[..., Any], x: np.ndarray, n: int, rheonomic: bool, length: float
 ) -> np.ndarray:
-    """Rows (n, 7) from differences of g at the neighbouring poses, by columns of the stencil."""
+    """Velocity rows (n, 7) from differences of g at neighbouring poses."""
     t, poses = float(x[0]), (_TURNED @ x[1:]).reshape(-1, 12) + length * _SHIFTED
     with np.errstate(invalid="ignore"):  # non-finite function values are reported below
         g = [function(t, pose[:3], pose[3:]) for pose in poses]
@@ -106,7 +106,7 @@ def _rows_by_differences(
 def _rows_by_complex_steps(
     function: Callable[..., Any], x: np.ndarray, n: int, rheonomic: bool
 ) -> np.ndarray:
-    """Rows (n, 7) as imaginary parts."""
+    """Velocity rows (n, 7) of g by complex steps."""
     t, poses = float(x[0]), x[1:13] + 1j * TINY * _directions(x)
     g = [function(t, pose[:3], pose[3:]) for pose in poses]
     if rheonomic:
@@ -139,8 +139,8 @@ def moved(x: np.ndarray, k: int, h: Any) -> np.ndarray:
     return moved
 
 
-def _turned() -> tuple[np.ndarray, np.ndarray]:
-    """M (24·12, 12) and c (24, 12) of the neighbouring poses M (x, A) + c.
+def _neighbouring_poses() -> tuple[np.ndarray, np.ndarray]:
+    """Linear maps M, c to the neighbouring poses M (x, A) + c of the difference stencil.
 
     By direction and column of the stencil.
     """
@@ -157,13 +157,13 @@ def _turned() -> tuple[np.ndarray, np.ndarray]:
     return matrix.reshape(24 * 12, 12), shift
 
 
-_TURNED, _SHIFTED = _turned()
+_TURNED, _SHIFTED = _neighbouring_poses()
 _PLACES = np.eye(6, 12) * (np.arange(6) < 3)[:, None]
 _SPIN = np.array([[np.kron(np.cross(e, np.eye(3)).T, np.eye(3))] for e in np.eye(3)]).reshape(27, 9)
 
 
 def spread_values(function: Callable[..., Any], n: int, at: np.ndarray) -> Callable[..., Any]:
-    """``body(x, out)`` of the values for Numba.
+    """Compilable ``body(x, out)`` of the constraint values.
 
     Its form is that of the results at the pose ``at``.
     """
@@ -171,11 +171,13 @@ def spread_values(function: Callable[..., Any], n: int, at: np.ndarray) -> Calla
     if single:
 
         def one(x: Any, out: Any) -> None:
+            """out ← constraint value of the function of time and relative pose."""
             out[0] = function(x[0], x[1:4], x[4:13])
 
         return one
 
     def several(x: Any, out: Any) -> None:
+        """out ← n constraint values of the function of time and relative pose."""
         result = function(x[0], x[1:4], x[4:13])
         for a in range(n):
             out[a] = result[a]
@@ -184,7 +186,7 @@ def spread_values(function: Callable[..., Any], n: int, at: np.ndarray) -> Calla
 
 
 def spread_rows(function: Callable[..., Any], n: int, at: np.ndarray) -> Callable[..., Any]:
-    """``body(x, out)`` of the rows for Numba.
+    """Compilable ``body(x, out)`` of the velocity rows.
 
     Its form is that of the results at the pose ``at``.
     """
@@ -193,6 +195,7 @@ def spread_rows(function: Callable[..., Any], n: int, at: np.ndarray) -> Callabl
     if np.ndim(result) == 1:
 
         def one(x: Any, out: Any) -> None:
+            """out ← velocity row of the function of time and relative pose."""
             row = function(x[0], x[1:4], x[4:13])
             out[6] = 0.0
             for c in range(columns):
@@ -201,6 +204,7 @@ def spread_rows(function: Callable[..., Any], n: int, at: np.ndarray) -> Callabl
         return one
 
     def several(x: Any, out: Any) -> None:
+        """out ← n velocity rows of the function of time and relative pose."""
         given = function(x[0], x[1:4], x[4:13])
         for r in range(n):
             out[7 * r + 6] = 0.0
@@ -213,11 +217,12 @@ def spread_rows(function: Callable[..., Any], n: int, at: np.ndarray) -> Callabl
 def spread_differences(
     function: Callable[..., Any], n: int, rheonomic: bool, at: np.ndarray, length: float
 ) -> Callable[..., Any]:  # fmt: skip
-    """``body(x, out)`` of the rows by differences for Numba."""
+    """Compilable ``body(x, out)`` of the velocity rows by differences."""
     inner = jitted(spread_values(function, n, at))
     columns = COLUMNS if rheonomic else COLUMNS - 1
 
     def body(x: Any, out: Any) -> None:
+        """out ← velocity rows by central differences of the constraint values."""
         y = np.empty(13)
         g = np.empty(n)
         for a in range(7 * n):
@@ -248,7 +253,7 @@ def spread_differences(
 def value_address(
     callbacks: Callbacks, name: str, function: Callable[..., Any], n: int, at: np.ndarray
 ) -> int:
-    """Address of the values g."""
+    """Address of the callback of the constraint values g."""
     spread = spread_values(function, n, at) if is_jitted(function) else None
     return callbacks.address(name, function, values, POSE_ARGUMENTS, n, spread)
 
@@ -256,7 +261,7 @@ def value_address(
 def row_address(
     callbacks: Callbacks, name: str, function: Callable[..., Any], n: int, at: np.ndarray
 ) -> int:
-    """Address of rows that the function gives."""
+    """Address of the callback of the velocity rows that the user gives."""
     spread = spread_rows(function, n, at) if is_jitted(function) else None
     return callbacks.address(name, function, rows, POSE_ARGUMENTS, COLUMNS * n, spread)
 
@@ -269,7 +274,7 @@ def slope_address(
     rheonomic: bool,
     at: np.ndarray,
 ) -> int:
-    """Address of rows by differentiation of g."""
+    """Address of the callback that differentiates g to velocity rows."""
     spread = (
         spread_differences(function, n, rheonomic, at, laws.length) if is_jitted(function) else None
     )
@@ -277,6 +282,7 @@ def slope_address(
     exact = _takes_complex(plain, n, rheonomic, at, laws.length)
 
     def body(function: Callable[..., Any], x: np.ndarray) -> Any:
+        """Velocity rows of a Python function by complex steps or differences."""
         if exact:
             return _rows_by_complex_steps(function, x, n, rheonomic).ravel().tolist()
         return _rows_by_differences(function, x, n, rheonomic, laws.length).ravel().tolist()
@@ -292,7 +298,7 @@ def along_address(
     rheonomic: bool,
     at: np.ndarray,
 ) -> int:
-    """Address of ġ along a twist, which follows the pose, by complex steps.
+    """Address of the callback of ġ along a twist, by complex steps.
 
     0 if the function does not accept complex numbers.
     """
@@ -300,19 +306,21 @@ def along_address(
         return 0
 
     def body(function: Callable[..., Any], x: np.ndarray) -> Any:
+        """Second derivatives along the motion by complex steps."""
         return _along_by_complex_steps(function, x, n, rheonomic).tolist()
 
     return laws.callbacks.address(name, function, body, FRAME_ARGUMENTS, n)
 
 
 def examined_pose(start: Callable[[], np.ndarray], functions: Mapping[str, Any]) -> np.ndarray:
-    """(t, x, A) at which all functions are defined.
+    """A pose (t, x, A) near the start at which all user functions are defined.
 
     functions: by name. A general pose, otherwise one near the declared start, or the start itself,
     given by ``start()``. Raises `InputError` if a function raises at the start.
     """
 
     def places() -> Iterator[np.ndarray]:
+        """Poses at which a user function is examined: arbitrary, near the start, start."""
         yield np.array(PROBE)
         here = start()
         near = here

@@ -67,7 +67,7 @@ def explicit_drives(model: ModelData, rows: dict[str, str]) -> dict[str, dict[in
 
 
 def _users(model: ModelData) -> dict[tuple[str, int], str]:
-    """Items that act on a coordinate, by (joint, degree of freedom).
+    """Names of the items that act on each coordinate, by (joint, degree of freedom).
 
     The degree of freedom is `WHOLE` for an item that depends on the whole joint.
     """

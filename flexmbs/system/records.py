@@ -715,7 +715,7 @@ def depends_on_reactions(system: System) -> bool:
 
 
 def held_states(system: System) -> np.ndarray:
-    """Indices of the force states of discrete controllers."""
+    """Indices of the force states that discrete controllers hold constant."""
     law, chosen = system.forces.joint.law, system.samplers.force
     ends = law.state[chosen] + law.n_states[chosen] + law.n_held[chosen]
     return np.concatenate([np.zeros(0, np.int64), *map(np.arange, law.state[chosen], ends)]).astype(
@@ -724,7 +724,7 @@ def held_states(system: System) -> np.ndarray:
 
 
 def rows_of(record: R) -> Iterator[R]:
-    """The rows of a record in turn, each with the same fields."""
+    """Iterate over the rows of a record, each a record with the same fields."""
     return map(type(record)._make, zip(*record))  # type: ignore[attr-defined]
 
 
@@ -745,7 +745,7 @@ def copied(record: R) -> R:
 
 
 def columns(kind: type[R], rows: Sequence[tuple[int, ...]]) -> R:
-    """A record of integers from its rows."""
+    """Record of integer arrays from its rows."""
     table = np.array(rows, np.int64).reshape(-1, len(kind._fields))  # type: ignore[attr-defined]
     made: R = kind(*np.ascontiguousarray(table.T))
     return made

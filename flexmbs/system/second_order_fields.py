@@ -98,7 +98,7 @@ def second_order_fields(data: FlexibleBodyData) -> SecondOrderFields:
 
 
 def _affine(data: FlexibleBodyData, geometric: GeometricStiffness) -> SecondOrderFields:
-    """Affine fields with given moments ∫γ dm and ∫x_a γ dm.
+    """Coefficients of affine fields with given moments ∫γ dm and ∫x_a γ dm.
 
     The geometric stiffness determines the moments.
     """
@@ -132,7 +132,7 @@ def _orthonormal(G: FloatArray) -> FloatArray:
 
 
 def _principal(nu: FloatArray, K_ff: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Mixing (N, r) and C (r, nf, nf) of the combinations that carry the coefficients ν.
+    """Principal second-order fields: mixing (N, r) and coefficients C (r, nf, nf).
 
     ν (N, nf, nf). The combinations of the N orthonormal fields are the singular vectors of the
     coefficients, at modal amplitudes of equal strain energy.

@@ -31,7 +31,7 @@ def spanning_joints(model: ModelData) -> set[str]:
 
 
 def _joints_at(model: ModelData) -> dict[str, list[tuple[int, Joint]]]:
-    """Joints that may carry a body, with their number, by body."""
+    """Joints that may be in the tree, numbered, by body."""
     at: dict[str, list[tuple[int, Joint]]] = {name: [] for name in (GROUND, *model.bodies)}
     for number, joint in enumerate(model.joints.values()):
         if joint.carries and joint.name not in model.cuts:
@@ -46,6 +46,7 @@ def _grow(root: str, at: dict[str, list[tuple[int, Joint]]], depth: dict[str, in
     waiting: list[tuple[int, int, int, int, str, str]] = []
 
     def reach(body: str) -> None:
+        """Queue the joints from a body that has joined the tree."""
         order = len(depth)
         for number, joint in at[body]:
             far = joint.child.body if joint.parent.body == body else joint.parent.body
@@ -67,6 +68,7 @@ def _check_cuts(model: ModelData, kept: set[str]) -> None:
     group = {name: {name} for name in (GROUND, *model.bodies)}
 
     def join(joint: Joint) -> bool:
+        """Unite the groups of bodies that a joint connects; False if it closes a loop."""
         a, b = group[joint.parent.body], group[joint.child.body]
         if a is b:
             return False

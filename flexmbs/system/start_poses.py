@@ -75,6 +75,7 @@ class StartPoses:
             waiting.remove(part)
 
     def _pose(self, bodies: dict[str, Pose], ref: FrameRef) -> Pose:
+        """Pose of a frame from the poses of the bodies."""
         return _then(bodies[ref.body], self.frames.place(ref))
 
     def relative(self, parent: FrameRef, child: FrameRef) -> np.ndarray:
@@ -84,5 +85,6 @@ class StartPoses:
 
 
 def _then(first: Pose, second: Pose) -> Pose:
+    """Pose that results from two successive transformations."""
     (R, x), (S, y) = first, second
     return R @ S, x + R @ y

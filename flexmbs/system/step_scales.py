@@ -14,7 +14,7 @@ ROUND_OFF = 1e-12
 
 
 def displacement_sizes(compiled: Compiled) -> np.ndarray:
-    """Comparable displacements (ns,).
+    """Scales (ns,) of displacements: length of the model or 1 rad, amplitudes of modes.
 
     1 rad, the size of the model in m, and the modal amplitudes at which a frame is displaced by
     that size or rotated by 1 rad, or the rms displacement of the body over its mass has that size.
@@ -70,12 +70,12 @@ def coordinate_sizes(motions: Sequence[Motion], length: float) -> np.ndarray:
 
 
 def extent(compiled: Compiled, places: np.ndarray) -> float:
-    """Length (m) relative to which errors of lengths must be small.
+    """Reference length (m) for errors of lengths: largest size of bodies and of their spread.
 
     The largest of `model_size` and the distances of the bodies (n, 3) and the frames on the ground
     from their centroid, which no translation of the model changes; 1 if all are round-off.
     """
-    spread = _spread(np.concatenate([places, compiled.ground_places]))
+    spread = _largest_distance(np.concatenate([places, compiled.ground_places]))
     return max(_size_of_bodies(compiled), spread if spread > ROUND_OFF else 0.0) or 1.0
 
 
@@ -113,11 +113,11 @@ def model_size(compiled: Compiled) -> float:
     Largest distance of a frame from the origin of its body, or on the ground from the centroid of
     its frames; if there is none, the largest radius of gyration, or 1.
     """
-    return max(_size_of_bodies(compiled), _spread(compiled.ground_places)) or 1.0
+    return max(_size_of_bodies(compiled), _largest_distance(compiled.ground_places)) or 1.0
 
 
 def _size_of_bodies(compiled: Compiled) -> float:
-    """Largest distance (m) of a frame from the origin of its body.
+    """Largest distance (m) of a frame from its body's origin.
 
     The largest radius of gyration if there is none.
     """
@@ -130,7 +130,7 @@ def _size_of_bodies(compiled: Compiled) -> float:
     return float(frames) or float(np.sqrt(moments.max(initial=0.0)))
 
 
-def _spread(points: np.ndarray) -> float:
+def _largest_distance(points: np.ndarray) -> float:
     """Largest distance (m) of the points (n, 3) from their centroid; 0 for fewer than two."""
     if len(points) < 2:
         return 0.0

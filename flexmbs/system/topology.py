@@ -166,7 +166,7 @@ def inverse_motions(motions: tuple[Motion, ...]) -> tuple[Motion, ...]:
 
 
 def topology(model: ModelData, coordinates: str = "joint", *, all_free: bool = False) -> Topology:
-    """The tree and the cuts of a model.
+    """Spanning tree and cut joints of a model.
 
     coordinates: one of `COORDINATES`. all_free: attach every body by a free joint in absolute
     coordinates, even one without full inertia, for the terms of single bodies; the mass matrix may
@@ -194,7 +194,9 @@ def topology(model: ModelData, coordinates: str = "joint", *, all_free: bool = F
         )
     light = set() if all_free else _without_full_inertia(model)
     absolute = [
-        primary if _keeps_its_joint(model, primary, light) else _free(model.bodies[primary.body])
+        primary
+        if _keeps_its_joint(model, primary, light)
+        else _free_joint(model.bodies[primary.body])
         for primary in tree
     ]
     kept = {primary.joint for primary in absolute}
@@ -208,7 +210,7 @@ def topology(model: ModelData, coordinates: str = "joint", *, all_free: bool = F
 
 
 def _rheonomic(primary: PrimaryJoint, drives: dict[str, dict[int, str]]) -> PrimaryJoint:
-    """The primary joint with its driven coordinates as prescribed motions."""
+    """Primary joint with prescribed motions in place of its driven coordinates."""
     own = drives.get(primary.joint or "")
     return (
         replace(primary, motions=rheonomic_motions(primary.motions, own, primary.reversed))
@@ -231,6 +233,7 @@ def _walk(model: ModelData, kept: set[str]) -> list[PrimaryJoint]:
     seen = {GROUND}
 
     def visit(root: str) -> None:
+        """Append the tree joints below a body in depth-first order."""
         stack = [root]
         while stack:
             name = stack.pop()
@@ -248,12 +251,13 @@ def _walk(model: ModelData, kept: set[str]) -> list[PrimaryJoint]:
     for name, body in model.bodies.items():
         if name not in seen:
             seen.add(name)
-            found.append(_free(body))
+            found.append(_free_joint(body))
             visit(name)
     return found
 
 
 def _hang(joint: Joint, parent: str) -> PrimaryJoint:
+    """Tree joint from a parent body to the other body, reversed if necessary."""
     if joint.parent.body == parent:
         return PrimaryJoint(
             joint.child.body, parent, joint.parent, joint.child, joint.motions, joint.name
@@ -269,7 +273,8 @@ def _hang(joint: Joint, parent: str) -> PrimaryJoint:
     )
 
 
-def _free(body: Body) -> PrimaryJoint:
+def _free_joint(body: Body) -> PrimaryJoint:
+    """Tree joint of a free body: six degrees of freedom, three for a point mass."""
     motions: tuple[Motion, ...] = (FreeMotion(),)
     if isinstance(body, PointMass):
         motions = (Slide("x"), Slide("y"), Slide("z"))

@@ -73,7 +73,7 @@ def _version(name: str) -> str:
 
 
 def provenance() -> dict[str, str]:
-    """Date, machine and versions of the installed programs."""
+    """Date, machine and program versions of a run."""
     versions = {name: _version(name) for name in PACKAGES if _version(name)}
     return {
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),

@@ -66,6 +66,7 @@ class Event:
         direction: int = 0,
         terminal: bool = False,
     ) -> None:
+        """Event where a joint coordinate, frame coordinate or user function crosses zero."""
         if not isinstance(name, str) or not name:
             raise InputError(f"event: its name must be a text, not {name!r}")
         item = f"events.{name}"
@@ -96,6 +97,7 @@ class Event:
 
 
 def _read(item: str, check: Callable[[object], Any], value: object) -> Any:
+    """Validated argument of an event, or None. Raises `InputError`."""
     return checked(item, optional(check), value)
 
 
@@ -120,7 +122,7 @@ def _check_kind(item: str, function: Any, joint: Any, frame: Any, axis: str | No
 
 
 def checked_events(given: Any) -> tuple[Event, ...]:
-    """The events of a run. Raises `InputError` for anything else."""
+    """Validate the events of a run. Raises `InputError`."""
     if isinstance(given, str | Event) or not isinstance(given, Iterable):
         raise InputError(f"events: {shown(given)} is not a list of events; put it in brackets")
     events = tuple(given)

@@ -74,6 +74,7 @@ def _row(compiled: Compiled, event: Event) -> tuple[int, int, int]:
 
 
 def _address(compiled: Compiled, event: Event) -> int:
+    """Address of the callback of the user function of an event; 0 without one."""
     return (
         0
         if event.function is None
@@ -82,12 +83,13 @@ def _address(compiled: Compiled, event: Event) -> int:
 
 
 def _function_body(function: Callable[..., float], x: np.ndarray) -> tuple[object]:
+    """Value of the user function for time and frame motion."""
     given = x.copy()  # the function may keep or modify its argument
     return (function(float(given[0]), given[1:4], given[4:13], given[13:16], given[16:]),)
 
 
 def located(value: Callable[[float], float], begun: float, end: float) -> float:
-    """Time in a step at which a state function is zero, by Brent's method (Brent 1973, ch. 4)."""
+    """Root of a state function between two times of a step, by Brent's method."""
     from scipy.optimize import brentq
 
     first, last = value(begun), value(end)

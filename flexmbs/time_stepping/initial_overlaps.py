@@ -25,7 +25,7 @@ LATER = 1e-7  # s: step of the difference for accelerations of gaps
 
 
 def refuse_overlaps(compiled: Compiled, contact: ContactData) -> None:
-    """Raise `InputError` for rigid contacts that overlap.
+    """Raise `InputError` for rigid contacts that overlap at the start.
 
     The gaps must be up to date.
     """
@@ -47,7 +47,7 @@ def check_loaded_overlaps(
     end: float,
     evaluate: Callable[[int], object],
 ) -> list[str]:
-    """A note for each preloaded contact with a law that overlaps.
+    """Notes on preloaded contacts that overlap at the start.
 
     points: the state and workspace. evaluate(k): gaps and velocities of point k. end: that of the
     run (s). Raises `InputError` if other contacts drive their bodies apart.

@@ -43,7 +43,7 @@ def outcome(
     singular: Singular | None,
     good: Trajectory,
 ) -> str:
-    """ "finished", or the reason why the run stopped.
+    """Text of the outcome: "finished", or why the run stopped.
 
     first: the constraints at the start, or near it if it is ``singular``. good: the outputs that
     were reached.
@@ -68,7 +68,7 @@ def outcome(
 
 
 def _locked(status: int, compiled: Compiled) -> str:
-    """Friction that depends on reactions, if no accelerations are consistent with it."""
+    """Message on reaction-dependent friction without consistent accelerations, or ""."""
     return (
         locked_friction(compiled.model)
         if status in (NOT_FINITE, NO_CONVERGENCE, STEP_TOO_SMALL)
@@ -77,7 +77,7 @@ def _locked(status: int, compiled: Compiled) -> str:
 
 
 def _function(compiled: Compiled) -> str:
-    """User function that raised or returned a non-finite number, if one did."""
+    """Message on a user function that raised or was not finite, or ""."""
     call, error = compiled.callbacks.where, compiled.callbacks.error
     if call is None:
         return ""
@@ -95,7 +95,7 @@ def _sensible(*values: np.ndarray) -> bool:
 
 
 def _undefined(compiled: Compiled, context: RunContext, work: Work) -> str:
-    """Relations whose rows have become nearly undefined, such as wheels that have fallen over."""
+    """Message on relations that became undefined, such as fallen wheels, or ""."""
     if compiled.n_constraints == 0 or not _sensible(context.state.q, context.state.s):
         return ""
     here = make_work(compiled.system, work.path.beta)
@@ -110,7 +110,7 @@ def _undefined(compiled: Compiled, context: RunContext, work: Work) -> str:
 
 
 def _dependent(compiled: Compiled, context: RunContext, work: Work, good: Trajectory) -> str:
-    """Joints with nearly dependent motions where the run stopped, or at the last output."""
+    """Message on joints with dependent motions where the run stopped, or ""."""
     found: list[Joint] = []
     if _sensible(context.state.q, work.path.beta):
         found = dependent_motions(compiled, context.state.q, work.path.beta, NEARLY_DEPENDENT)
@@ -128,7 +128,7 @@ def _dependent(compiled: Compiled, context: RunContext, work: Work, good: Trajec
 
 
 def _contact(status: int, compiled: Compiled, method: Integrator, work: Work) -> str:
-    """Contact whose impulses were not found, if that stopped the run."""
+    """Message on the contact whose impulses were not found, or ""."""
     if status != UNSOLVED:
         return ""
     contact = f"contact '{compiled.contacts[int(work.status[0])]}'"
@@ -164,7 +164,7 @@ def _contact(status: int, compiled: Compiled, method: Integrator, work: Work) ->
 def _singular(
     compiled: Compiled, context: RunContext, work: Work, first: Pivots, singular: Singular | None
 ) -> str:
-    """Singular position near the last good state, or ""."""
+    """Message on a singular position near the last good state, or ""."""
     t, q, s, beta = context.clock.time, context.state.q, context.state.s, work.path.beta
     if compiled.n_constraints == 0 or not _sensible(q, s):
         return ""
@@ -188,7 +188,7 @@ def _singular(
 def _passed(
     compiled: Compiled, context: RunContext, work: Work, first: Pivots, good: Trajectory
 ) -> str:
-    """Singular position between the last output and the end of the run, or ""."""
+    """Message on a singular position passed after the last output, or ""."""
     if (
         compiled.n_constraints == 0
         or len(good.t) == 0
@@ -211,7 +211,7 @@ def _passed(
 
 
 def _seen(status: int, work: Work) -> int:
-    """`NOT_FINITE` if bodies have left all bounds: the mass matrix is meaningless then."""
+    """Status, replaced by `NOT_FINITE` if bodies have left all bounds."""
     return (
         status
         if status != INDEFINITE or _sensible(work.motion.x, work.motion.twist)
@@ -220,6 +220,7 @@ def _seen(status: int, work: Work) -> int:
 
 
 def _numbers(status: int, compiled: Compiled, context: RunContext, h: float) -> str:
+    """Message of a numerical failure with body, step size and remedy."""
     where = f"body '{fastest_body(compiled, context)}'"
     jump = "increase rtol and atol, or remove a jump in the forces"
     check = "take a smaller step or check forces and initial values"
@@ -234,7 +235,7 @@ def _numbers(status: int, compiled: Compiled, context: RunContext, h: float) -> 
 
 
 def fastest_body(compiled: Compiled, context: RunContext) -> str:
-    """The body whose velocities change fastest."""
+    """Name of the body whose velocities change fastest."""
     sizes = compiled.system.elimination.size[: len(compiled.bodies)]
     rates = np.nan_to_num(np.abs(context.state.sd), nan=np.inf)
     ends = np.cumsum(sizes)

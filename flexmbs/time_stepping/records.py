@@ -32,7 +32,7 @@ WORKS_SAMPLED = 100  # steps whose work the audit integrates again
 
 
 def facts(compiled: Compiled) -> Facts:
-    """Properties of a model that a method may depend on."""
+    """Properties of a model that integrators need: sizes, scales, contacts."""
     system = compiled.system
     _, nq, ns, nc, nz = (int(n) for n in system.layout)
     free = bool((system.tree.parent < 0).all())
@@ -58,7 +58,7 @@ def facts(compiled: Compiled) -> Facts:
 
 
 def contact_data(system: System, work: Work) -> ContactData:
-    """Rigid contacts as numbers.
+    """Record of the rigid contacts and their workspace.
 
     The arrays of the path variables are shared with the work records.
     """
@@ -100,14 +100,14 @@ def contact_data(system: System, work: Work) -> ContactData:
 
 
 def make_sampled(n: int) -> SampledControllers:
-    """Instants of n discrete controllers; infinity if there is none."""
+    """Sample times of n discrete controllers, infinite if there is none."""
     return SampledControllers(
         np.zeros((n, 3)), np.zeros((n, 3)), np.zeros(n, np.int64), np.full(1, math.inf)
     )
 
 
 def begin_sampling(samplers: Samplers, sampled: SampledControllers, z: np.ndarray) -> None:
-    """Next instants of discrete controllers at the start of a run with the force states z.
+    """Set the next sample times at the start from the force states z.
 
     Their memory is initialized if nothing was sampled before.
     """
@@ -127,12 +127,12 @@ def begin_sampling(samplers: Samplers, sampled: SampledControllers, z: np.ndarra
 
 
 def corners_before(corners: Sequence[float], end: float) -> np.ndarray:
-    """Corners within the run, and its end."""
+    """Times of corners within the run, and its end."""
     return np.array([*sorted(t for t in corners if 0.0 < t < end), end])
 
 
 def make_outputs(times: np.ndarray, f: Facts, n_beta: int) -> OutputBuffers:
-    """Workspace for the outputs."""
+    """Allocate the arrays of the outputs."""
     n, z = len(times), np.zeros
     return OutputBuffers(
         times.copy(),
@@ -150,7 +150,7 @@ def make_outputs(times: np.ndarray, f: Facts, n_beta: int) -> OutputBuffers:
 
 
 def make_samples(f: Facts, n_beta: int) -> Samples:
-    """Workspace for the states that the audit examines."""
+    """Allocate the states that are stored for the audit."""
     n, z = AUDITED + 1, np.zeros
     return Samples(
         np.full(n, -1.0),
@@ -188,6 +188,7 @@ def memory() -> float:
 
 
 def statistics(context: RunContext, prepare: float, integrate: float) -> dict[str, Any]:
+    """Counts of steps and evaluations, and wall times of a run."""
     names = ("steps", "rejected", "iterations", "factorizations", "evaluations", "dependent_rows")
     counts = {name: getattr(context.counts, name) for name in names}
     counts["unseen_contacts"] = int((context.contact.unseen >= 0.0).sum())

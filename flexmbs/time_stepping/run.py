@@ -116,6 +116,7 @@ class Run:
         work: Work,
         events: Sequence[Event] = (),
     ) -> None:
+        """Run of a compiled model with a method, formalism and output times."""
         system = compiled.system
         check_memory(len(times), int(system.layout[1:].sum()) + int(system.layout[2]))
         self.compiled, self.method, self.declared = compiled, method, events
@@ -152,7 +153,7 @@ class Run:
         self._lay_out()
 
     def _refuse_jumps(self, end: float) -> None:
-        """Raise `InputError` for prescribed velocities that jump."""
+        """Raise `InputError` for drives whose prescribed velocities jump."""
         found = {name: t for t, name in reversed(drive_jumps(self.compiled, 0.0, end))}
         if found:
             raise InputError(
@@ -165,6 +166,7 @@ class Run:
             )
 
     def _context(self, times: np.ndarray) -> RunContext:
+        """Context of the run: states, clock, exchange arrays and counters."""
         f, method = self.facts, self.method
         start, state, at = (make_point(f.nq, f.ns, f.nz, f.nc) for _ in range(3))
         work, z = self.work, np.zeros
@@ -215,7 +217,7 @@ class Run:
         )
 
     def _lay_out(self) -> None:
-        """Lay out the records in memory and store their addresses in the context."""
+        """Place all records in one memory layout and store their addresses."""
         c, system, work = self.context, self.compiled.system, self.work
         self.common = equations.SharedRecords(
             system,
@@ -237,7 +239,7 @@ class Run:
         frozen((c.records.values, c.points, events.info, events.level, events.direction))
 
     def calls(self) -> list[tuple[str, Any, tuple[Any, Any, Any]]]:
-        """Kernels called by the loop: name among the calls, kernel, its records.
+        """(name, kernel, records) of the kernels that the loop calls.
 
         Long ones first and last: two processes that compile them from both ends meet at short ones.
         """
@@ -247,6 +249,7 @@ class Run:
         )
 
     def _calls(self) -> Iterator[tuple[str, Any, tuple[Any, Any, Any]]]:
+        """(name, kernel, arguments) of the calls that the method needs."""
         c = self.context
         needed = {*ALWAYS, *self.method.uses, "step", "finish", "between"}
         needed |= {"accepted"} if self.method.evaluated else set()
@@ -311,7 +314,7 @@ class Run:
         contact.impulse[shut] = force[shut] * self.context.clock.next
 
     def _settle(self, t: float) -> None:
-        """Project the velocities onto the constraints by an impact of least kinetic energy.
+        """Make velocities consistent by an impact of least kinetic energy.
 
         Then accelerations, multipliers and path variables.
         """
@@ -331,7 +334,7 @@ class Run:
         equations.commit(p.common, p.state, p.state)
 
     def _restart(self, t: float) -> None:
-        """Initialize the memory of the method at the state."""
+        """Initialize the method at the present state."""
         c = self.context
         if self.method.begins_with_jerk and self.facts.nc:
             self._find_jerk(t)
@@ -339,7 +342,7 @@ class Run:
         c.local[:] = 0.0
 
     def jump(self) -> None:
-        """Pass a jump of a drive.
+        """Pass a jump of a drive: project the velocities and restart the method.
 
         An impact does the work by which the kinetic energy changes.
         """
@@ -361,7 +364,7 @@ class Run:
         state.works.drives += 0.5 * float((state.s - before) @ M @ (state.s + before))
 
     def _find_jerk(self, t: float) -> None:
-        """s̈ at the start, by the difference of accelerations a little later, into context.local.
+        """context.local ← jerk s̈ at the start, by a difference of accelerations.
 
         Reduced, down to zero, if it is not constant over a step.
         """
@@ -402,6 +405,7 @@ class Run:
             return
 
         def evaluate(k: int) -> object:
+            """Evaluate the contacts at the start (k = 0) or at the next state."""
             here = (p.state, p.at)[k]
             return equations.evaluate_contacts(p.common, here, here)
 
@@ -493,7 +497,7 @@ class Run:
                 reported = time.perf_counter()
 
     def _creeps(self) -> bool:
-        """True if controlled steps have collapsed and more than `PATIENCE` of them remain.
+        """True if the step size has collapsed and the remaining time exceeds `PATIENCE`.
 
         Steps are counted, not timed, so that a run ends at the same step on every machine.
         """
@@ -515,6 +519,7 @@ class Run:
         return self.ending is None and self.stopping
 
     def _report(self, progress: Progress | None, reached: int) -> None:
+        """Report the progress and store the outputs reached."""
         t = self.context.clock.time
         if progress:
             progress(t / self.context.clock.end, f"t = {t:.4g} s")
@@ -541,17 +546,18 @@ class Run:
                 return
 
     def _look_at(self, t: float) -> None:
+        """Interpolate the state at time t."""
         context = self.packed.context
         state_at(context, context, context, t)
 
     def _value(self, e: int, t: float) -> float:
-        """State function e at a time within the last step."""
+        """Event function e at a time within the last step."""
         self._look_at(t)
         equations.watch(self.packed.common, self.packed.at, self.packed.at, t, 0.0)
         return float(self.events.value[e])
 
     def state_functions(self, declared: Sequence[Event]) -> tuple[np.ndarray, Callable[[], None]]:
-        """Values of further state functions, and a function that evaluates them."""
+        """Buffer of further event functions, and a function that evaluates them."""
         records = event_records(self.compiled, declared)
         common, state, clock = (
             Packed(self.common._replace(events=records)),
@@ -561,6 +567,7 @@ class Run:
         watch = equations.watch.bound(common, state, state)
 
         def evaluate(kept: Packed = common) -> None:
+            """Evaluate the event functions at the current time."""
             watch(clock.time, 0.0, 0.0)
 
         return records.value, evaluate

@@ -60,7 +60,7 @@ def arrays(run: Run) -> State:
 
 
 def _walk(path: str, fields: Mapping[str, Any]) -> Iterator[tuple[str, np.ndarray]]:
-    """Writable arrays of nested records."""
+    """(path, array) of the writable arrays in nested records."""
     for name, value in fields.items():
         if isinstance(value, Scalars):
             value = value.values
@@ -83,8 +83,8 @@ class RunState:
         self.run, self.arrays = run, arrays(run)
 
     def saved(self) -> State:
-        """Copies of all arrays, and of what the run keeps in Python, as arrays."""
-        return {name: array.copy() for name, array in self.arrays.items()} | _beside(self.run)
+        """Copies of all arrays of the state, including Python values as arrays."""
+        return {name: array.copy() for name, array in self.arrays.items()} | _python_state(self.run)
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
         """Write a state of a run of the same model and options into the arrays.
@@ -92,7 +92,7 @@ class RunState:
         Raises `InputError` if it belongs to another run, or has indices beyond the arrays.
         """
         run = self.run
-        _check(self.arrays, _beside(run), state)
+        _check(self.arrays, _python_state(run), state)
         self._require_indices(state)
         for name, array in self.arrays.items():
             array[...] = state[name]
@@ -153,8 +153,8 @@ class RunState:
         return {name: most for name, most in found.items() if name in self.arrays}
 
 
-def _beside(run: Run) -> State:
-    """Remaining jumps, events, impacts and the pace so far, as arrays.
+def _python_state(run: Run) -> State:
+    """Python values of the state as arrays: jumps, events, impacts, pace.
 
     The last event is the terminal one if ``ended``.
     """

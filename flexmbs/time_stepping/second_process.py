@@ -42,14 +42,14 @@ def compile_in_second_process(formalism: str, integrator: str) -> None:
 
 
 def all_compiled() -> None:
-    """Prevent further second processes: the kernels of the run are compiled."""
+    """Mark the kernels as compiled, so that no further process is started."""
     if not _STARTED.get():
         before_compilation(None)
 
 
 @contextlib.contextmanager
 def compiling_ahead(pairs: Sequence[tuple[str, str]]) -> Iterator[None]:
-    """Context of consecutive runs of these pairs of formalism and integrator.
+    """Context in which other processes compile these (formalism, integrator) pairs.
 
     Other processes compile their kernels from the last pair backwards; the runs start none of their
     own.
@@ -85,11 +85,12 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _processors() -> int:
+    """Number of processors available to this process."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _allowed() -> bool:
-    """True if this is the first process and its Python can be started again."""
+    """True if this is the first process and Python can be started again."""
     started = multiprocessing.parent_process() is not None or bool(os.environ.get(OFF))
     return (
         not getattr(sys, "frozen", False)

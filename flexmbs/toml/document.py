@@ -1,5 +1,6 @@
-"""Untrusted TOML files: read with limits, paths restricted to their folder, problems reported
-with line numbers.
+"""Untrusted TOML files: limited size, paths restricted to their folder.
+
+Problems are reported with line numbers.
 """
 
 import tomllib
@@ -40,8 +41,9 @@ class TomlDocument(NamedTuple):
 
 
 def read_document(path: Path, what: str = "model") -> TomlDocument:
-    """Document in a file of type ``what``. Raises `InputError` if it is not a file, not text or not
-    TOML.
+    """Document in a file of type ``what``.
+
+    Raises `InputError` if it is not a file, not text or not TOML.
     """
     text = _text(path, what)
     return TomlDocument(path, text, _table(text, path))
@@ -69,7 +71,7 @@ def _text(path: Path, what: str) -> str:
 
 
 def _table(text: str, path: Path) -> dict[str, Any]:
-    """Parsed TOML document."""
+    """Parsed TOML document. Raises `InputError`."""
     check_nesting(text, str(path))
     try:
         return tomllib.loads(text)
@@ -99,8 +101,9 @@ class Locator:
         return {**table, key: str(self.path(table[key], key))}
 
     def path(self, file: str, key: str = "file") -> Path:
-        """Absolute path. Raises `NestedError` if it is outside the folder after resolving symbolic
-        links.
+        """Absolute path.
+
+        Raises `NestedError` if it is outside the folder after resolving symbolic links.
         """
         try:
             if "://" in file:

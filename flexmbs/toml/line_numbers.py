@@ -1,5 +1,4 @@
-"""Line numbers of keys in a TOML text, for messages: the parser returns values without
-positions."""
+"""Line numbers of keys in a TOML text, for messages."""
 
 import re
 import tomllib
@@ -12,7 +11,7 @@ LONGEST_LINE = 2000
 
 
 def line_of(text: str, paths: Sequence[Path]) -> list[int | None]:
-    """Line of each path, or of its longest prefix in the text; None if there is neither."""
+    """Line of each key path in a TOML text, or of its longest prefix; None if unknown."""
     lines = {path: number for number, path in reversed(list(_keys(text)))}
     return [
         next((lines[path[:n]] for n in range(len(path), 0, -1) if path[:n] in lines), None)
@@ -44,7 +43,7 @@ def _keys(text: str) -> Iterator[tuple[int, Path]]:
 
 
 def _path(line: str) -> Path:
-    """The keys of a one-line document, outermost first; empty if it is not one."""
+    """Keys of a one-line TOML document, outermost first."""
     try:
         value: Any = tomllib.loads(line)
     except (ValueError, RecursionError):

@@ -1,5 +1,6 @@
-"""Check of TOML text before parsing: nesting and dotted keys that would make the parser use
-unbounded time or memory.
+"""Check of TOML text before parsing.
+
+Nesting and dotted keys that would make the parser use unbounded time or memory.
 """
 
 import re
@@ -21,8 +22,9 @@ CLOSING = {
 
 
 def check_nesting(text: str, where: str) -> None:
-    """Raise `InputError` for brackets nested deeper than `LARGEST_DEPTH` and keys of more than
-    `LONGEST_KEY` parts.
+    """Raise `InputError` for TOML text with too deep nesting or too long keys.
+
+    Brackets are nested at most `LARGEST_DEPTH` deep, keys have at most `LONGEST_KEY` parts.
 
     One pass; it stops at invalid TOML, which the parser rejects as well.
     """

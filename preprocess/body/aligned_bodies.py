@@ -113,6 +113,7 @@ def transformed(body: FlexibleBodyData, T: FloatArray) -> FlexibleBodyData:
     """Body with modal coordinates q' of q = T q': shapes φ T."""
 
     def both(K: FloatArray) -> FloatArray:
+        """Tᵀ K T for the last two axes of K."""
         return np.asarray(np.einsum("ki,...kl,lj->...ij", T, K, T))
 
     K, D, SS = both(body.K_ff), both(body.D_ff), both(body.SS)
@@ -228,6 +229,7 @@ def with_shapes(
 
 
 def _change(given: FloatArray, shape: tuple[int, ...]) -> FloatArray:
+    """Array of shape changes with a given shape. Raises `InputError`."""
     found = floats(given, "change")
     if found.shape != shape:
         raise InputError(
@@ -315,6 +317,7 @@ def body_derivatives(
 
 
 def slope_of(values: list[FloatArray], step: float) -> FloatArray:
+    """Fourth-order central difference of values at four places."""
     near, far = (
         (np.asarray(values[k]) - np.asarray(values[k + 1])) / (2.0 * PLACES[k] * step)
         for k in (0, 2)
@@ -323,6 +326,7 @@ def slope_of(values: list[FloatArray], step: float) -> FloatArray:
 
 
 def surface_of(body: FlexibleBodyData, key: str) -> Surface:
+    """Surface of a body with nodal shapes. Raises `InputError`."""
     instance(body, FlexibleBodyData, key, "a flexible body from reduce")
     if body.surface is None:
         raise InputError(f"{key}: has no surface with shapes at its nodes; use a body from reduce")

@@ -330,6 +330,7 @@ def _surface(fe: FEModel, modal: _ModalBody) -> Surface:
 
 
 def _integrals(fe: FEModel, modal: _ModalBody) -> ShapeIntegrals:
+    """Shape integrals of the modes in body axes."""
     return shape_integrals(
         fe.m,
         *_in_body_axes(fe.points, fe.point_displacements(modal.shapes), modal.modes),
@@ -338,6 +339,7 @@ def _integrals(fe: FEModel, modal: _ModalBody) -> ShapeIntegrals:
 
 
 def _geometric(statics: InterfaceStatics, modal: _ModalBody, steps: Steps) -> GeometricStiffness:
+    """Reduced geometric stiffness of the modes."""
     steps("geometric stiffness", 0.96)
     return reduced_geometric_stiffness(statics, modal.loads, modal.shapes, modal.motion)
 

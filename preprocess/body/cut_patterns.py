@@ -125,7 +125,7 @@ def residual_cut_forces(
     own = [each.name for each in pieces[i].interfaces].index(name)
     L = (P.T @ pieces[i].interface_loads[:, 6 * own : 6 * own + 6])[shared]
     f = f - L @ (whole.fe.rigid_motion(pieces[i].interfaces[own].position)[shared].T @ f)
-    return {k: place @ _spread(f, shared, whole.size) for k, place in ((i, P), (j, Q))}
+    return {k: place @ _placed_rows(f, shared, whole.size) for k, place in ((i, P), (j, Q))}
 
 
 def _energy_vectors(S: FloatArray) -> FloatArray:
@@ -159,7 +159,7 @@ def _nodal_forces(
     return np.asarray(P.T @ fe.loads(fe.stiffness_product(P @ motions.u) + inertia))
 
 
-def _spread(f: FloatArray, rows: FloatArray, n: int) -> FloatArray:
+def _placed_rows(f: FloatArray, rows: FloatArray, n: int) -> FloatArray:
     """Array with n rows: the given ``rows``, zero elsewhere."""
     found = np.zeros((n, f.shape[1]))
     found[rows] = f

@@ -135,7 +135,15 @@ def reduce_divided(
         found = cut_patterns(whole.statics, whole.assembled, statics, _cuts(plan))
         known = [Piece(*pair) for pair in zip(statics, found)]
     bodies = [
-        _located(each.fe, body_of, each.fe, own, how, Steps(_within(progress, k, len(plan))), piece)
+        _located(
+            each.fe,
+            body_of,
+            each.fe,
+            own,
+            how,
+            Steps(_progress_of_piece(progress, k, len(plan))),
+            piece,
+        )
         for k, (each, own, how, piece) in enumerate(zip(plan, bound, hows, known))
     ]
     if cuts == "rigid" and len(plan) > 1 and not estimate:
@@ -424,7 +432,7 @@ def _at_cut(fe: FEModel, beside: FEModel, cut: str, kind: str) -> Interface:
     )
 
 
-def _within(progress: Progress | None, k: int, count: int) -> Progress | None:
+def _progress_of_piece(progress: Progress | None, k: int, count: int) -> Progress | None:
     """Progress of piece k as a fraction of the whole."""
     return (
         None

@@ -47,6 +47,7 @@ def geometric_stiffness(
     loaded = ~cases.carried  # a load may have no displacement, and yet pull at what rotations carry
 
     def accelerations(rows: slice) -> FloatArray:
+        """Accelerations (n, 3, loads) of mass points for unit motions of the body."""
         found = np.zeros((rows.stop - rows.start, 3, len(loaded)))
         found[:, :, :INERTIAL] = unit_accelerations(fe.points[rows], cases.origin, cases.axes)
         if cases.relief is not None:
@@ -73,6 +74,7 @@ def stress_stiffness(
     K0 = initial_stress_stiffness(fe, displacements, shapes)
 
     def inertia_forces(first: int, count: int) -> FloatArray:
+        """Inertia forces of ``count`` mass points from ``first`` on, per unit motion."""
         rows = slice(first, first + count)
         a = accelerations(rows)
         return np.asarray(-(fe.m[rows, rows] @ a.reshape(count, -1)).reshape(a.shape))

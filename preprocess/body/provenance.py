@@ -63,6 +63,7 @@ def faces_of(bound: Sequence[BoundInterface]) -> str:
 
 
 def _range(values: FloatArray) -> str:
+    """Text "smallest..largest" of values."""
     return f"{values.min(initial=np.inf):g}..{values.max(initial=-np.inf):g}"
 
 

@@ -99,10 +99,12 @@ class AttachedInterface(Reference):
         return self.interface
 
     def held(self, statics: InterfaceStatics) -> int:
+        """Index of the interface to which the frame is attached. Raises `InputError`."""
         names = [interface.name for interface in statics.interfaces]
         return interface_index(self.interface, names, "reference", OTHERS)
 
     def frame(self, statics: InterfaceStatics) -> BodyFrame:
+        """Body frame at the interface, which does not move relative to it."""
         k = self.held(statics)
         held = statics.interfaces[k]
         return BodyFrame(held.position, held.axes, statics.interface_loads[:, 6 * k : 6 * k + 6].T)
@@ -141,6 +143,7 @@ class AttachedNode(Reference):
         return f"{self.kind} {self.node}"
 
     def frame(self, statics: InterfaceStatics) -> BodyFrame:
+        """Body frame at the node, which does not move relative to it. Raises `InputError`."""
         fe = statics.fe
         found = np.flatnonzero(fe.node_ids == integer(self.node, "reference: node"))
         if not found.size:
@@ -206,6 +209,7 @@ class MeanAxes(Reference):
         return self.kind
 
     def frame(self, statics: InterfaceStatics) -> BodyFrame:
+        """Body frame at the centre of mass without mean deformation (Tisserand conditions)."""
         return BodyFrame(
             statics.fe.centre_of_mass, np.eye(3), statics.fe.mass_product(statics.rigid_modes).T
         )
@@ -243,6 +247,7 @@ class PrincipalAxes(Reference):
         return self.kind
 
     def frame(self, statics: InterfaceStatics) -> BodyFrame:
+        """Mean-axis body frame along the principal axes of inertia."""
         origin, _, conditions = MeanAxes().frame(statics)
         x = statics.fe.points - origin
         second_moment = statics.fe.engine.total(x.T @ (statics.fe.m @ x))
@@ -288,6 +293,7 @@ class Chord(Reference):
         return f"{self.kind} from {self.first} to {self.second}"
 
     def frame(self, statics: InterfaceStatics) -> BodyFrame:
+        """Body frame along the line between two interfaces."""
         names = [interface.name for interface in statics.interfaces]
         i, j = (interface_index(name, names, "reference") for name in (self.first, self.second))
         axes = _chord_axes(statics.interfaces[i], statics.interfaces[j])
@@ -299,6 +305,7 @@ class Chord(Reference):
 
 
 def _chord_axes(first: BoundInterface, second: BoundInterface) -> FloatArray:
+    """Axes with x along the line between two interfaces. Raises `InputError`."""
     line = second.position - first.position
     length = np.linalg.norm(line)
     if not length > 1e-9 * max(np.abs(first.position).max(), first.radius):

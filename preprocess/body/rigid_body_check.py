@@ -87,6 +87,7 @@ def _strain_of_rigid_motion(fe: FEModel, R: FloatArray) -> float:
 
 
 def _rigid_residual(fe: FEModel, R: FloatArray) -> float:
+    """Largest elastic force of unit rigid motions relative to the largest stiffness."""
     engine, entries = fe.engine, fe.K.data[:, None]
     unit = R / engine.extent(R)
     return float(engine.extent(fe.stiffness_product(unit)).max() / engine.extent(entries).max())

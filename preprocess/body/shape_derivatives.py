@@ -164,6 +164,7 @@ def shape_derivatives(
 
 
 def _check_method(method: Reduction) -> None:
+    """Raise `InputError` for reductions whose shapes have no derivatives."""
     if not isinstance(method, CraigBampton | Guyan | FreeModes) or (
         isinstance(method, CraigBampton) and method.inertia_relief
     ):
@@ -179,6 +180,7 @@ def _varied_part(
     numbers: dict[str, float],
     interfaces: Mapping[str, Interface],
 ) -> _VariedPart:
+    """Mesh and materials of the part with other parameters. Raises `InputError`."""
     try:
         found = parts(**numbers)
     except TypeError as error:
@@ -221,6 +223,7 @@ def _fields(statics: InterfaceStatics, method: Reduction) -> list[_ShapeGroup]:
 
 
 def _check_gap(statics: InterfaceStatics, method: NormalModeReduction, omega2: FloatArray) -> None:
+    """Raise `InputError` if the last mode and the first omitted one coincide."""
     n = len(omega2)
     if n < method.degrees_of_freedom(statics):
         after = float(statics.modes(method.held(statics), count=n + 1).omega[-1] ** 2)
@@ -251,6 +254,7 @@ class _PartDerivative:
         ]
 
     def _slope(self, values: list[FloatArray]) -> FloatArray:
+        """Derivative of values by central differences."""
         return slope_of(values, self.step)
 
     def conditions(self, u: FloatArray, index: int) -> FloatArray:
@@ -291,15 +295,16 @@ class _PartDerivative:
         )
 
     def _dynamic(self, u: FloatArray, omega2: FloatArray) -> FloatArray:
+        """(K − ω² M) u for shapes u."""
         return np.asarray(self.fe.stiffness_product(u) - omega2 * self.fe.mass_product(u))
 
 
 def _coordinates(
     statics: InterfaceStatics, kinds: list[_ShapeGroup], shapes: FloatArray, index: int
 ) -> FloatArray:
-    """Matrix X of Φ = B X, B = [R
+    """Matrix X of Φ = B X: coordinates of body shapes in the basis B.
 
-    shapes of the basis].
+    B contains the rigid-body modes R and the shapes of the basis.
 
     Raises InputError for shapes of another part, method or body frame.
     """
@@ -330,9 +335,8 @@ def _of_body(
 ) -> FloatArray:
     """Derivative (3N, nf) of the shapes of the body, up to components in their own space.
 
-    Φ = B X with B = [R
-
-    shapes of the basis]: Φ' = B'X − R (C R)⁻¹ (C'Φ + C B'X), C the conditions of the body frame.
+    Φ = B X with B = [R | shapes of the basis]: Φ' = B'X − R (C R)⁻¹ (C'Φ + C B'X), C the conditions
+    of the body frame.
     """
     statics = change.statics
     R = statics.fe.rigid_motion(statics.fe.centre_of_mass)
@@ -362,6 +366,7 @@ def projected_solution(
     M_modes = mass(modes) if modes.shape[1] else modes
 
     def outside(u: FloatArray) -> FloatArray:
+        """Part of u that is mass-orthogonal to the modes."""
         return np.asarray(u - modes @ (M_modes.T @ u))
 
     z = outside(response(loads))

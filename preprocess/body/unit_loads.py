@@ -153,6 +153,7 @@ def inertial_names() -> list[str]:
 
 
 def _interface_names(interfaces: Sequence[str]) -> list[str]:
+    """Names "interface force x" … of the unit loads at interfaces."""
     return [
         f"{name} {kind} {axis}"
         for name in interfaces

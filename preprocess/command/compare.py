@@ -40,6 +40,7 @@ def compare(
 
 
 def _structure(path: Path, allow_outside: bool) -> Structure:
+    """Full model of a part file, or reduced body of a body file."""
     from preprocess.comparison import FullModel
     from preprocess.part_file import read_part
 
@@ -52,6 +53,7 @@ def _structure(path: Path, allow_outside: bool) -> Structure:
 
 
 def _body(path: Path) -> Structure:
+    """Reduced body of a body file."""
     from flexmbs.flexible_body.divided import in_one_piece, load_body
     from preprocess.comparison import ReducedBody
 
@@ -59,6 +61,7 @@ def _body(path: Path) -> Structure:
 
 
 def _facts(found: Comparison) -> dict[str, Any]:
+    """Comparison as a dictionary for JSON."""
     return {
         "first": found.first,
         "second": found.second,

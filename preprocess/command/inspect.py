@@ -29,10 +29,13 @@ def inspect(path: Path, *, unit: str | None, as_json: bool, allow_outside: bool)
     """
     from flexmbs.flexible_body.divided import DividedBodyData, is_divided
     from flexmbs.flexible_body.record import FlexibleBodyData
+    from preprocess.cad.netgen import FORMATS as CAD
     from preprocess.formats.importers import FORMATS, read
     from preprocess.mesh_files.readers import READERS
 
     suffix, start = path.suffix.lower(), _start(path)
+    if suffix in CAD:
+        return _inspect_faces(path, as_json)
     if suffix in READERS and start != HDF5:
         return _inspect_mesh(path, unit, as_json, allow_outside)
     if start == HDF5 and is_divided(path):
@@ -49,7 +52,40 @@ def inspect(path: Path, *, unit: str | None, as_json: bool, allow_outside: bool)
     )
 
 
+def _inspect_faces(path: Path, as_json: bool) -> int:
+    """Print the faces of a CAD file."""
+    from preprocess.cad.mesh_cad import read_faces
+    from preprocess.command.mesh import described_faces, description
+
+    faces, nodes = read_faces(path)
+    if as_json:
+        put_json(
+            {
+                "source": str(path),
+                "faces": [
+                    {
+                        "number": face.number,
+                        "kind": face.kind,
+                        "hollow": face.hollow,
+                        "radius": face.surface.radius,
+                        "axis": face.surface.axis.tolist(),
+                        "area": face.area,
+                        "centre": face.centre.tolist(),
+                        "name": face.name,
+                        "description": description(face, faces, nodes),
+                    }
+                    for face in faces
+                ],
+            }
+        )
+    else:
+        put("\n".join(described_faces(faces, nodes)))
+        put("interfaces: the conditions in braces, as interfaces.hub = { … } in a part file")
+    return 0
+
+
 def _start(path: Path) -> bytes:
+    """First bytes of a file. Raises `InputError`."""
     try:
         with open_regular(path) as file:
             return file.read(len(HDF5))
@@ -104,6 +140,7 @@ def described_pieces(data: DividedBodyData) -> str:
 
 
 def _inspect_body(data: FlexibleBodyData, as_json: bool) -> int:
+    """Print the facts and checks of a flexible body; exit code."""
     checks = data.validate()
     if as_json:
         put_json(
@@ -190,14 +227,17 @@ def _errors(data: FlexibleBodyData) -> list[str]:
 
 
 def _millimetres(position: FloatArray) -> str:
+    """Position as text in mm."""
     return ", ".join(f"{round(1e3 * float(x), 6) + 0.0:.6g}" for x in position)
 
 
 def _numbers(values: Any) -> str:
+    """Numbers as text with four digits."""
     return ", ".join(f"{float(value):.4g}" for value in values)
 
 
 def _inspect_matrices(fe: FEModel, as_json: bool) -> int:
+    """Print the facts of a model given by matrices; exit code."""
     sets = _sizes(fe.node_sets)
     if as_json:
         put_json({"source": fe.source, "nodes": len(fe.nodes), "mass": fe.mass, "node sets": sets})
@@ -209,6 +249,7 @@ def _inspect_matrices(fe: FEModel, as_json: bool) -> int:
 
 
 def _inspect_mesh(path: Path, unit: str | None, as_json: bool, allow_outside: bool) -> int:
+    """Print the facts of a mesh; exit code."""
     import warnings
 
     from preprocess.inputs.warning import PreprocessWarning
@@ -261,8 +302,10 @@ def mesh_facts(mesh: Mesh) -> dict[str, Any]:
 
 
 def _sizes(sets: Mapping[str, Any]) -> dict[str, int]:
+    """Number of members of each set."""
     return {name: len(members) for name, members in sets.items()}
 
 
 def _listed(sizes: Mapping[str, int]) -> str:
+    """Text "name (count), …" of sets."""
     return ", ".join(f"{name} ({count})" for name, count in sizes.items()) or "none"

@@ -1,8 +1,11 @@
 """Command ``preprocess reduce``."""
 
+from __future__ import annotations
+
 import functools
 import warnings
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,10 +14,15 @@ from flexmbs.console.messages import progress_bar, put
 from flexmbs.errors import InputError
 from flexmbs.files.file_types import BODY
 from flexmbs.files.reserved_outputs import reserved
+from preprocess.command.mesh import solid_of
 from preprocess.command.outcome import costs, print_warnings
+
+SERIAL = "serial"
+ENGINES = (SERIAL, "petsc", "slepc")
 
 if TYPE_CHECKING:
     from flexmbs.flexible_body.record import FlexibleBodyData
+    from preprocess.part_file import Part
 
 
 def reduce_file(
@@ -26,60 +34,119 @@ def reduce_file(
     allow_outside: bool,
     allow_large: bool,
     keep: Path | None,
+    given: CadPartOptions,
 ) -> None:
-    """Write the flexible body of a part file with an engine of `ENGINES`.
+    """Write the flexible body of a part file, or of a CAD file with options, by an engine.
 
     Raises InputError, SolverError, MachineError.
     """
     if engine not in ENGINES:
         raise InputError(f"--engine: {engine!r} is unknown; choose one of {', '.join(ENGINES)}")
-    ENGINES[engine](
-        path, output, force=force, allow_outside=allow_outside, allow_large=allow_large, keep=keep
-    )
+    if engine == SERIAL:
+        target = output or path.with_suffix(".h5")
+        read = functools.partial(read_any_part, path, given, allow_outside=allow_outside)
+        with reserved((target, BODY)):
+            _reduce(read, target, force=force, allow_large=allow_large, keep=keep)
+        return
+    from preprocess.command.reduce_together import reduce_together
+
+    if keep is not None:
+        raise InputError(f"--keep: the engine {engine} does not store factors; omit it")
+    if given != CadPartOptions():
+        raise InputError(f"{path}: --engine {engine} needs a part file with these options")
+    reduce_together(path, output, engine, force=force, allow_outside=allow_outside)
 
 
-def reduce_serially(
-    path: Path,
-    output: Path | None,
-    *,
-    force: bool,
-    allow_outside: bool,
-    allow_large: bool,
-    keep: Path | None,
-) -> None:
-    """Write the flexible body of a part file, unless an existing file has the same inputs.
+@dataclass(frozen=True)
+class CadPartOptions:
+    """Options of the command that make a part of a CAD file, as texts.
 
-    Raises InputError, SolverError, MachineError.
+    interfaces: ``NAME=FACE`` with the conditions of a face or its number.
     """
-    target = output or path.with_suffix(".h5")
-    with reserved((target, BODY)):
-        _reduce(
-            path,
-            target,
-            force=force,
-            allow_outside=allow_outside,
-            allow_large=allow_large,
-            keep=keep,
+
+    material: str | None = None
+    interfaces: tuple[str, ...] = ()
+    averaged: bool = False
+    reference: str | None = None
+    size: str | None = None
+    refine: tuple[str, ...] = ()
+    solid: str | None = None
+    modes: int | None = None
+    damping: float | None = None
+
+
+def read_any_part(path: Path, given: CadPartOptions, *, allow_outside: bool) -> Part:
+    """Part of a part file, or of a CAD file with options. Raises InputError."""
+    from preprocess.cad.netgen import FORMATS
+    from preprocess.part_file import read_part
+
+    if path.suffix.lower() in FORMATS:
+        return cad_part(path, given)
+    if given != CadPartOptions():
+        raise InputError(f"{path}: give --material, --interface and the like in the part file")
+    return read_part(path, allow_outside=allow_outside)
+
+
+def cad_part(path: Path, given: CadPartOptions) -> Part:
+    """Part of a CAD file, as if these options were in a part file. Raises InputError."""
+    from flexmbs.toml.document import TomlDocument
+    from preprocess.command.mesh import inline_table
+    from preprocess.part_file.part import FORMAT
+    from preprocess.part_file.read import part_of
+
+    missing = [
+        f"{path}: give {option}"
+        for option, value in (
+            ("--material, as \"Al 6061-T6\" or 'E = 70e9, nu = 0.33, rho = 2700'", given.material),
+            ("--interface NAME=FACE; preprocess inspect lists the faces", given.interfaces),
         )
+        if not value
+    ]
+    if missing:
+        raise InputError(*missing)
+    kind = "averaged" if given.averaged else "rigid"
+    interfaces = {}
+    for text in given.interfaces:
+        name, equals, face = text.partition("=")
+        if not equals or not name.strip() or not face.strip():
+            raise InputError(
+                f"--interface: {text!r:.100} is not NAME=FACE, as hub='hole = \"10 mm\"' or hub=7"
+            )
+        interfaces[name.strip()] = {"kind": kind, **inline_table(face, f"--interface {name}")}
+    material = str(given.material)
+    table = {
+        "format": FORMAT,
+        "mesh": path.name,
+        "material": inline_table(material, "--material") if "=" in material else material,
+        "interfaces": interfaces,
+        "reference": given.reference or next(iter(interfaces)),
+        "cad": {
+            **({} if given.size is None else {"size": given.size}),
+            **({} if given.solid is None else {"solid": solid_of(given.solid)}),
+            "refine": [inline_table(each, "--refine") for each in given.refine],
+        },
+        **({} if given.modes is None else {"method": {"modes": given.modes}}),
+        **({} if given.damping is None else {"damping": given.damping}),
+    }
+    return part_of(TomlDocument(path, "", table), allow_outside=False)
 
 
 def _reduce(
-    path: Path,
+    read: Callable[[], Part],
     target: Path,
     *,
     force: bool,
-    allow_outside: bool,
     allow_large: bool,
     keep: Path | None,
 ) -> None:
+    """Reduce a part file and write the body in this process."""
     from flexmbs.flexible_body.divided import DividedBodyData
     from preprocess.command.inspect import described, described_pieces
-    from preprocess.part_file import read_part
     from preprocess.part_file.digest import stored_digest
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        part = read_part(path, allow_outside=allow_outside)
+        part = read()
         stored = None if force else stored_digest(target)
         if stored and stored == part.digest():
             put(f"unchanged: {target} (--force reduces it again)")
@@ -118,26 +185,3 @@ def _summed(pieces: Iterable[Mapping[str, str | float]]) -> dict[str, float]:
             if key.startswith("time "):
                 total[key] = total.get(key, 0.0) + float(value)
     return total
-
-
-def _together(
-    engine: str,
-    path: Path,
-    output: Path | None,
-    *,
-    force: bool,
-    allow_outside: bool,
-    allow_large: bool,
-    keep: Path | None,
-) -> None:
-    from preprocess.command.reduce_together import reduce_together
-
-    if keep is not None:
-        raise InputError(f"--keep: the engine {engine} does not store factors; omit it")
-    reduce_together(path, output, engine, force=force, allow_outside=allow_outside)
-
-
-ENGINES: dict[str, Callable[..., None]] = {
-    "serial": reduce_serially,
-    **{name: functools.partial(_together, name) for name in ("petsc", "slepc")},
-}

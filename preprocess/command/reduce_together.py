@@ -46,6 +46,7 @@ def reduce_together(
 def _reduce_together(
     group: Processes, engine: str, path: Path, target: Path, *, force: bool, allow_outside: bool
 ) -> None:
+    """Reduce a part file by MPI processes; the first one writes the body."""
     with (
         group.ending_together(),
         contextlib.ExitStack() as lock,
@@ -56,6 +57,7 @@ def _reduce_together(
         part: list[Part] = []
 
         def unchanged() -> bool:
+            """True if the file already contains the body of this part file."""
             part.append(read_part(path, allow_outside=allow_outside))
             stored = None if force else stored_digest(target)
             return bool(stored) and stored == part[0].digest()
@@ -67,6 +69,7 @@ def _reduce_together(
             data = reduced(group, lambda: part[0].job(), steps, engine)
 
         def write() -> None:
+            """Save the body with its provenance."""
             assert data is not None
             origin: dict[str, str | float] = {"part file": str(part[0].document.path)}
             body = replace(

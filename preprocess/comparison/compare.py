@@ -96,9 +96,7 @@ def compare(first: Structure, second: Structure, *, modes: int = 20) -> Comparis
 
 
 def _aligned(first: Structure, second: Structure) -> tuple[tuple[IntArray, IntArray], FloatArray]:
-    """Rows of the common nodes, and the rotation from the
-    second structure's axes to the first's.
-    """
+    """Rows of the common nodes, and the rotation from the second structure to the first."""
     _, a, b = np.intersect1d(first.node_ids, second.node_ids, return_indices=True)
     if len(a) < 3:
         raise InputError(
@@ -152,6 +150,7 @@ def _share(a: FloatArray, B: FloatArray) -> float:
 def _compliance(
     first: Structure, second: Structure, held: str, moving: str, rotation: FloatArray
 ) -> Compliance:
+    """Interface compliances of two structures and their largest relative difference."""
     both = np.kron(np.eye(2), rotation)
     one, two = first.compliance(held, moving), both @ second.compliance(held, moving) @ both.T
     scale = np.sqrt(np.outer(np.diag(two), np.diag(two)))

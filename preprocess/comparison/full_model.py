@@ -29,15 +29,18 @@ class FullModel(Structure):
         self.frames = {each.name: each.position for each in self._statics.interfaces}
 
     def modes(self, held: str, count: int) -> StructureModes:
+        """Lowest modes with one interface held, or of the free structure."""
         statics = self._statics
         most = statics.free_degrees_of_freedom - 6 if held == FREE else statics.free_count
         found = statics.modes(() if held == FREE else (self._index(held),), count=min(count, most))
         return StructureModes(found.omega / (2 * np.pi), statics.fe.displacements(found.shapes))
 
     def compliance(self, held: str, moving: str) -> FloatArray:
+        """Compliance (6, 6) of an interface with another one held."""
         k = self._index(moving)
         loads = self._statics.interface_loads[:, 6 * k : 6 * k + 6]
         return np.asarray(loads.T @ self._statics.held_response(loads, self._index(held)))
 
     def _index(self, name: str) -> int:
+        """Index of an interface."""
         return list(self.frames).index(name)

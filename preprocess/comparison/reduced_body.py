@@ -20,6 +20,7 @@ class ReducedBody(Structure):
     """Structure of a flexible body. Raises InputError for a body without surface."""
 
     def __init__(self, data: FlexibleBodyData, label: str = "") -> None:
+        """Structure of a flexible body with nodal shapes. Raises `InputError`."""
         if data.surface is None:
             raise InputError(
                 f"{label or data.name}: has no nodal shapes; reduce the part again, or "
@@ -34,6 +35,7 @@ class ReducedBody(Structure):
         self.frames = {name: frame.x for name, frame in data.frames.items()}
 
     def modes(self, held: str, count: int) -> StructureModes:
+        """Lowest modes with one interface held, or of the free body."""
         data = self._data
         M, K = mass_matrix(data), scipy.linalg.block_diag(np.zeros((6, 6)), data.K_ff)
         basis = self._elastic_free(M) if held == FREE else self._elastic_held(held)
@@ -43,6 +45,7 @@ class ReducedBody(Structure):
         return StructureModes(np.sqrt(np.maximum(omega2[:count], 0.0)) / (2 * np.pi), shapes)
 
     def compliance(self, held: str, moving: str) -> FloatArray:
+        """Compliance (6, 6) of an interface with another one held."""
         data = self._data
         relative = elastic_frame_motion(data.frames[moving]) - rigid_frame_motion(
             data.frames[moving]
@@ -55,8 +58,9 @@ class ReducedBody(Structure):
         return np.asarray(np.linalg.solve(rigid_frame_motion(frame), elastic_frame_motion(frame)))
 
     def _elastic_held(self, held: str) -> FloatArray:
+        """Basis of rigid and elastic coordinates with an interface held."""
         return np.vstack([-self._following(held), np.eye(self._data.nf)])
 
     def _elastic_free(self, M: FloatArray) -> FloatArray:
-        """Motions without momentum: the rigid-body motion balances the momenta of the shapes."""
+        """Basis of motions without momentum: shapes balanced by rigid-body motions."""
         return np.vstack([-np.linalg.solve(M[:6, :6], M[:6, 6:]), np.eye(self._data.nf)])

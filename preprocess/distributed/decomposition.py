@@ -83,6 +83,7 @@ class Decomposition:
     """
 
     def __init__(self, whole: WholePart, count: int) -> None:
+        """Distribution of the elements and nodes of a part to ``count`` processes."""
         self._whole, self._count = whole, count
         mesh, layout = whole.mesh, whole.layout
         joints = layout.joints
@@ -148,6 +149,7 @@ class Decomposition:
         return np.union1d(arms.nodes, self._freedoms.node_of_block[np.concatenate(dofs) // 3])
 
     def _share(self, rank: int) -> Share:
+        """Mesh, layout and interfaces of a process."""
         nodes, whole = self._nodes[rank], self._whole
         number = np.full(self._size, -1, np.int64)
         number[nodes] = np.arange(len(nodes))
@@ -183,6 +185,7 @@ class Decomposition:
         return [np.flatnonzero(np.isin(each.ids, ids[each.kind])) for each in self._structures]
 
     def _mesh(self, rank: int, number: IntArray) -> Mesh:
+        """Mesh of the elements of a process with local node numbers."""
         mesh, positions = self._whole.mesh, self._whole.layout.joints.nodes
         blocks = {
             name: ElementBlock(
@@ -206,6 +209,7 @@ class Decomposition:
         )
 
     def _layout(self, rank: int, local: _LocalNumbering) -> Layout:
+        """Nodes, springs and connections of a process with local numbers."""
         layout = self._whole.layout
         joints, dofs = layout.joints, local.dofs
         nodes = ModelNodes(
@@ -262,6 +266,7 @@ class _LocalNumbering(NamedTuple):
         return np.flatnonzero(both[self.freedoms.node_of_block])
 
     def interface(self, whole: BoundInterface) -> BoundInterface:
+        """Interface with local numbers and those of its nodes that are present."""
         here = np.isin(whole.blocks, self.blocks)
         nodes = self.number[whole.nodes]
         return replace(
@@ -274,6 +279,7 @@ class _LocalNumbering(NamedTuple):
         )
 
     def arms(self, whole: Arms) -> Arms:
+        """Rigid arms with local numbers."""
         dofs, led = self.dofs, whole.led
         if led is not None:
             led = led._replace(dofs=np.searchsorted(dofs, led.dofs), C=led.C[:, dofs].tocsr())

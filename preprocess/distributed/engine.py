@@ -38,12 +38,15 @@ class PetscEngine(Engine):
         self.owned = self._mine
 
     def total(self, x: FloatArray) -> FloatArray:
+        """Sum of x over all processes."""
         return self._processes.total(x)
 
     def largest(self, x: FloatArray) -> FloatArray:
+        """Entrywise maximum of x over all processes."""
         return self._processes.largest(x)
 
     def counted(self, f: FloatArray | sp.spmatrix) -> FloatArray | sp.spmatrix:
+        """Rows owned by this process; zero in the others, so that sums count them once."""
         return (
             sp.diags(self._mine.astype(float)) @ f
             if sp.issparse(f)
@@ -51,12 +54,15 @@ class PetscEngine(Engine):
         )
 
     def gathered(self, rows: FloatArray) -> FloatArray:
+        """Rows of all processes, concatenated."""
         return np.concatenate(self._processes.comm.allgather(rows))
 
     def assembled(self, f: FloatArray) -> FloatArray:
+        """Field with the contributions of all processes to shared rows summed."""
         return self._exchange.summed(f)
 
     def factorize(self, matrix: BlockMatrix) -> Factor:
+        """Distributed MUMPS factorization of a matrix."""
         factor = MumpsFactor(self, self._processes, matrix)
         if matrix.definite:
             self.facts = factor.facts
@@ -71,6 +77,7 @@ class PetscEngine(Engine):
         count: int = 0,
         omega_max: float = 0.0,
     ) -> Modes:
+        """Lowest modes from response and mass products over all processes."""
         with Threads() as threads:
             products = _SharedProducts(self, size, threads)
             return modes_by_blocks(response, mass, products, count=count, omega_max=omega_max)
@@ -84,7 +91,9 @@ class _SharedProducts(TallProducts):
         self._engine = engine
 
     def inner(self, A: FloatArray, B: FloatArray) -> FloatArray:
+        """Inner products AᵀB over all processes."""
         return self._engine.total(super().inner(A, np.asarray(self._engine.counted(B))))
 
     def squares(self, A: FloatArray, B: FloatArray) -> FloatArray:
+        """Column-wise inner products of A and B over all processes."""
         return self._engine.squares(A, B)

@@ -20,6 +20,7 @@ class Exchange:
     """
 
     def __init__(self, comm: Any, shared: Mapping[int, IntArray]) -> None:
+        """Exchange of the rows shared with each other process."""
         self._comm, self.times, self.sent = comm, 0, 0
         self._rows = {
             rank: dofs_of(blocks) for rank, blocks in sorted(shared.items()) if len(blocks)

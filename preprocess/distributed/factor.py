@@ -31,6 +31,7 @@ class MumpsFactor(Factor):
     """Factor L D Lᵀ of the sum of the contributions of all processes."""
 
     def __init__(self, engine: Engine, processes: Processes, matrix: BlockMatrix) -> None:
+        """Factor a distributed matrix by MUMPS."""
         self._engine, self._processes, self._matrix = engine, processes, matrix
         free = np.zeros(len(matrix.places) * 3, dtype=bool)
         free[dofs_of(matrix.blocks)] = True
@@ -46,6 +47,7 @@ class MumpsFactor(Factor):
 
     @property
     def nnz(self) -> int:
+        """Number of entries of the factor."""
         found = int(self._factor.getMumpsInfog(29))
         return found if found >= 0 else -1_000_000 * found
 
@@ -60,6 +62,7 @@ class MumpsFactor(Factor):
         }
 
     def solve(self, loads: FloatArray) -> FloatArray:
+        """Solution for loads (n, k), zero at rows outside of the matrix."""
         from petsc4py import PETSc
 
         columns = loads.reshape(len(loads), -1)
@@ -81,9 +84,11 @@ class MumpsFactor(Factor):
         return self._engine.assembled(x).reshape(loads.shape)
 
     def negative_pivots(self) -> int:
+        """Number of negative pivots."""
         return int(self._factor.getMumpsInfog(12))
 
     def nearly_singular(self) -> bool:
+        """True if the matrix has a motion with almost no stiffness."""
         return self._soft_motion() is not None
 
     def _numbered(self, free: np.ndarray) -> IntArray:

@@ -122,6 +122,7 @@ def merged_body(
 
 
 def _stacked(pieces: Sequence[LocalSurface], name: str) -> np.ndarray:
+    """Arrays of all pieces, concatenated."""
     return np.concatenate([getattr(each, name) for each in pieces])
 
 

@@ -87,6 +87,7 @@ class Processes:
         return self._reduced(x, "MAX")
 
     def _reduced(self, x: np.ndarray, operation: str) -> np.ndarray:
+        """Array combined over all processes, identical in each."""
         from mpi4py import MPI
 
         self.sums += 1
@@ -162,6 +163,7 @@ def processes() -> Processes:
 
 
 def _outcome(function: Callable[[], Found]) -> tuple[Any, FlexmbsError | None]:
+    """(result, None) of a function, or (None, its FlexmbsError)."""
     try:
         return function(), None
     except FlexmbsError as error:

@@ -148,4 +148,5 @@ def _facts(
 
 
 def _elements(whole: WholePart) -> str:
+    """Text with the number of elements by block."""
     return ", ".join(f"{len(block.ids)} {name}" for name, block in whole.mesh.blocks.items())

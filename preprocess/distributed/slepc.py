@@ -38,6 +38,7 @@ class SlepcEngine(PetscEngine):
         count: int = 0,
         omega_max: float = 0.0,
     ) -> Modes:
+        """Lowest modes by SLEPc's Krylov–Schur method."""
         wanted = count or FIRST
         while True:
             found = self._lowest(response, mass, wanted)
@@ -95,6 +96,7 @@ class SlepcEngine(PetscEngine):
         """Product of an operator on fields with vectors, which have the owned rows."""
 
         def applied(x: FloatArray) -> FloatArray:
+            """Operator applied to the owned rows of a vector."""
             field = np.zeros((len(self._mine), 1))
             field[self._mine, 0] = x
             return operator(self.assembled(field))[self._mine, 0]

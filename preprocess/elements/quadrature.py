@@ -27,6 +27,7 @@ def _orbit(*barycentric: float) -> Array:
 
 
 def _symmetric_rule(*orbits: tuple[Array, float]) -> Quadrature:
+    """Quadrature rule from orbits of points of equal weight."""
     points = np.concatenate([orbit for orbit, _ in orbits])
     weights = np.concatenate([np.full(len(orbit), weight) for orbit, weight in orbits])
     return Quadrature(points, weights)

@@ -72,7 +72,7 @@ def assemble_pieces(pieces: Sequence[FEModel]) -> AssembledPart:
 
 
 def _rows(pieces: Sequence[FEModel]) -> list[Indices]:
-    """Index in the whole of the nodes of each piece.
+    """Row of each node of each piece in the whole model.
 
     Nodes at cuts are identified by their numbers; other nodes are distinct, since centres of
     spiders may have equal numbers.
@@ -100,6 +100,7 @@ def _rows(pieces: Sequence[FEModel]) -> list[Indices]:
 
 
 def _place(fe: FEModel, at: Indices, freedoms: Freedoms) -> _PlacedPiece:
+    """Piece with the selection of its degrees of freedom in the whole model."""
     dofs = dofs_of(np.concatenate([at, freedoms.rotation_blocks(at[fe.rotating])]))
     P = sp.csr_matrix(
         (np.ones(len(dofs)), (np.arange(len(dofs)), dofs)), shape=(len(dofs), freedoms.size)

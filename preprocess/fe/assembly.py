@@ -257,6 +257,7 @@ def _checked_damping(
 
 
 def _empty_matrices(n: int) -> tuple[sp.csr_matrix, sp.csr_matrix]:
+    """Empty stiffness (3n, 3n) and mass (n, n)."""
     return sp.csr_matrix((3 * n, 3 * n)), sp.csr_matrix((n, n))
 
 
@@ -284,6 +285,7 @@ def _add_group(nodes: Array, group: ElementGroup, storage: tuple[Any, ...]) -> N
     piece = max(1, CHUNK // (9 * (nn + len(element.internal)) ** 2))
 
     def matrices(table: Indices) -> tuple[Indices, tuple[Array, Array]]:
+        """Stiffness and mass of the elements with these nodes."""
         x = nodes[table]
         K = np.ascontiguousarray(condensed(element_stiffness(x, rule, C), nn))
         return table, (K, element_mass(x, mass_rule, float(group.material.rho)))
@@ -306,6 +308,7 @@ def _padded(K: sp.csr_matrix, size: int) -> sp.csr_matrix:
 
 
 def _described(material: Materials) -> str:
+    """Text of one material or of several by name."""
     if not isinstance(material, Mapping):
         return repr(material)
     return "; ".join(f"{name}: {each!r}" for name, each in material.items())

@@ -78,6 +78,7 @@ def attach(fe: FEModel, masses: Iterable[PointMass]) -> FEModel:
 
 
 def _rows(fe: FEModel, attached: PointMass) -> Indices:
+    """Rows of the nodes that carry an attached point mass. Raises `InputError`."""
     try:
         return region_of(attached.where).rows(fe.nodes, fe.node_sets)
     except InputError as error:
@@ -107,7 +108,7 @@ def _with_body(fe: FEModel, node: int, attached: PointMass) -> FEModel:
 
 
 def _nodal_mass(fe: FEModel, rows: Indices, attached: PointMass) -> sp.csr_matrix:
-    """Added mass Δm (P, P)."""
+    """Additional nodal mass matrix Δm (P, P) of an attached mass."""
     centre = (
         fe.nodes[rows].mean(axis=0)
         if attached.position is None

@@ -121,6 +121,7 @@ class BeamSection(Section):
             )
 
     def _check_end(self, end: Mapping[str, float]) -> None:
+        """Raise `InputError` for dimensions of a tapered end that the section lacks."""
         own = [each.name for each in fields(self) if each.name not in SHARED]
         wrong = [name for name in end if name not in own or getattr(self, name) is None]
         if wrong or not end:
@@ -139,7 +140,7 @@ class BeamSection(Section):
             ) from None
 
     def _rows(self, name: str, shape: tuple[int, ...]) -> Array:
-        """One value for all elements, or rows of element numbers and values, as rows.
+        """Rows (element number, values) of a field; one value applies to all elements.
 
         Raises InputError.
         """
@@ -192,6 +193,7 @@ class BeamSection(Section):
         return ""
 
     def _not_positive(self, *names: str) -> str:
+        """Problem of dimensions that are not positive; empty if there is none."""
         bad = [
             name
             for name in names

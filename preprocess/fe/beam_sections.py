@@ -52,9 +52,11 @@ class RectangularSection(BeamSection):
     kind = "rectangular"
 
     def _problem(self) -> str:
+        """Problem of the dimensions; empty if there is none."""
         return self._not_positive("height", "width")
 
     def data(self, nu: float) -> SectionData:
+        """Section properties of a rectangle for Poisson's ratio ν."""
         h, b = float(self.height), float(self.width)
         n = np.arange(1, 2000, 2)
         long, short = 0.5 * max(h, b), 0.5 * min(h, b)
@@ -102,12 +104,14 @@ class TubularSection(BeamSection):
     round = True
 
     def _problem(self) -> str:
+        """Problem of the dimensions; empty if there is none."""
         wrong = self._not_positive("diameter", "thickness")
         if not wrong and self.thickness > 0.5 * self.diameter * (1 + 1e-9):
             wrong = f"thickness = {self.thickness!r} exceeds the radius {self.diameter / 2!r}"
         return wrong
 
     def data(self, nu: float) -> SectionData:
+        """Section properties of a tube for Poisson's ratio ν."""
         R = 0.5 * float(self.diameter)
         r = max(R - float(self.thickness), 0.0)
         m2 = (r / R) ** 2
@@ -140,9 +144,11 @@ class CircularSection(BeamSection):
     round = True
 
     def _problem(self) -> str:
+        """Problem of the dimensions; empty if there is none."""
         return self._not_positive("diameter")
 
     def data(self, nu: float) -> SectionData:
+        """Section properties of a solid circle for Poisson's ratio ν."""
         return TubularSection(self.diameter, 0.5 * self.diameter).data(nu)
 
 
@@ -173,12 +179,14 @@ class BoxSection(BeamSection):
     kind = "box"
 
     def _problem(self) -> str:
+        """Problem of the dimensions; empty if there is none."""
         wrong = self._not_positive("height", "width", "thickness")
         if not wrong and 2 * self.thickness >= min(self.height, self.width):
             wrong = f"thickness = {self.thickness!r} leaves no hole; use RectangularSection"
         return wrong
 
     def data(self, nu: float) -> SectionData:
+        """Section properties of a thin-walled box for Poisson's ratio ν."""
         h, b, t = float(self.height), float(self.width), float(self.thickness)
         hi, bi, hm, bm = h - 2 * t, b - 2 * t, h - t, b - t
         A = h * b - hi * bi
@@ -227,10 +235,12 @@ class ISection(BeamSection):
     kind = "i"
 
     def _problem(self) -> str:
+        """Problem of the dimensions; empty if there is none."""
         wrong = self._not_positive("height", "width", "web", "flange")
         return wrong or filled_between_flanges(self.height, self.width, self.web, self.flange)
 
     def data(self, nu: float) -> SectionData:
+        """Section properties of an I section for Poisson's ratio ν."""
         h, b, s, t = float(self.height), float(self.width), float(self.web), float(self.flange)
         hi = h - 2 * t
         A = 2 * b * t + hi * s
@@ -299,6 +309,7 @@ class GeneralSection(BeamSection):
     kind = "general"
 
     def _problem(self) -> str:
+        """Problem of the given properties; empty if there is none."""
         if floats(self.shear_centre, "section: shear_centre").shape != (2,):
             return f"shear_centre: {shown(self.shear_centre)}; give y and z in m"
         if isinstance(self.end, Mapping) and "shear_centre" in self.end:
@@ -314,6 +325,7 @@ class GeneralSection(BeamSection):
         )
 
     def data(self, nu: float) -> SectionData:
+        """Section properties as given, with the outline of an equivalent rectangle."""
         y = 0.5 * (self.height or np.sqrt(12 * self.Iz / self.area))
         z = 0.5 * (self.width or np.sqrt(12 * self.Iy / self.area))
         outline = np.array([[-y, -z], [0, -z], [y, -z], [y, 0], [y, z], [0, z], [-y, z], [-y, 0]])

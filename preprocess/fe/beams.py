@@ -90,7 +90,7 @@ class Beams(StructuralElement):
 
     @abstractmethod
     def _station(self, s: float) -> BeamStation:
-        """Station at s from 0 to 1."""
+        """Axes, position and interpolation at the fraction s, 0 … 1, of the length."""
 
     def local_axes(self, s: float) -> Array:
         """Local axes at s as rows (ne, 3, 3), in mesh axes."""
@@ -101,13 +101,28 @@ class Beams(StructuralElement):
         return self._data_at(0.0)
 
     def _data_at(self, s: float) -> SectionData:
-        """Properties at s; the principal axes and the shear centre are independent of s."""
+        """Section properties at s; principal axes and shear centre are constant.
+
+        Raises InputError for a wall or profile so thin that its area vanishes in double precision.
+        """
         C = np.asarray(self.material.elasticity, dtype=float)
-        return self.section.at(s).data(C[0, 1] / (C[0, 0] + C[0, 1]))
+        nu, vanishes = C[0, 1] / (C[0, 0] + C[0, 1]), False
+        try:
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+                found = self.section.at(s).data(nu)
+            vanishes = not all(0.0 < each < np.inf for each in (found.A, found.Iy, found.Iz))
+        except ZeroDivisionError:
+            vanishes = True
+        if vanishes:
+            raise InputError(
+                "section: its area or a second moment of area vanishes in double precision; "
+                "correct its dimensions"
+            )
+        return found
 
     @functools.cached_property
     def _turn(self) -> Array:
-        """Principal axes as rows (2, 2) in those of the orientation."""
+        """Principal axes as rows (2, 2) in the axes of the orientation."""
         c, s = np.cos(np.radians(self.section.turn)), np.sin(np.radians(self.section.turn))
         return self._data.turn @ np.array([[c, s], [-s, c]])
 
@@ -120,7 +135,7 @@ class Beams(StructuralElement):
 
     @functools.cached_property
     def _line(self) -> Array:
-        """Position y, z, from the centroid, of the reference point of the offset."""
+        """Position y, z of the reference point for offsets, from the centroid."""
         places = {"shear-centre": self._data.shear_centre, "origin": self._data.origin}
         return np.array(places.get(self.section.line, (0.0, 0.0)))
 
@@ -181,6 +196,7 @@ class Beams(StructuralElement):
         return B
 
     def stiffness(self) -> Array:
+        """Element stiffness (ne, n, n) by two-point quadrature."""
         n = self.dofs.shape[1]
         K = np.zeros((len(self.ids), n, n))
         for s in PAIR:
@@ -200,6 +216,7 @@ class Beams(StructuralElement):
         )
 
     def mass_points(self) -> tuple[ElementPoints, Array]:
+        """Points of the mass in the sections, and the mass at each, kg."""
         found, mass = [], []
         for s, weight in zip(STATIONS, WEIGHTS):
             d, at = self._data_at(s), self._station(s)
@@ -220,6 +237,7 @@ class Beams(StructuralElement):
         )
 
     def skin(self) -> tuple[ElementPoints, Indices]:
+        """Surface of the beam: outlines of both ends, and the triangles between them."""
         m, k = len(self._data.outline), np.arange(len(self._data.outline))
         ends = [self._moved(self._station(s), self._data_at(s).outline) for s in (0.0, 1.0)]
         after = (k + 1) % m
@@ -236,6 +254,7 @@ class Beams(StructuralElement):
         return np.asarray(self._stiffnesses_at(s)[:, None] * self._strains(self._station(s)))
 
     def stress(self) -> Array:
+        """Stress (ne, s, 6, n) at the outlines of both ends per degree of freedom."""
         low, high = (self.section_forces(s) for s in PAIR)
         found = []
         for s in (0.0, 1.0):
@@ -260,6 +279,7 @@ class Beams(StructuralElement):
     def initial_stress_stiffness(
         self, displacements: Array, shapes: Array, forces: Array | None = None
     ) -> Array:
+        """Stiffness K0 (k, m, m) of section forces under displacements, for shapes."""
         u, phi = (self.of_elements(each) for each in (displacements, shapes))
         k, n = u.shape[2], phi.shape[2]
         K0 = np.zeros((k, n, n))

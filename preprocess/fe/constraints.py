@@ -54,7 +54,7 @@ class Constraints:
     rows: sp.csr_matrix | None = None
 
     def motion(self, z: Columns) -> Columns:
-        """Displacements u = T z (size, k)."""
+        """Displacements u = T z (size, k) of the independent degrees of freedom z."""
         return z if self.T is None else self.T @ z
 
     def loads(self, f: Columns) -> Columns:
@@ -85,7 +85,7 @@ UNCONSTRAINED = Constraints(None, np.zeros(0, dtype=np.int64))
 
 
 def constraints_of(rows: Sequence[Dependence], R: Array, *, held: bool = False) -> Constraints:
-    """Constraints of all connections.
+    """Transformation T of all connections, with chained dependences eliminated.
 
     R (size, 6): rigid motions, which every connection must allow unless the part is held. Raises
     InputError naming connections that share a dependent degree of freedom, depend on themselves or
@@ -178,6 +178,7 @@ def _eliminated(rows: Sequence[Dependence]) -> Sequence[Dependence]:
 
 
 def _check_distinct(rows: Sequence[Dependence]) -> None:
+    """Raise `InputError` if two connections move the same degree of freedom."""
     dofs, times = np.unique(np.concatenate([each.dofs for each in rows]), return_counts=True)
     rows = [each for each in rows if np.isin(each.dofs, dofs[times > 1]).any()]
     problems = []

@@ -48,6 +48,7 @@ class CurvedBeams(Beams):
         return d / length[:, None], length
 
     def _station(self, s: float) -> BeamStation:
+        """Axes, position and interpolation of the elements at the fraction s of their length."""
         centroids = self.x + self._arms
         along, length = self._tangent(centroids, s)
         axes, (N, dN) = self._axes_along(along), _functions(s)

@@ -46,6 +46,7 @@ def drilling_strains(x: Array, nu: Array, zeta: Array) -> Array:
 
 
 def _area(x: Array) -> Array:
+    """Signed areas of plane triangles."""
     a, b = x[:, 1] - x[:, 0], x[:, 2] - x[:, 0]
     return np.asarray(0.5 * (a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]))
 

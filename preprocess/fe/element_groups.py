@@ -97,13 +97,14 @@ def _owners(
         problems.append(
             f"{mesh.source}: {what}: {(times > 1).sum()} element(s) in more than one of "
             f"{', '.join(map(repr, both))}: "
-            f"{_some(ids[times > 1])}; keep each in one"
+            f"{_first_identifiers(ids[times > 1])}; keep each in one"
         )
     raise_problems(problems)
     return member.argmax(axis=0)
 
 
 def _unknown(mesh: Mesh, name: str, what: str) -> str:
+    """Message that an element set does not exist, with similar names."""
     close = (
         difflib.get_close_matches(name, mesh.element_sets, n=3) or sorted(mesh.element_sets)[:10]
     )
@@ -125,8 +126,10 @@ def _uncovered(mesh: Mesh, ids: Indices, names: tuple[str, ...], what: str) -> s
         if others
         else f"put them in a set with a {what.removesuffix('s')}"
     )
-    return f"{mesh.source}: {what}: {len(ids)} element(s) without one: {_some(ids)}; {remedy}"
+    first = _first_identifiers(ids)
+    return f"{mesh.source}: {what}: {len(ids)} element(s) without one: {first}; {remedy}"
 
 
-def _some(ids: Indices) -> str:
+def _first_identifiers(ids: Indices) -> str:
+    """Text with the first of the identifiers."""
     return ", ".join(map(str, ids[:SHOWN])) + (", …" if len(ids) > SHOWN else "")

@@ -29,7 +29,9 @@ class FaceAveraged(Averaged):
     face_mass: sp.csr_matrix = field(kw_only=True)
 
     def node_weights(self, count: int) -> FloatArray:
+        """Weights of the nodes: areas of the faces assigned to each node."""
         return np.asarray(self.face_mass.sum(axis=1)).ravel()
 
     def _weighted(self, weights: FloatArray, motion: FloatArray) -> FloatArray:
+        """Motion of the nodes times the mass matrix of the faces."""
         return np.asarray(self.face_mass @ motion.reshape(len(motion), -1)).reshape(motion.shape)

@@ -42,7 +42,7 @@ class Freedoms:
         return np.concatenate([np.arange(self.nodes), self.rotating])
 
     def rotates(self, nodes: Indices) -> NDArray[np.bool_]:
-        """True for each of the nodes that has a rotation."""
+        """Mask of the nodes that have rotational degrees of freedom."""
         return np.isin(nodes, self.rotating)
 
     def rotation_blocks(self, nodes: Indices) -> Indices:
@@ -64,5 +64,5 @@ class Freedoms:
 
 
 def dofs_of(blocks: Indices) -> Indices:
-    """Degrees of freedom of blocks (n,), (3n,)."""
+    """Degrees of freedom (3n,) of blocks (n,) of three."""
     return (3 * blocks[:, None] + np.arange(3)).ravel()

@@ -88,6 +88,7 @@ def declared_materials(mesh: Mesh) -> dict[str, Material]:
 
 
 def _material(mesh: Mesh, name: str, given: Mapping[str, Any]) -> Material:
+    """Material from a declaration in a mesh file. Raises `InputError`."""
     if "problem" in given:
         raise InputError(
             f"{mesh.source}: sections: '{name}': {given['problem']}; give the section "
@@ -98,4 +99,5 @@ def _material(mesh: Mesh, name: str, given: Mapping[str, Any]) -> Material:
 
 
 def _objects(kinds: Mapping[str, Any], given: Mapping[str, Any]) -> Any:
+    """Object of the class that ``kind`` names, with the other values as arguments."""
     return kinds[given["kind"]](**{key: value for key, value in given.items() if key != "kind"})

@@ -78,8 +78,9 @@ class BoundInterface:
 class Interface(ABC):
     """Declaration of an interface.
 
-    where: its nodes, by a set's name, a `Point` or a `Plane`. position (3,): of the frame [m]; by
-    default the centroid of the surface between the nodes, or the mean of the nodes. axes (3, 3): of
+    where: its nodes, by a set's name, a `Point`, a `Plane` or a `face` of a CAD model. position (3,):
+    of the frame [m]; by default the centroid of the face or of the surface between the nodes, or the
+    mean of the nodes. axes (3, 3): of
     the frame, columns in mesh axes; by default mesh axes.
     """
 
@@ -103,7 +104,7 @@ class Interface(ABC):
         triangles: IntArray = NO_TRIANGLES,
         freedoms: Freedoms | None = None,
     ) -> BoundInterface:
-        """Interface on a mesh with nodes (N, 3), named sets and surface triangles (T, 3).
+        """Bind the interface to a mesh: nodes, frame, weights and rigid motion.
 
         freedoms: of the nodes, by default translations only. Raises InputError naming it.
         """
@@ -112,11 +113,12 @@ class Interface(ABC):
             region = region_of(self.where)
             rows = region.rows(nodes, sets)
             turned = self._turned(nodes[rows], rows, freedoms)
-            position = (
-                surface_centroid(nodes, rows, triangles)
-                if self.position is None
-                else _vector(self.position)
-            )
+            if self.position is not None:
+                position = _vector(self.position)
+            elif (centre := region.centre(nodes, sets)) is not None:
+                position = centre
+            else:
+                position = surface_centroid(nodes, rows, triangles)
             check_distance(position, nodes, "position")
             axes = np.eye(3) if self.axes is None else rotation_of(self.axes)
             weights = self.node_weights(len(rows))
@@ -138,11 +140,11 @@ class Interface(ABC):
         )
 
     def _weighted(self, weights: FloatArray, motion: FloatArray) -> FloatArray:
-        """The motion of the nodes (n, 3, 6), weighted."""
+        """Motion of the nodes (n, 3, 6) multiplied by their weights."""
         return np.asarray(weights[:, None, None] * motion)
 
     def _turned(self, points: FloatArray, rows: IntArray, freedoms: Freedoms) -> IntArray:
-        """Nodes whose rotation is coupled.
+        """Nodes whose rotations are coupled to the interface.
 
         For a rigid interface all that have one; for an averaged interface only if the translations
         do not define the rotation of the frame. Raises InputError if nothing defines it.
@@ -160,7 +162,7 @@ class Interface(ABC):
 
     @staticmethod
     def _free(rows: IntArray, blocks: IntArray, freedoms: Freedoms) -> bool:
-        """True if the nodes are free to follow the frame.
+        """True if the nodes can follow the frame; False for a single dependent node.
 
         A single node that follows others carries the frame instead. Raises InputError for several
         nodes of which some follow others.
@@ -196,6 +198,7 @@ class Rigid(Interface):
     drives_nodes = True
 
     def node_weights(self, count: int) -> FloatArray:
+        """Equal weights of the nodes."""
         return np.ones(count)
 
 
@@ -225,6 +228,7 @@ class Averaged(Interface):
     drives_nodes = False
 
     def node_weights(self, count: int) -> FloatArray:
+        """Weights of the nodes, given or equal. Raises `InputError`."""
         weights = np.ones(count) if self.weights is None else floats(self.weights, "weights")
         if weights.shape != (count,) or not np.all(np.isfinite(weights)) or weights.min() <= 0:
             raise InputError(
@@ -337,6 +341,7 @@ def _check_spread(points: FloatArray) -> None:
 
 
 def _vector(value: ArrayLike) -> FloatArray:
+    """Position of three coordinates in m. Raises `InputError`."""
     if np.shape(value) != (3,) or not np.all(np.isfinite(point := floats(value, "position"))):
         raise InputError(
             f"position: {value!r:.60} is not a point; give three coordinates in metres"

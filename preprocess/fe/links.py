@@ -89,9 +89,11 @@ class Equation(Connection):
             )
 
     def rotating(self, name: str, nodes: ModelNodes) -> IntArray:
+        """No nodes: an equation adds no rotational degrees of freedom."""
         return NO_NODES
 
     def dependence(self, name: str, nodes: ModelNodes) -> Dependence:
+        """Dependence of the first degree of freedom on the others. Raises `InputError`."""
         table = np.asarray(self.terms, dtype=float)
         rows = [row_of(nodes, int(number), "terms") for number in table[:, 0]]
         dofs = np.array(
@@ -161,12 +163,15 @@ class Bushing(Connection):
             rotation_of(self.axes)
 
     def rotating(self, name: str, nodes: ModelNodes) -> IntArray:
+        """Both end nodes, which need rotational degrees of freedom."""
         return np.array(self._ends(nodes))
 
     def stiffness_matrix(self, name: str, nodes: ModelNodes) -> sp.coo_matrix:
+        """Sparse stiffness of the bushing between its nodes."""
         return self._matrix(nodes, self.translation, self.rotation)
 
     def damping_matrix(self, name: str, nodes: ModelNodes) -> sp.coo_matrix:
+        """Sparse damping of the bushing between its nodes."""
         return self._matrix(nodes, self.translation_damping, self.rotation_damping)
 
     def _matrix(
@@ -189,6 +194,7 @@ class Bushing(Connection):
         )
 
     def _ends(self, nodes: ModelNodes) -> tuple[int, int]:
+        """Rows of the two end nodes."""
         return one_node(nodes, self.first, "first"), one_node(nodes, self.second, "second")
 
 
@@ -233,12 +239,15 @@ class Spring(Connection):
             )
 
     def rotating(self, name: str, nodes: ModelNodes) -> IntArray:
+        """No nodes: a spring adds no rotational degrees of freedom."""
         return NO_NODES
 
     def stiffness_matrix(self, name: str, nodes: ModelNodes) -> sp.coo_matrix:
+        """Sparse stiffness of the spring between its nodes."""
         return self._matrix(nodes, float(self.stiffness))
 
     def damping_matrix(self, name: str, nodes: ModelNodes) -> sp.coo_matrix:
+        """Sparse damping of the spring between its nodes."""
         return self._matrix(nodes, float(self.damping))
 
     def _matrix(self, nodes: ModelNodes, k: float) -> sp.coo_matrix:
@@ -271,6 +280,7 @@ def _block(K: FloatArray, dofs: IntArray, nodes: ModelNodes) -> sp.coo_matrix:
 
 
 def _dof_of(nodes: ModelNodes, row: int, component: int) -> int:
+    """Number of the degree of freedom of a node and component, 1 … 6. Raises `InputError`."""
     if component <= 3:
         return 3 * row + component - 1
     if not nodes.freedoms.rotates(np.array([row]))[0]:

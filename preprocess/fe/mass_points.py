@@ -35,7 +35,7 @@ class MovedPoints:
 
 
 def concatenated_points(parts: Sequence[MovedPoints]) -> MovedPoints:
-    """All points in one record."""
+    """Mass points of several parts in one record."""
     return MovedPoints(
         np.vstack([each.positions for each in parts]),
         sp.vstack([each.motion for each in parts], format="csr"),

@@ -152,6 +152,7 @@ class Orthotropic:
         _warn_of_data(max(self.E), self.rho)
 
     def _bad_strengths(self) -> list[str]:
+        """Problems of the strengths."""
         if self.strengths is None:
             return []
         values = floats(self.strengths, "material.strengths")
@@ -169,9 +170,11 @@ class Orthotropic:
         return []
 
     def _rotation(self) -> Array:
+        """Rotation from material axes to mesh axes."""
         return np.eye(3) if self.axes is None else np.asarray(self.axes, dtype=float)
 
     def _compliance(self) -> Array:
+        """Compliance (6, 6) in material axes, 1/Pa."""
         (Ex, Ey, Ez), (nxy, nxz, nyz), (Gxy, Gxz, Gyz) = self.E, self.nu, self.G
         S = np.diag([1 / Ex, 1 / Ey, 1 / Ez, 1 / Gyz, 1 / Gxz, 1 / Gxy])
         S[0, 1] = S[1, 0] = -nxy / Ex
@@ -182,7 +185,9 @@ class Orthotropic:
     @property
     def elasticity(self) -> Array:
         """Elasticity matrix C (6, 6), Pa, in mesh axes: C_ijkl = R_ip R_jq R_kr R_ls C'_pqrs."""
-        return _turned(np.asarray(np.linalg.inv(self._compliance()), dtype=float), self._rotation())
+        return _rotated_elasticity(
+            np.asarray(np.linalg.inv(self._compliance()), dtype=float), self._rotation()
+        )
 
 
 @checked_arguments
@@ -234,7 +239,9 @@ class Anisotropic:
         """Elasticity matrix C (6, 6), Pa, in mesh axes."""
         C = np.asarray(self.C, dtype=float)
         return (
-            0.5 * (C + C.T) if self.axes is None else _turned(C, np.asarray(self.axes, dtype=float))
+            0.5 * (C + C.T)
+            if self.axes is None
+            else _rotated_elasticity(C, np.asarray(self.axes, dtype=float))
         )
 
 
@@ -245,13 +252,14 @@ MATERIALS: dict[str, type[Isotropic] | type[Orthotropic] | type[Anisotropic]] = 
 }
 
 
-def _turned(C: Array, R: Array) -> Array:
+def _rotated_elasticity(C: Array, R: Array) -> Array:
     """Rotated elasticity C_ijkl = R_ip R_jq R_kr R_ls C'_pqrs as a matrix (6, 6)."""
     rotated = np.einsum("ip,jq,kr,ls,pqrs->ijkl", R, R, R, R, elasticity_tensor(C), optimize=True)
     return np.array([[rotated[(*ij, *kl)] for kl in VOIGT] for ij in VOIGT], dtype=float)
 
 
 def _bad_axes(axes: ArrayLike | None) -> list[str]:
+    """Problems of material axes that are not orthonormal."""
     R = np.eye(3) if axes is None else np.asarray(axes, dtype=float)
     if R.shape != (3, 3) or not np.allclose(R.T @ R, np.eye(3), atol=1e-6) or np.linalg.det(R) < 0:
         return ["material: axes are not right-handed orthonormal columns (3, 3); normalize them"]
@@ -265,6 +273,7 @@ def elasticity_tensor(C: Array) -> Array:
 
 
 def _not_positive(**values: float) -> list[str]:
+    """Problems of named values that are not positive and finite."""
     bad = {name: value for name, value in values.items() if not 0 < value < float("inf")}
     return [
         f"material: {name} = {value:g} is not positive and finite; give it in SI units"
@@ -273,6 +282,7 @@ def _not_positive(**values: float) -> list[str]:
 
 
 def _bad_yield(stress: float | None) -> list[str]:
+    """Problems of a yield stress."""
     return (
         []
         if stress is None
@@ -281,6 +291,7 @@ def _bad_yield(stress: float | None) -> list[str]:
 
 
 def _three(value: ArrayLike, name: str) -> Triple:
+    """Three numbers of a property. Raises `InputError`."""
     values = floats(value, f"material.{name}")
     if values.shape != (3,):
         raise InputError(f"material: {name} needs three values, has {values.size}")
@@ -289,7 +300,7 @@ def _three(value: ArrayLike, name: str) -> Triple:
 
 
 def _nested(array: Array) -> Any:
-    """Array as nested tuples, which compare equal by value."""
+    """Array as nested tuples."""
     return tuple(map(_nested, array)) if array.ndim else float(array)
 
 
@@ -307,4 +318,5 @@ def _warn_of_data(E: float, rho: float) -> None:
 
 
 def _warn(message: str, level: int = 5) -> None:
+    """Issue a `PreprocessWarning`."""
     warnings.warn(message, PreprocessWarning, stacklevel=level)

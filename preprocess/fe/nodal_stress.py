@@ -56,6 +56,7 @@ def stress_rows(groups: Sequence[ElementGroup], chosen: IntArray, n: int) -> Str
 
 
 def _place(materials: Sequence[Material], group: ElementGroup) -> int:
+    """Index of the material of an element group."""
     return next(k for k, material in enumerate(materials) if material is group.material)
 
 

@@ -50,6 +50,7 @@ class OffsetTriangles(Shells):
     arms: Array = field(kw_only=True, repr=False)
 
     def within(self, rows: Indices, number: Indices, freedoms: Freedoms) -> StructuralElement:
+        """The elements ``rows`` with other node numbers."""
         return replace(
             cast(OffsetTriangles, super().within(rows, number, freedoms)), arms=self.arms[rows]
         )
@@ -71,29 +72,36 @@ class OffsetTriangles(Shells):
         return found
 
     def of_elements(self, u: Array) -> Array:
+        """Degrees of freedom of the elements, carried by the arms to the shifted corners."""
         return np.asarray(self._carried @ super().of_elements(u))
 
     def stiffness(self) -> Array:
+        """Element stiffness with respect to the nodes, not the shifted corners."""
         T = self._carried
         return np.asarray(np.swapaxes(T, 1, 2) @ super().stiffness() @ T)
 
     def mass_points(self) -> tuple[ElementPoints, Array]:
+        """Points of the mass, moved with the nodes, and the mass at each."""
         points, masses = super().mass_points()
         return self._by_nodes(points), masses
 
     def skin(self) -> tuple[ElementPoints, Indices]:
+        """Points of the surface, moved with the nodes, and the triangles."""
         points, triangles = super().skin()
         return self._by_nodes(points), triangles
 
     def _by_nodes(self, points: ElementPoints) -> ElementPoints:
+        """Points whose motion is expressed by the nodes instead of the shifted corners."""
         return ElementPoints(points.positions, points.motion @ self._carried[:, None])
 
     def stress(self) -> Array:
+        """Stress at the points of the skin per degree of freedom of the nodes."""
         return np.asarray(super().stress() @ self._carried[:, None])
 
     def initial_stress_stiffness(
         self, displacements: Array, shapes: Array, forces: Array | None = None
     ) -> Array:
+        """Initial-stress stiffness with the second-order motion of the arms."""
         # arms of the mass points are from the nodes
         K0 = super().initial_stress_stiffness(displacements, shapes, forces)
         corner = len(self.ids), 3, 6

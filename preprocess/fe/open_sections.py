@@ -106,9 +106,10 @@ class OpenSection(BeamSection):
 
     @abstractmethod
     def _shape(self) -> WalledShape:
-        """Geometry in axes along the walls."""
+        """Geometry of the walls, in axes along the walls."""
 
     def data(self, nu: float) -> SectionData:
+        """Section properties of an open thin-walled section for Poisson's ratio ν."""
         shape = self._shape()
         places, areas = shape.area_points()
         A = float(areas.sum())
@@ -164,7 +165,7 @@ def nodes_at(places: Array) -> tuple[NDArray[np.intp], Array]:
 
 
 def _ends(walls: list[Wall]) -> Array:
-    """Incidence matrix (n, w): 1 where a wall ends at a node, −1 where it starts there."""
+    """Incidence matrix (n, w) of nodes and walls: 1 at the end, −1 at the start."""
     nodes, places = nodes_at(
         np.array([place for wall in walls for place in (wall.start, wall.end)])
     )
@@ -174,11 +175,12 @@ def _ends(walls: list[Wall]) -> Array:
 
 
 def _slimness(walls: list[Wall]) -> Array:
+    """Length over thickness of each wall."""
     return np.array([wall.length / wall.thickness for wall in walls])
 
 
 def _torsion_of_cells(walls: list[Wall]) -> tuple[Array, float]:
-    """Shear flow q (w,) in the walls, and J_B, at unit rate of twist and unit shear modulus.
+    """Shear flow q (w,) and torsion constant of closed cells at unit rate of twist.
 
     The flow is positive from the start of a wall to its end.
     """
@@ -203,7 +205,7 @@ def _shear(walls: list[Wall]) -> tuple[tuple[float, float], tuple[float, float]]
     first = places[:, 1] - 0.5 * along
 
     def added(part: Array) -> Array:
-        """Flow gained from the start of the walls to points (p,) under V_y = 1, V_z = 1.
+        """Shear flow gained along a wall up to points (p,) under V_y = 1 and V_z = 1.
 
         −∫ (y, z) t ds I⁻¹ over the parts (w, p, 2).
         """
@@ -257,6 +259,7 @@ def _torsion_stress(walls: list[Wall], flows: Array, outline: Array, J: float) -
 
 
 def _walls(*rows: tuple[tuple[float, float], tuple[float, float], float]) -> list[Wall]:
+    """Walls from rows (start, end, thickness)."""
     return [Wall(np.array(start), np.array(end), thickness) for start, end, thickness in rows]
 
 
@@ -288,12 +291,14 @@ class TSection(OpenSection):
     kind = "t"
 
     def _problem(self) -> str:
+        """Problem of the dimensions; empty if there is none."""
         wrong = self._not_positive("height", "width", "web", "flange")
         if not wrong and (self.flange >= self.height or self.web >= self.width):
             wrong = "the flange or the web fills the section; use RectangularSection"
         return wrong
 
     def _shape(self) -> WalledShape:
+        """Rectangles, walls and outline of the T."""
         h, b, s, t = (
             float(self.height),
             0.5 * float(self.width),
@@ -350,10 +355,12 @@ class ChannelSection(OpenSection):
     kind = "channel"
 
     def _problem(self) -> str:
+        """Problem of the dimensions; empty if there is none."""
         wrong = self._not_positive("height", "width", "web", "flange")
         return wrong or filled_between_flanges(self.height, self.width, self.web, self.flange)
 
     def _shape(self) -> WalledShape:
+        """Rectangles, walls and outline of the channel."""
         h, b, s, t = float(self.height), float(self.width), float(self.web), float(self.flange)
         rectangles = np.array([[[0, 0], [h, s]], [[0, s], [t, b]], [[h - t, s], [h, b]]])
         m, w, f = 0.5 * t, 0.5 * s, 0.5 * (b + s)
@@ -393,6 +400,7 @@ class AngleSection(OpenSection):
     kind = "angle"
 
     def _problem(self) -> str:
+        """Problem of the dimensions; empty if there is none."""
         wrong = self._not_positive(
             "height", "width", "thickness", *(() if self.flat is None else ("flat",))
         )
@@ -403,6 +411,7 @@ class AngleSection(OpenSection):
         return wrong
 
     def _shape(self) -> WalledShape:
+        """Rectangles, walls and outline of the angle."""
         h, b, t = float(self.height), float(self.width), float(self.thickness)
         f = t if self.flat is None else float(self.flat)
         rectangles = np.array([[[0, 0], [h, t]], [[0, t], [f, b]]])

@@ -92,6 +92,7 @@ def rotations_of_pinned_nodes(
 
 
 def _dofs(row: Dependence) -> Indices:
+    """Dependent and independent degrees of freedom of a connection."""
     return np.concatenate([row.dofs, row.C.indices]).astype(np.int64)
 
 

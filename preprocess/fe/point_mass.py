@@ -64,6 +64,7 @@ class PointMass:
 
 
 def _finite(value: ArrayLike, shape: tuple[int, ...]) -> bool:
+    """True if a value is an array of finite numbers of a shape."""
     return (
         np.shape(value) == shape
         and np.asarray(value).dtype.kind in "iuf"
@@ -72,6 +73,7 @@ def _finite(value: ArrayLike, shape: tuple[int, ...]) -> bool:
 
 
 def _matrix(inertia: ArrayLike) -> Array:
+    """Inertia matrix from three principal moments or a matrix."""
     given = np.asarray(inertia, dtype=float)
     return np.diag(given) if given.ndim == 1 else given
 

@@ -73,7 +73,7 @@ def _angles(facets: ShellFacets) -> Array:
 
 
 def _edges(shells: Sequence[ShellFacets]) -> Indices:
-    """Element corners on edges.
+    """Rows (n, 5) of element edges at each corner: end nodes, node, corner, direction.
 
     Rows (n, 5) of both end nodes in order, the node, the number of the corner in all elements, and
     1 for an edge run from the lower to the higher node, else −1.

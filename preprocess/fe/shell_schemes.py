@@ -66,6 +66,7 @@ def tying(tie: Tie, r: float, s: float, components: int) -> dict[tuple[float, fl
     places: list[tuple[float, float]] = []
 
     def listed(p: float, q: float) -> Array:
+        """Record a sampling point and return strains of zero."""
         places.append((float(p), float(q)))
         return np.zeros((1, components, 1))
 
@@ -79,19 +80,23 @@ def tying(tie: Tie, r: float, s: float, components: int) -> dict[tuple[float, fl
 
 
 def _untied(r: float, s: float, strains: Strains) -> Array:
+    """Strains at (r, s) without assumed strain interpolation."""
     return strains(r, s)
 
 
 def _quad4(r: float, s: float) -> tuple[Array, Array]:
+    """Bilinear shape functions of four nodes and their derivatives at (r, s)."""
     a, b = _SQUARE.T
     return 0.25 * (1 + a * r) * (1 + b * s), 0.25 * np.array([a * (1 + b * s), b * (1 + a * r)])
 
 
 def _tri3(r: float, s: float) -> tuple[Array, Array]:
+    """Linear shape functions of three nodes and their derivatives at (r, s)."""
     return np.array([1 - r - s, r, s]), np.array([[-1.0, 1.0, 0.0], [-1.0, 0.0, 1.0]])
 
 
 def _tri6(r: float, s: float) -> tuple[Array, Array]:
+    """Quadratic shape functions of six nodes and their derivatives at (r, s)."""
     t = 1 - r - s
     N = np.array(
         [t * (2 * t - 1), r * (2 * r - 1), s * (2 * s - 1), 4 * r * t, 4 * r * s, 4 * s * t]
@@ -125,6 +130,7 @@ def _quad8(r: float, s: float) -> tuple[Array, Array]:
 
 
 def _mitc4(r: float, s: float, strains: Strains) -> Array:
+    """Transverse shear strains of MITC4, interpolated from four tying points."""
     low, high, left, right = (
         strains(*p) for p in ((0.0, -1.0), (0.0, 1.0), (-1.0, 0.0), (1.0, 0.0))
     )
@@ -135,6 +141,7 @@ def _mitc4(r: float, s: float, strains: Strains) -> Array:
 
 
 def _mitc3(r: float, s: float, strains: Strains) -> Array:
+    """Transverse shear strains of MITC3+, interpolated from six tying points."""
     a, b, c = (strains(*p) for p in ((1 / 6, 2 / 3), (2 / 3, 1 / 6), (1 / 6, 1 / 6)))
     d, e, f = (
         strains(*p)
@@ -151,41 +158,43 @@ def _mitc3(r: float, s: float, strains: Strains) -> Array:
 
 
 def _linear(x: float) -> tuple[tuple[float, float], ...]:
-    """Tying coordinates ±1/√3 and their factors at x."""
+    """Tying coordinates ±1/√3 and linear weights at x."""
     return (-A, 0.5 * (1 - x / A)), (A, 0.5 * (1 + x / A))
 
 
 def _quadratic(x: float) -> tuple[tuple[float, float], ...]:
-    """Tying coordinates 0, ±√(3/5) and their factors at x."""
+    """Tying coordinates 0, ±√(3/5) and quadratic weights at x."""
     return (-B, 0.5 * x * (x - B) / B**2), (0.0, 1 - (x / B) ** 2), (B, 0.5 * x * (x + B) / B**2)
 
 
-def _along(r: float, s: float, strains: Strains) -> tuple[Array, Array]:
-    """Tying points for strains linear along r and quadratic across it, and vice versa."""
+def _linear_along(r: float, s: float, strains: Strains) -> tuple[Array, Array]:
+    """Strains interpolated linearly along r and quadratically along s, and vice versa."""
     first = sum(f * g * strains(p, q) for p, f in _linear(r) for q, g in _quadratic(s))
     second = sum(f * g * strains(p, q) for p, f in _quadratic(r) for q, g in _linear(s))
     return np.asarray(first), np.asarray(second)
 
 
 def _mitc9_plane(r: float, s: float, strains: Strains) -> Array:
-    first, second = _along(r, s, strains)
+    """In-plane strains of MITC9, interpolated from tying points."""
+    first, second = _linear_along(r, s, strains)
     both = sum(f * g * strains(p, q) for p, f in _linear(r) for q, g in _linear(s))
     return np.stack([first[:, 0], second[:, 1], np.asarray(both)[:, 2]], axis=1)
 
 
 def _mitc9_across(r: float, s: float, strains: Strains) -> Array:
-    first, second = _along(r, s, strains)
+    """Transverse shear strains of MITC9, interpolated from tying points."""
+    first, second = _linear_along(r, s, strains)
     return np.stack([first[:, 0], second[:, 1]], axis=1)
 
 
 def _plane_through(places: Array, values: list[Array], r: float, s: float) -> Array:
-    """Linear function of r and s through three values."""
+    """Value at (r, s) of the linear function through three values."""
     factors = np.array([1.0, r, s]) @ np.linalg.inv(np.column_stack([np.ones(3), places]))
     return np.asarray(sum(f * value for f, value in zip(factors, values)))
 
 
 def _mitc6_plane(r: float, s: float, strains: Strains) -> Array:
-    """Assumed in-plane strains of the six-node triangle.
+    """In-plane strains of MITC6, interpolated from tying points.
 
     rr, ss and that along the third side, qq = (rr + ss)/2 − rs, linear through two points of their
     side and one inside.
@@ -204,10 +213,12 @@ def _mitc6_plane(r: float, s: float, strains: Strains) -> Array:
 # rz = a₁ + b₁ r + c₁ s + s (d r + e s), sz = a₂ + b₂ r + c₂ s − r (d r + e s), by (a₁ b₁ c₁ a₂ b₂
 # c₂ d e)
 def _rz(r: float, s: float) -> Array:
+    """Polynomials of the first transverse shear strain of MITC6."""
     return np.array([1, r, s, 0, 0, 0, r * s, s * s])
 
 
 def _sz(r: float, s: float) -> Array:
+    """Polynomials of the second transverse shear strain of MITC6."""
     return np.array([0, 0, 0, 1, r, s, -r * r, -r * s])
 
 
@@ -226,6 +237,7 @@ _FIELD = np.linalg.inv(np.array([a * _rz(*p) + b * _sz(*p) for p, (a, b) in _TIE
 
 
 def _mitc6_across(r: float, s: float, strains: Strains) -> Array:
+    """Transverse shear strains of MITC6, interpolated from tying points."""
     values = np.stack(
         [np.einsum("k,ekn->en", np.array(factors), strains(*p)) for p, factors in _TIED]
     )
@@ -233,15 +245,18 @@ def _mitc6_across(r: float, s: float, strains: Strains) -> Array:
 
 
 def _gauss(n: int) -> tuple[Array, Array]:
+    """Points (n², 2) and weights of Gauss quadrature in a square."""
     x, w = np.polynomial.legendre.leggauss(n)
     return np.array([(a, b) for a in x for b in x]), np.outer(w, w).ravel()
 
 
 def _bilinear(points: Array) -> Array:
+    """Matrix of 1, r, s, r s at points."""
     return np.column_stack([np.ones(len(points)), points, points.prod(axis=1)])
 
 
 def _affine(points: Array) -> Array:
+    """Matrix of 1, r, s at points."""
     return np.column_stack([np.ones(len(points)), points])
 
 

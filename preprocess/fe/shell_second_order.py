@@ -99,6 +99,7 @@ class _SecondOrderWork:
     """Sum of the work over the points of stresses, for shapes φ (ne, n, m)."""
 
     def __init__(self, shells: Shells, phi: Array, cases: int) -> None:
+        """Second-order work of shells for shapes ``phi`` and a number of load cases."""
         self._of, self.phi = shells, phi
         self.inner = shells.elimination[1][:, : 6 * shells.scheme.inner]
         whole = np.concatenate([phi, self.inner @ phi], axis=1)
@@ -132,6 +133,7 @@ class _SecondOrderWork:
             self._pull += np.einsum("eia,eijk,ejc->eack", along, S, at.g, optimize=True)
 
     def _add(self, S: Array, a: Array, b: Array) -> None:
+        """Add the quadratic form of stresses S and displacement gradients a, b."""
         for i, j in (*IN_PLANE, *ACROSS):
             for c in range(3) if S[:, i, j].any() else ():
                 self._K += quadratic_form(S[:, i, j], a[:, i, c], b[:, j, c])

@@ -124,6 +124,7 @@ class SurfaceSection(Section):
         return bool(abs(float(self.offset)) <= SYMMETRIC * thickness)
 
     def _check_offset(self) -> None:
+        """Raise `InputError` for invalid offset, added mass or normals."""
         if not np.isfinite(number(self.offset, "section: offset")):
             raise InputError(f"section: offset = {self.offset!r}; give a length in m")
         check_added_mass(self.added_mass, "kg/m²")
@@ -186,6 +187,7 @@ class ShellSection(SurfaceSection):
             )
 
     def thickness_at(self, numbers: Indices) -> Array:
+        """Thickness at nodes by their numbers: constant or given per node."""
         h = np.full(numbers.shape, float(self.thickness))
         if len(self.at_nodes):
             given = np.asarray(self.at_nodes, dtype=float)
@@ -196,6 +198,7 @@ class ShellSection(SurfaceSection):
         return h
 
     def layers(self, material: Material) -> tuple[Layer, ...]:
+        """Integration points through the thickness of a homogeneous shell."""
         return tuple(Layer(zeta, 1.0, material.rho, None, SHEAR) for zeta in GAUSS)
 
 
@@ -268,6 +271,7 @@ class LaminateSection(SurfaceSection):
         return float(np.asarray(self.plies, dtype=float)[:, 0].sum())
 
     def thickness_at(self, numbers: Indices) -> Array:
+        """Thickness of the laminate at nodes."""
         return np.full(numbers.shape, self.thickness)
 
     def _plies(self, material: Material) -> list[tuple[float, Material, Array]]:
@@ -281,6 +285,7 @@ class LaminateSection(SurfaceSection):
         return found
 
     def layers(self, material: Material) -> tuple[Layer, ...]:
+        """Integration points through the thickness, two in each ply."""
         plies, h, bottom, found = self._plies(material), self.thickness, -1.0, []
         shear = np.sqrt(shear_corrections([(t, with_free_thickness(C, 1.0)) for t, _, C in plies]))
         for thickness, own, C in plies:
@@ -294,6 +299,7 @@ class LaminateSection(SurfaceSection):
         return tuple(found)
 
     def ply_data(self, material: Material) -> PlyData:
+        """Bounds, angles, moduli and strengths of the plies."""
         plies = self._plies(material)
         edges = 2 * np.cumsum([0.0, *(t for t, _, _ in plies)]) / self.thickness - 1
         return PlyData(
@@ -304,10 +310,12 @@ class LaminateSection(SurfaceSection):
         )
 
     def height(self, material: Material) -> float:
+        """Height of the neutral surface over the reference surface, m."""
         A, B, _ = self.stiffnesses(material)
         return float(self.offset + B[:2, :2].sum() / A[:2, :2].sum())
 
     def is_reversible(self, material: Material) -> bool:
+        """True if the laminate is unchanged when its surface is reversed."""
         plies = [(t, angle + self.turn) for t, angle in np.asarray(self.plies, dtype=float)]
         layers = replace(self, plies=plies, turn=0.0).layers(material)
         other = np.array([1.0, 1.0, -1.0, 1.0, -1.0])  # signs of strains 11, 22, 12, 13, 23
@@ -339,6 +347,7 @@ class LaminateSection(SurfaceSection):
 
 
 def _strengths(material: Material) -> tuple[float, ...]:
+    """Strengths (Xt, Xc, Yt, Yc, S) of a ply; infinite if unknown."""
     known = material.strengths if isinstance(material, Orthotropic) else None
     return (np.inf,) * 5 if known is None else known
 

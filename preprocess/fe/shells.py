@@ -91,6 +91,7 @@ class Shells(StructuralElement):
     means: Array | None = field(default=None, kw_only=True, repr=False)
 
     def within(self, rows: Indices, number: Indices, freedoms: Freedoms) -> StructuralElement:
+        """The elements ``rows`` with other node numbers."""
         return replace(
             cast(Shells, super().within(rows, number, freedoms)),
             smooth=None,
@@ -147,7 +148,7 @@ class Shells(StructuralElement):
         return self._given(smooth_normals([self])[0] if self.smooth is None else self.smooth)
 
     def _given(self, found: Array) -> Array:
-        """Directors (ne, nn, 3), replaced where the section gives them.
+        """Directors (ne, nn, 3), with those that the section prescribes inserted.
 
         Raises InputError for one far from the element's own.
         """
@@ -223,7 +224,7 @@ class Shells(StructuralElement):
         return np.asarray(side / np.linalg.norm(side, axis=1)[:, None])
 
     def axes_at(self, at: ShellKinematics) -> Array:
-        """Local axes as rows (ne, 3, 3).
+        """Local axes of the shells at a point, as rows (ne, 3, 3).
 
         The first axis is turned into the tangent plane; the last is the normal.
         """
@@ -255,6 +256,7 @@ class Shells(StructuralElement):
         """In-plane strains e_rr, e_ss and 2 e_rs (ne, 3, n) at heights z."""
 
         def strains(r: float, s: float) -> Array:
+            """In-plane strains at (r, s) per degree of freedom."""
             at = self.kinematics(r, s, z)
             e = np.einsum("eic,ejcn->eijn", at.g[:, :2], at.du[:, :2])
             return np.stack([e[:, 0, 0], e[:, 1, 1], e[:, 0, 1] + e[:, 1, 0]], axis=1)
@@ -416,6 +418,7 @@ class Shells(StructuralElement):
         return np.asarray(whole[:, :n, :n] + whole[:, :n, n:] @ alpha), np.asarray(alpha)
 
     def stiffness(self) -> Array:
+        """Element stiffness, with inner nodes eliminated."""
         return self.elimination[0]
 
     def _points(self, reference: Array, z: Array) -> ElementPoints:
@@ -432,6 +435,7 @@ class Shells(StructuralElement):
         return ElementPoints(np.stack(places, axis=1), np.stack(motion, axis=1))
 
     def _stacked(self, reference: Array, heights: list[Array]) -> ElementPoints:
+        """Points of the element at several heights."""
         found = [self._points(reference, z) for z in heights]
         return ElementPoints(*(np.concatenate(each, axis=1) for each in zip(*found)))
 
@@ -456,6 +460,7 @@ class Shells(StructuralElement):
         return self._stacked(self.scheme.points, heights), np.hstack(masses)
 
     def skin(self) -> tuple[ElementPoints, Indices]:
+        """Points on both faces of the shell, and the triangles."""
         nn = self.x.shape[1]
         triangles = np.vstack([self.scheme.triangles[:, ::-1], self.scheme.triangles + nn])
         return self._stacked(
@@ -463,6 +468,7 @@ class Shells(StructuralElement):
         ), triangles
 
     def laminate(self) -> LaminatePoints | None:
+        """Material axes at the nodes and data of the plies; None without plies."""
         plies = self.section.ply_data(self.material)
         if plies is None:
             return None
@@ -472,7 +478,7 @@ class Shells(StructuralElement):
         return LaminatePoints(np.stack(axes, axis=1), plies)
 
     def _nodal(self, B: Array, alpha: Array) -> Array:
-        """Strains (ne, r, n) due to nodal displacements alone."""
+        """Strains (ne, r, n) per nodal displacement, without the internal modes."""
         return np.asarray(B[..., : self._size] + B[..., self._size :] @ alpha)
 
     def whole_strain(self, r: float, s: float, z: Array) -> tuple[Array, Array, Array]:
@@ -482,6 +488,7 @@ class Shells(StructuralElement):
         return self._nodal(B, self.elimination[1]), axes, det
 
     def stress(self) -> Array:
+        """Stress on both faces per degree of freedom, at the nodes."""
         found = []
         for layer, zeta in ((self.layers[0], -1.0), (self.layers[-1], 1.0)):
             sampled = []
@@ -497,6 +504,7 @@ class Shells(StructuralElement):
     def initial_stress_stiffness(
         self, displacements: Array, shapes: Array, forces: Array | None = None
     ) -> Array:
+        """Stiffness K0 of the stresses under displacements, for shapes."""
         return second_order_work(
             self, self.of_elements(displacements), self.of_elements(shapes), forces
         )

@@ -58,6 +58,7 @@ class Spider(Connection):
             raise InputError("connection: has a reference and a position; give one of them")
 
     def centre(self, name: str, nodes: FloatArray, sets: NodeSets) -> FloatArray | None:
+        """Position of the new centre node; None if a node of the mesh is the centre."""
         if self.reference is not None:
             return None
         rows = region_of(self.where).rows(nodes, sets)
@@ -68,13 +69,15 @@ class Spider(Connection):
         return np.asarray(position)
 
     def rotating(self, name: str, nodes: ModelNodes) -> IntArray:
+        """The centre node, which needs rotational degrees of freedom."""
         return np.array([self._centre(name, nodes)])
 
     def _centre(self, name: str, nodes: ModelNodes) -> int:
+        """Row of the centre node."""
         return one_node(nodes, name if self.reference is None else self.reference, "reference")
 
     def _feet(self, name: str, nodes: ModelNodes) -> tuple[int, IntArray]:
-        """Centre and connected nodes."""
+        """(row of the centre node, rows of the connected nodes) of a spider."""
         centre = self._centre(name, nodes)
         rows = region_of(self.where).rows(nodes.positions, nodes.sets)
         feet = rows[rows != centre]
@@ -124,6 +127,7 @@ class RigidSpider(Spider):
     kind = "rigid-spider"
 
     def dependence(self, name: str, nodes: ModelNodes) -> Dependence:
+        """Dependence of the foot nodes on the centre node by rigid arms."""
         centre, feet = self._feet(name, nodes)
         turned = self._axes(nodes)
         plain = np.array([foot for foot in feet if foot not in turned], dtype=np.int64)
@@ -149,6 +153,7 @@ class RigidSpider(Spider):
         )
 
     def arms(self, name: str, nodes: ModelNodes) -> Arms:
+        """Rigid arms from the centre node to the feet."""
         centre, feet = self._feet(name, nodes)
         turn = spread(np.eye(3), nodes.freedoms.six(np.array([centre]))[0, 3:], nodes.freedoms.size)
         return Arms(feet, rigid_motion(nodes.positions[feet] - nodes.positions[centre]), turn, None)
@@ -196,9 +201,11 @@ class AveragingSpider(Spider):
         _check_components(self.follows, "follows")
 
     def rotating(self, name: str, nodes: ModelNodes) -> IntArray:
+        """The centre node if its rotation follows the feet, otherwise none."""
         return super().rotating(name, nodes) if set("456") & set(self.follows) else NO_NODES
 
     def dependence(self, name: str, nodes: ModelNodes) -> Dependence:
+        """Dependence of the centre node on the average motion of the feet."""
         centre, feet = self._feet(name, nodes)
         led = [int(c) - 1 for c in sorted(set(self.follows))]
         of_centre = (
@@ -207,13 +214,14 @@ class AveragingSpider(Spider):
         return Dependence(name, of_centre[led], self._average(nodes, centre, feet)[led])
 
     def arms(self, name: str, nodes: ModelNodes) -> Arms:
+        """Rigid arms from the averaged centre node to the feet."""
         centre, feet = self._feet(name, nodes)
         arm = nodes.positions[feet] - nodes.positions[centre]
         average = self._average(nodes, centre, feet)
         return Arms(feet, rigid_motion(arm), average[3:], self.dependence(name, nodes))
 
     def _average(self, nodes: ModelNodes, centre: int, feet: IntArray) -> sp.csr_matrix:
-        """Average G (6, size)."""
+        """Matrix G (6, size) from displacements to the average motion of the feet."""
         own, E, motion = self._rows(nodes, centre, feet)
         weight = self._dof_weights(nodes, centre, feet, own)
         size = max(
@@ -350,6 +358,7 @@ def _spread_along(
 
 
 def _check_components(components: str, what: str) -> None:
+    """Raise `InputError` unless components are digits 1 … 6."""
     if not isinstance(components, str) or not components or set(components) - set(ALL):
         raise InputError(
             f"connection: {what}: {shown(components)}; give digits from 1 to 6, such as '123'"

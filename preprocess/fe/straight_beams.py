@@ -48,6 +48,7 @@ class StraightBeams(Beams):
         return any(self.section.released)
 
     def without_releases(self) -> Self:
+        """The same beams without hinges at their ends."""
         return replace(self, section=replace(self.section, released=("", "")))
 
     @functools.cached_property
@@ -137,10 +138,12 @@ class StraightBeams(Beams):
         return np.asarray(back.T @ K @ back)
 
     def stiffness(self) -> Array:
+        """Element stiffness in global axes."""
         K = np.swapaxes(self._to_local, 1, 2) @ self._local_stiffness() @ self._to_local
         return 0.5 * (K + np.swapaxes(K, 1, 2))
 
     def _station(self, s: float) -> BeamStation:
+        """Axes, position and interpolation at the fraction s of the length."""
         S = self._to_shear_centre
         motion, back = np.kron(np.eye(2), S) @ self._to_local, np.linalg.inv(S)
         value, slope = (back @ each @ motion for each in self._fields(s))

@@ -98,6 +98,7 @@ def _check_material(mesh: Mesh, name: str, material: Material) -> None:
 
 
 def _check_section(mesh: Mesh, name: str, section: Section) -> None:
+    """Raise `InputError` for objects that are not sections, or do not suit the elements."""
     instance(
         section,
         Section,

@@ -33,7 +33,7 @@ class TaperedBeams(StraightBeams):
     """Beams with two nodes and a section that varies to its second end."""
 
     def _lever(self, r: float) -> Array:
-        """Matrix b (ne, 6, 6) at the distance r L."""
+        """Equilibrium matrix b (ne, 6, 6) from end forces to forces at distance r L."""
         found = np.tile(np.eye(6), (len(self.ids), 1, 1))
         found[:, 5, 1], found[:, 4, 2] = r * self._length, -r * self._length
         return found
@@ -55,6 +55,7 @@ class TaperedBeams(StraightBeams):
         return np.linalg.solve(self._flexibility(1.0), apart)
 
     def _fields(self, s: float) -> tuple[Array, Array]:
+        """Displacements at s per degree of freedom, and their derivatives, by flexibility."""
         value = self._flexibility(s) @ self._end_forces
         value[:, :, :6] += np.swapaxes(self._lever(s), 1, 2)
         slope = (self._lever(1 - s) @ self._end_forces) / self._stiffnesses_at(s)[:, None]
@@ -63,6 +64,7 @@ class TaperedBeams(StraightBeams):
         return value, slope
 
     def _local_stiffness(self) -> Array:
+        """Stiffness in beam axes from the end forces by flexibility."""
         apart = np.concatenate([-np.swapaxes(self._lever(1.0), 1, 2), self._lever(0.0)], axis=2)
         back = np.kron(np.eye(2), self._to_shear_centre)
         return np.asarray(back.T @ (np.swapaxes(apart, 1, 2) @ self._end_forces) @ back)

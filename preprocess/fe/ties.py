@@ -88,9 +88,11 @@ class Tie(Connection):
             positive(self.tolerance, "connection: tolerance", "give a positive distance in m")
 
     def rotating(self, name: str, nodes: ModelNodes) -> IntArray:
+        """No nodes: a tie adds no rotational degrees of freedom."""
         return NO_NODES
 
     def dependence(self, name: str, nodes: ModelNodes) -> Dependence:
+        """Dependence of the tied nodes on those of the nearest faces. Raises `InputError`."""
         region = region_of(self.to).rows(nodes.positions, nodes.sets)
         faces = _RegionFaces(nodes, region)
         free = np.setdiff1d(region_of(self.where).rows(nodes.positions, nodes.sets), region)
@@ -121,6 +123,7 @@ class Tie(Connection):
 
 
 def _stacked(blocks: list[Any]) -> sp.csr_matrix:
+    """Sparse blocks stacked vertically."""
     return sp.csr_matrix(sp.vstack(blocks))
 
 
@@ -147,6 +150,7 @@ class _RegionFaces:
     """Faces of a model with all nodes in a region."""
 
     def __init__(self, nodes: ModelNodes, region: IntArray) -> None:
+        """Faces of the mesh with all nodes in a region. Raises `InputError`."""
         self.x = nodes.positions
         chosen = {
             kind: table[np.isin(table, region).all(axis=1)] for kind, table in nodes.faces().items()
@@ -174,7 +178,7 @@ class _RegionFaces:
         return best
 
     def _on(self, index: int, point: FloatArray) -> _FacePoint:
-        """Nearest point of a face, by Newton's method in its coordinates, within the face."""
+        """Nearest point on a face to a point, by Newton's method, within the face."""
         kind, row = self.faces[index]
         x, functions = self.x[row], SCHEMES[kind].functions
         triangle, n = kind.startswith("tri"), len(row)

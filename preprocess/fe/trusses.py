@@ -56,17 +56,19 @@ class Trusses(StructuralElement):
         return np.hstack([-t, t])
 
     def stiffness(self) -> Array:
+        """Element stiffness (ne, 6, 6)."""
         t = np.hstack([-self.axes[:, 0], self.axes[:, 0]])
         return t[:, :, None] * self._force[:, None, :]
 
     def _points(self, s: float, r: Array) -> ElementPoints:
-        """Points r (p, 2) across the bar at s."""
+        """Points r (p, 2) of the cross-section at the fraction s of the length."""
         motion = np.hstack([(1 - s) * np.eye(3), s * np.eye(3)])
         centre = (1 - s) * self.x[:, 0] + s * self.x[:, 1]
         places = centre[:, None] + np.column_stack([np.zeros(len(r)), r]) @ self.axes
         return ElementPoints(places, np.broadcast_to(motion, (*places.shape, 6)))
 
     def mass_points(self) -> tuple[ElementPoints, Array]:
+        """Two points of the mass in each truss, and the mass at each, kg."""
         found = [self._points(s, np.zeros((1, 2))) for s in STATIONS]
         mass = (
             0.5
@@ -78,6 +80,7 @@ class Trusses(StructuralElement):
         )
 
     def skin(self) -> tuple[ElementPoints, Indices]:
+        """Surface of the truss: outlines of both ends, and the triangles between them."""
         outline = self.section.outline
         m, k = len(outline), np.arange(len(outline))
         ends = [self._points(s, outline) for s in (0.0, 1.0)]
@@ -88,6 +91,7 @@ class Trusses(StructuralElement):
         return ElementPoints(*(np.concatenate(each, axis=1) for each in zip(*ends))), sides
 
     def stress(self) -> Array:
+        """Axial stress at the outlines per degree of freedom."""
         local = np.zeros((len(self.ids), 6, 6))
         local[:, 0] = self._force / float(self.section.area)
         found = rotated_stress(self.axes) @ local
@@ -96,6 +100,7 @@ class Trusses(StructuralElement):
     def initial_stress_stiffness(
         self, displacements: Array, shapes: Array, forces: Array | None = None
     ) -> Array:
+        """Stiffness K0 (k, m, m) of the axial forces under displacements, for shapes."""
         u, phi = self.of_elements(displacements), self.of_elements(shapes)
         N = np.einsum("en,enk->ek", self._force, u)
         K0 = np.zeros((u.shape[2], phi.shape[2], phi.shape[2]))

@@ -61,6 +61,7 @@ class WalledSection(OpenSection):
     kind = "walled"
 
     def _problem(self) -> str:
+        """Problem of the walls; empty if there is none."""
         rows = floats(self.walls, "section: walls")
         good = (
             rows.ndim == 2
@@ -135,8 +136,9 @@ class WalledSection(OpenSection):
         return [(int(a), int(b)) for a, b in nodes.reshape(-1, 2)], places
 
     def _shape(self) -> WalledShape:
+        """Walls and outline of the section."""
         (ends, nodes), t = self._joints(), np.asarray(self.walls, dtype=float)[:, 4]
-        sides = _around(ends, nodes)
+        sides = _walls_in_order(ends, nodes)
         outline = np.array(
             [
                 point
@@ -174,6 +176,7 @@ def _meet(first: Array, second: Array) -> bool:
     (a, b), (c, d) = first, second
 
     def side(p: Array, q: Array, r: Array) -> float:
+        """Twice the signed area of the triangle p, q, r."""
         u, v = q - p, r - p
         return float(u[0] * v[1] - u[1] * v[0])
 
@@ -185,7 +188,7 @@ def _meet(first: Array, second: Array) -> bool:
     return bool((np.maximum(c, d) >= low).all() and (np.minimum(c, d) <= high).all())
 
 
-def _around(ends: list[tuple[int, int]], nodes: Array) -> list[Side]:
+def _walls_in_order(ends: list[tuple[int, int]], nodes: Array) -> list[Side]:
     """Walls in order around the section, its outside on the left.
 
     Walls that bound no cell occur in both directions.
@@ -197,10 +200,10 @@ def _around(ends: list[tuple[int, int]], nodes: Array) -> list[Side]:
     for start in every:
         if any(start in walk for walk in walks):
             continue
-        walk, side = [start], _next(start, every, nodes)
+        walk, side = [start], _next_side(start, every, nodes)
         while side != start:
             walk.append(side)
-            side = _next(side, every, nodes)
+            side = _next_side(side, every, nodes)
         walks.append(walk)
     # clockwise, the others are cells
     return min(walks, key=lambda walk: _area([nodes[side.tail] for side in walk]))
@@ -211,7 +214,7 @@ def _area(places: list[Array]) -> float:
     return sum(float(a[0] * b[1] - a[1] * b[0]) for a, b in zip(places, [*places[1:], places[0]]))
 
 
-def _next(side: Side, every: list[Side], nodes: Array) -> Side:
+def _next_side(side: Side, every: list[Side], nodes: Array) -> Side:
     """First side clockwise from the one arrived on; back along it at a free end."""
     back = nodes[side.tail] - nodes[side.head]
     others = [each for each in every if each.tail == side.head]

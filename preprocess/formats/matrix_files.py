@@ -106,6 +106,7 @@ def _guarded(path: Path, read: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def _unknown(path: Path, limit: int) -> sp.csr_matrix:
+    """Raise `InputError` for the suffix of a matrix file."""
     raise InputError(
         f"{path}: format '{path.suffix}' is not supported; use one of {', '.join(_MATRIX_READERS)}"
     )
@@ -185,6 +186,7 @@ def _mirrored(path: Path, A: sp.csr_matrix) -> sp.csr_matrix:
 
 
 def _sparse_archive(path: Path, limit: int) -> sp.csr_matrix:
+    """Sparse matrix of an .npz file of limited size. Raises `InputError`."""
     with zipfile.ZipFile(path) as archive:
         size = sum(member.file_size for member in archive.infolist())
     if size > min(LARGEST_EXPANSION * path.stat().st_size, free_memory()):
@@ -201,6 +203,7 @@ def _sparse_archive(path: Path, limit: int) -> sp.csr_matrix:
 
 
 def _dense(path: Path, limit: int) -> sp.csr_matrix:
+    """Matrix of an .npy file as a sparse one."""
     return sp.csr_matrix(np.load(path, allow_pickle=False))
 
 
@@ -213,6 +216,7 @@ _MATRIX_READERS: dict[str, Callable[[Path, int], sp.csr_matrix]] = {
 
 
 def _node_table(path: Path) -> Array:
+    """Array of a node file: .npy, .csv or text."""
     if path.suffix.lower() == ".npy":
         return np.asarray(np.load(path, allow_pickle=False), dtype=float)
     return np.loadtxt(

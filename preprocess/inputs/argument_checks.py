@@ -38,7 +38,7 @@ def checked_arguments(made: Named) -> Named:
 
 
 def _checked(function: Callable[..., Any], name: str | None) -> Callable[..., Any]:
-    """Checked function.
+    """Function wrapped so that wrong arguments raise InputError.
 
     ``name``: for messages, by default that of the class of its first argument.
     """
@@ -46,6 +46,7 @@ def _checked(function: Callable[..., Any], name: str | None) -> Callable[..., An
 
     @functools.wraps(function)
     def call(*arguments: Any, **named: Any) -> Any:
+        """Call the function; wrong arguments raise `InputError` instead of TypeError."""
         try:
             return function(*arguments, **named)
         except TypeError:
@@ -85,7 +86,7 @@ def _unbound(
 
 
 def flag(value: Any, what: str) -> bool:
-    """Boolean argument. Raises InputError."""
+    """Validate a Boolean argument. Raises InputError."""
     if not isinstance(value, (bool, np.bool_)):
         raise InputError(f"{what}: must be True or False, not {shown(value)}")
     return bool(value)
@@ -99,7 +100,10 @@ def is_number(value: object) -> bool:
 
 
 def number(value: Any, what: str) -> float:
-    """One real number within the limits of `SMALLEST` and `LARGEST`, or 0. Raises InputError."""
+    """Validate a real number within the limits of `SMALLEST` and `LARGEST`, or 0.
+
+    Raises InputError.
+    """
     if not is_number(value):
         raise InputError(f"{what}: must be a number, not {shown(value)}")
     if value and math.isfinite(value) and not SMALLEST <= abs(value) <= LARGEST:
@@ -110,7 +114,7 @@ def number(value: Any, what: str) -> float:
 
 
 def positive(value: Any, what: str, remedy: str) -> float:
-    """One positive finite number. Raises InputError with the remedy."""
+    """Validate a positive finite number. Raises InputError with the remedy."""
     found = number(value, what)
     if not 0 < found < math.inf:
         raise InputError(f"{what} = {shown(value)}; {remedy}")
@@ -118,7 +122,7 @@ def positive(value: Any, what: str, remedy: str) -> float:
 
 
 def not_negative(value: Any, what: str, remedy: str) -> float:
-    """One finite number that is zero or positive. Raises InputError with the remedy."""
+    """Validate a finite number of at least zero. Raises InputError with the remedy."""
     found = number(value, what)
     if not 0 <= found < math.inf:
         raise InputError(f"{what} = {shown(value)}; {remedy}")
@@ -134,7 +138,7 @@ def nonzero_vector(value: Any, what: str, remedy: str) -> FloatArray:
 
 
 def integer(value: Any, what: str) -> int:
-    """One integer. Raises InputError."""
+    """Validate an integer argument. Raises InputError."""
     if not is_number(value) or not math.isfinite(value) or value != int(value):
         raise InputError(f"{what}: must be an integer, not {shown(value)}")
     if abs(value) > EXACT:

@@ -75,8 +75,10 @@ OTHERS = (  # that models may have, in wider ranges
 def known_material(
     E: float, rho: float, among: Iterable[KnownMaterial] = (*COMMON, *OTHERS)
 ) -> str | None:
-    """Name of a known material with this modulus [Pa] and density [kg/m³]; None if there is
-    none."""
+    """Name of a known material with this modulus [Pa] and density [kg/m³].
+
+    None if there is none.
+    """
     fitting = (
         each.name
         for each in among

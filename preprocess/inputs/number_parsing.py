@@ -73,7 +73,7 @@ def integers(values: Array, where: str, what: str) -> NDArray[np.int64]:
 
 
 def _first_bad(text: bytes) -> str:
-    """First word that is not a number."""
+    """First word of a text that is not a number, for messages."""
     for word in text.split():
         try:
             float(word)

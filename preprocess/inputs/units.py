@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from flexmbs.errors import InputError
@@ -80,3 +81,17 @@ def mesh_units(name: str, item: str) -> Units:
     if not isinstance(name, str) or name not in MESH_UNITS:
         raise InputError(f"{item} {name!r:.60} is unknown; give one of {', '.join(MESH_UNITS)}")
     return MESH_UNITS[name]
+
+
+LENGTHS = {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "µm": 1e-6, "um": 1e-6, "in": INCH, "ft": FOOT}
+
+
+def length(text: str) -> float:
+    """Length (m) of a text with a unit, as "4 mm" or "0.5in". Raises InputError."""
+    found = re.fullmatch(r"\s*([-+.\deE]+?)\s*([a-zµ]+)\s*", text)
+    try:
+        if found and found[2] in LENGTHS:
+            return float(found[1]) * LENGTHS[found[2]]
+    except ValueError:
+        pass
+    raise InputError(f"{text!r} is no length; give a number and a unit of {', '.join(LENGTHS)}")

@@ -116,6 +116,7 @@ def _stiffest(material: Item) -> float:
 
 
 def _scaled(given: Item, units: Units) -> Item:
+    """Declaration with its values converted to SI units."""
     found = {
         key: _times(value, units.factor(*DIMENSIONS[key])) if key in DIMENSIONS else value
         for key, value in given.items()
@@ -145,6 +146,7 @@ def _scaled(given: Item, units: Units) -> Item:
 
 
 def _times(value: Any, factor: float) -> Any:
+    """Numbers multiplied by a factor, also in nested lists."""
     if isinstance(value, (list, tuple)):
         return [_times(each, factor) for each in value]
     return None if value is None else value * factor

@@ -35,7 +35,7 @@ def nodes_of(mesh: Mesh, given: Mapping[str, Any]) -> Indices:
 def distribute_items(
     mesh: Mesh, owned: NDArray[np.bool_], items: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, int]:
-    """Piece of each item by name.
+    """Number of the mesh piece to which each item belongs, by name.
 
     Nodes without elements, such as centres of spiders, go with the item. owned (pieces, N): the
     nodes of each piece, extended here. Raises InputError for items with nodes in several pieces, at
@@ -101,6 +101,7 @@ def items_by_piece(
 def _places(
     mesh: Mesh, owned: NDArray[np.bool_], table: str, items: Mapping[str, Any]
 ) -> dict[str, int]:
+    """Number of the mesh to which each item of a table belongs."""
     found = distribute_items(
         mesh, owned, {f"{table}.{name}": vars(item) for name, item in items.items()}
     )

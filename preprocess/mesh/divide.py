@@ -102,7 +102,7 @@ def divide(
 
 
 def _direction(along: str | ArrayLike) -> Array:
-    """Unit vector of an axis."""
+    """Unit vector of an axis, given by letter or vector."""
     if isinstance(along, str) and along not in AXES:
         raise InputError(
             f"along: is {shown(along)}; give 'x', 'y', 'z' or a direction of three numbers"
@@ -114,7 +114,7 @@ def _direction(along: str | ArrayLike) -> Array:
 
 
 def _planes(position: Array, pieces: int | None, planes: ArrayLike | None) -> Array:
-    """Positions between the pieces."""
+    """Positions of the planes between the pieces along the axis."""
     low, high = float(position.min()), float(position.max())
     if planes is None:
         count = integer(pieces, "pieces")
@@ -196,12 +196,12 @@ def _pieces(mesh: Mesh, number: Indices, count: int) -> tuple[Mesh, ...]:
 
 
 def _mass(number: int, given: Mapping[str, Any]) -> str:
-    """Name of a mass of the file."""
+    """Name of a point mass that comes from the mesh file."""
     return f"mass {number + 1} at node {given['node']}"
 
 
 def _shared_nodes(owned: NDArray[np.bool_]) -> list[Cut]:
-    """Nodes that two pieces share."""
+    """Pairs of pieces with their common nodes. Raises InputError for nodes of three pieces."""
     crowded = np.flatnonzero(owned.sum(axis=0) > 2)
     if crowded.size:
         pieces = ", ".join(str(k + 1) for k in np.flatnonzero(owned[:, crowded[0]]))
@@ -261,7 +261,7 @@ def _piece(
     cuts: Sequence[Cut],
     places: tuple[Places, Places],
 ) -> Mesh:
-    """Mesh of piece k.
+    """Mesh of the elements of piece k, with the node sets of its cuts.
 
     ``rows``: its nodes in the whole mesh; connections and masses by their ``places``.
     """

@@ -61,7 +61,7 @@ def _outer(mesh: Mesh) -> list[Indices]:
 
 
 def _numbered(mesh: Mesh, nodes: Indices) -> list[tuple[int, ...]]:
-    """Faces as ascending node numbers."""
+    """Faces by ascending node numbers, to compare them."""
     return [tuple(face) for face in np.sort(mesh.node_ids[nodes], axis=1).tolist()]
 
 

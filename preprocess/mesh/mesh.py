@@ -318,16 +318,19 @@ class Mesh:
             self._warn(warning)
 
     def _check_structural(self, connectivity: dict[str, Indices], ids: dict[str, Indices]) -> None:
+        """Check shells for overlapping elements (error) and open edges (warning)."""
         edges = shell_edges(self.nodes, connectivity, ids)
         self._reject(overlapping_elements(edges, connectivity, ids))
         for warning in nonconforming_edges(self.nodes, self.node_ids, edges):
             self._warn(warning)
 
     def _reject(self, problems: list[str]) -> None:
+        """Raise `InputError` with problems, if there are any."""
         if problems:
             raise InputError(*(f"{self.source}: {problem}" for problem in problems))
 
     def _warn(self, message: str) -> None:
+        """Issue a `PreprocessWarning` with the source of the mesh."""
         warnings.warn(f"{self.source}: {message}", PreprocessWarning, stacklevel=5)
 
 

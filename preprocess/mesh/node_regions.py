@@ -34,6 +34,10 @@ class Region(ABC):
     def rows(self, nodes: FloatArray, sets: NodeSets) -> NodeRows:
         """Rows of the nodes (N, 3) in the region. Raises InputError."""
 
+    def centre(self, nodes: FloatArray, sets: NodeSets) -> FloatArray | None:
+        """Exact centre (3,) of the region, m; None where only its nodes are known."""
+        return None
+
 
 @dataclass(frozen=True)
 class NamedSet(Region):
@@ -42,6 +46,7 @@ class NamedSet(Region):
     name: str
 
     def rows(self, nodes: FloatArray, sets: NodeSets) -> NodeRows:
+        """Rows of the nodes in the set. Raises `InputError`."""
         if self.name not in sets:
             near = difflib.get_close_matches(self.name, sets, n=3) or sorted(sets)[:10]
             raise InputError(
@@ -76,6 +81,7 @@ class Point(Region):
     radius: float | None = None
 
     def rows(self, nodes: FloatArray, sets: NodeSets) -> NodeRows:
+        """Row of the nearest node, or of all nodes within the radius. Raises `InputError`."""
         distance = np.linalg.norm(nodes - vector(self.position, "point"), axis=1)
         if self.radius is None:
             check_distance(np.asarray(self.position, float), nodes, "point")
@@ -118,6 +124,7 @@ class Plane(Region):
     tolerance: float | None = None
 
     def rows(self, nodes: FloatArray, sets: NodeSets) -> NodeRows:
+        """Rows of the nodes on the plane. Raises `InputError`."""
         normal, point = (
             nonzero_vector(self.normal, "plane normal", "give a direction"),
             vector(self.point, "plane point"),

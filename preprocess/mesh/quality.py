@@ -75,7 +75,7 @@ def mesh_quality(
     ids: Mapping[str, Indices],
     element_sets: Mapping[str, Indices],
 ) -> MeshQuality:
-    """Quality of elements.
+    """Quality measures of the solid elements of a mesh, by type.
 
     Nodes (N, 3), connectivity and numbers by type.
     """

@@ -119,8 +119,7 @@ def overlapping_elements(edges: ShellEdges, connectivity: Tables, ids: Tables) -
 
 
 def _on_corners(connectivity: Tables, ids: Tables) -> Indices:
-    """Numbers (m, 2) of triangles and of quadrilaterals with the same three corners, warped or
-    not."""
+    """Numbers (m, 2) of triangles and quadrilaterals with the same three corners."""
     keys, numbers, four = _empty_arrays(3, 0, 0)
     for name, table in connectivity.items():
         if name in CORNERS:

@@ -69,7 +69,7 @@ def box_mesh(
 
 
 def _counts(divisions: ArrayLike) -> Indices:
-    """Divisions (3,) along the axes."""
+    """Validate the numbers of divisions (3,) along the axes. Raises InputError."""
     given = vector(divisions, "divisions")
     if (given != np.floor(given)).any() or given.min() < 1 or given.prod() > MOST_CELLS:
         raise InputError(

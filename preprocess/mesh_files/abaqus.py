@@ -116,6 +116,7 @@ class _InputFile:
     def _add_to_mesh(
         self, keyword: str, options: dict[str, str], line: str, rows: Rows, table: Array | None
     ) -> None:
+        """Pass a keyword block to its reader in the open part or assembly."""
         reading = self.open[-1][0]
         # nodes of the assembly after its instances: their numbers may be those of instances
         if keyword == "NODE" and reading.shifts and not reading.own[0]:
@@ -125,7 +126,7 @@ class _InputFile:
         KEYWORDS[keyword](reading, options, line, rows)
 
     def begin_part(self, options: dict[str, str], line: str, rows: Rows) -> None:
-        """Open a part."""
+        """Open a part: following blocks belong to it."""
         name = _name(options, line, "PART").upper()
         self.parts[name] = AbaqusContent(structural=self.structural)
         self.open.append((self.parts[name], "", AT_REST))
@@ -158,6 +159,7 @@ class _InputFile:
         self.deck.begin("")
 
     def _close(self, keyword: str, line: str) -> tuple[AbaqusContent, str, Motion]:
+        """End the open part or instance. Raises `InputError` without a start."""
         if len(self.open) == 1:
             raise error_at(line, f"*{keyword} without its start")
         return self.open.pop()
@@ -197,6 +199,7 @@ def read_abaqus(path: Path, structural: bool = False, *, allow_outside: bool = F
 
 
 def _notices(found: Counter[tuple[str, str]]) -> tuple[str, ...]:
+    """Texts with counts of omitted items and the remedies."""
     return tuple(f"{n} {what} omitted; {remedy}" for (what, remedy), n in sorted(found.items()))
 
 
@@ -213,6 +216,7 @@ def _omission(keyword: str, options: dict[str, str], count: int) -> tuple[str, s
 
 
 def _name(options: dict[str, str], line: str, keyword: str) -> str:
+    """NAME of a keyword. Raises `InputError`."""
     if not options.get("NAME"):
         raise error_at(line, f"*{keyword} has no NAME=")
     return options["NAME"]
@@ -276,5 +280,5 @@ def _cells(path: Path, reading: AbaqusContent, node_ids: Indices) -> list[Cells]
 
 
 def _unique(sets: Mapping[str, list[int]]) -> dict[str, Indices]:
-    """Members of each set, ascending."""
+    """Members of each set, ascending and without duplicates."""
     return {name: np.unique(np.array(members, dtype=np.int64)) for name, members in sets.items()}

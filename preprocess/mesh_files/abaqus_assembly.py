@@ -40,7 +40,7 @@ class AbaqusContent:
     normals: list[tuple[str, str, tuple[float, ...], str]] = field(default_factory=list)
 
     def copy(self) -> "AbaqusContent":
-        """Copy for an instance to extend."""
+        """Copy of the content of a part, for an instance to extend."""
         return replace(
             self,
             nodes=dict(self.nodes),
@@ -58,14 +58,14 @@ class AbaqusContent:
 
 
 def split(text: str) -> list[str]:
-    """Fields between commas."""
+    """Fields of a line, separated by commas."""
     return [part.strip() for part in text.split(",")]
 
 
 def add_instance(
     model: AbaqusContent, name: str, instance: AbaqusContent, motion: tuple[Array, Array]
 ) -> None:
-    """Add an instance to the model.
+    """Add the moved content of a part instance to the model, with its sets renamed.
 
     x ↦ R x + t, numbers above the existing ones, sets and surfaces named "instance.set".
     """
@@ -127,10 +127,10 @@ def with_plain_names(model: AbaqusContent) -> AbaqusContent:
         return model
     (instance,) = model.shifts
     node_sets, element_sets = (
-        _plain(model.node_sets, instance),
-        _plain(model.element_sets, instance),
+        _names_without_prefix(model.node_sets, instance),
+        _names_without_prefix(model.element_sets, instance),
     )
-    surfaces = _plain(model.surfaces, instance)
+    surfaces = _names_without_prefix(model.surfaces, instance)
     items = {**node_sets, **element_sets}
     return replace(
         model,
@@ -144,7 +144,7 @@ def with_plain_names(model: AbaqusContent) -> AbaqusContent:
     )
 
 
-def _plain(names: Iterable[str], instance: str) -> dict[str, str]:
+def _names_without_prefix(names: Iterable[str], instance: str) -> dict[str, str]:
     """Names without the prefix "instance.", unless taken."""
     taken = {name.upper() for name in names}
     cut = {
@@ -157,7 +157,7 @@ def _plain(names: Iterable[str], instance: str) -> dict[str, str]:
 
 
 def instance_motion(rows: Rows) -> tuple[Array, Array]:
-    """Motion (R, t) of an instance.
+    """Rotation and translation (R, t) of an instance from its data lines.
 
     A row with the translation, then one with two points of an axis and the rotation angle
     (degrees). Source: Abaqus Keywords Reference Guide, *INSTANCE.
@@ -184,6 +184,7 @@ def instance_motion(rows: Rows) -> tuple[Array, Array]:
 
 
 def _numbers(where: str, fields: list[str]) -> list[float]:
+    """Finite numbers of the fields. Raises `InputError`."""
     try:
         values = [float(f.upper().replace("D", "E")) for f in fields if f]
     except ValueError:

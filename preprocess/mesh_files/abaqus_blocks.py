@@ -126,6 +126,7 @@ def _columns(header: str) -> int:
 
 
 def _included(name: str, where: str, includes: Includes) -> Iterator[tuple[str, str]]:
+    """(location, text) of the lines of an included file."""
     yield from _lines(name, includes.lines(where, name), includes)
     includes.close()
 
@@ -205,4 +206,5 @@ def similar_keyword(keyword: str, known: Iterable[str]) -> str:
 
 
 def error_at(line: str, message: str) -> InputError:
+    """Error with the location of a line."""
     return InputError(f"{line}: {message}")

@@ -67,7 +67,7 @@ class Couplings:
         """Add a keyword block. Raises InputError with the line for anything unsupported."""
         given = {key.replace(" ", ""): value for key, value in options.items()}
         if keyword == "DISTRIBUTING COUPLING":
-            self.distributing.append((_needed(keyword, given, line, "ELSET"), rows, line))
+            self.distributing.append((_required_option(keyword, given, line, "ELSET"), rows, line))
         elif keyword in ("KINEMATIC", "DISTRIBUTING"):
             last = next(reversed(self.found.values()), None)
             if last is None or last.kind:
@@ -84,7 +84,7 @@ class Couplings:
         elif keyword == "COUPLING":
             _refuse(keyword, given, line, {"ORIENTATION": "", "INFLUENCERADIUS": ""})
             reference, surface = (
-                _needed(keyword, given, line, key) for key in ("REFNODE", "SURFACE")
+                _required_option(keyword, given, line, key) for key in ("REFNODE", "SURFACE")
             )
             self.found[given.get("CONSTRAINTNAME") or f"coupling {len(self.found) + 1}"] = Coupling(
                 surface, reference, line
@@ -155,7 +155,8 @@ def _refuse(keyword: str, options: Mapping[str, str], line: str, known: Mapping[
             )
 
 
-def _needed(keyword: str, options: Mapping[str, str], line: str, key: str) -> str:
+def _required_option(keyword: str, options: Mapping[str, str], line: str, key: str) -> str:
+    """Required option of a keyword. Raises `InputError`."""
     if not options.get(key):
         raise error_at(line, f"*{keyword} has no {key.replace('REFNODE', 'REF NODE')}")
     return options[key]

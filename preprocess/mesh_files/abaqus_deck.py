@@ -164,7 +164,7 @@ class Deck:
         )
 
     def complete(self, reading: AbaqusContent, source: object) -> None:
-        """Complete sectors to whole parts.
+        """Complete cyclic sectors of the mesh to the whole part.
 
         Raises InputError for sectors of parts of instances, and for couplings of a sector.
         """

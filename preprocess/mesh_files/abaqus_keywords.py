@@ -20,6 +20,7 @@ SETS = "name its faces in one *SURFACE of elements, or its nodes in a *NSET"
 
 
 def _numbers(line: str, fields: list[str]) -> list[int]:
+    """Integers of the fields. Raises `InputError`."""
     try:
         return [int(f) for f in fields if f]
     except ValueError:
@@ -27,6 +28,7 @@ def _numbers(line: str, fields: list[str]) -> list[int]:
 
 
 def _reals(line: str, fields: list[str]) -> list[float]:
+    """Numbers of the fields without empty ones at the end."""
     while fields and not fields[-1]:
         fields = fields[:-1]
     return [real(line, field) for field in fields]
@@ -45,6 +47,7 @@ def _table(texts: list[str], dtype: type, width: int) -> np.ndarray | None:
 
 
 def _node(reading: AbaqusContent, options: dict[str, str], line: str, rows: Rows) -> None:
+    """Add the nodes of *NODE. Raises `InputError`."""
     kind = options.get("SYSTEM", "R").upper()[:1]
     if kind not in ("R", "C"):
         raise error_at(
@@ -169,6 +172,7 @@ def _normal(reading: AbaqusContent, options: dict[str, str], line: str, rows: Ro
 
 
 def _node_table(reading: AbaqusContent, options: dict[str, str], line: str, table: Array) -> None:
+    """Add the nodes of *NODE from a table of numbers."""
     numbers = (table[:, 0].astype(np.int64) + reading.own[0]).tolist()
     reading.nodes.update(zip(numbers, map(tuple, table[:, 1:].tolist())))
     _place(reading, options.get("SYSTEM", "R").upper()[:1], numbers)
@@ -179,6 +183,7 @@ def _node_table(reading: AbaqusContent, options: dict[str, str], line: str, tabl
 def _element_table(
     reading: AbaqusContent, options: dict[str, str], line: str, table: Array
 ) -> None:
+    """Add the elements of *ELEMENT from a table of integers. Raises `InputError`."""
     name, _ = element_type(options["TYPE"].upper(), reading.structural)
     if not name:
         _refuse(reading, options["TYPE"].upper(), line, len(table))
@@ -197,6 +202,7 @@ def _element_table(
 
 
 def _refuse(reading: AbaqusContent, kind: str, line: str, count: int) -> None:
+    """Raise `InputError` for an element type that is not supported."""
     raise error_at(
         line,
         f"{count} line(s) of element type {kind} are not supported; "
@@ -205,6 +211,7 @@ def _refuse(reading: AbaqusContent, kind: str, line: str, count: int) -> None:
 
 
 def _element(reading: AbaqusContent, options: dict[str, str], line: str, rows: Rows) -> None:
+    """Add the elements of *ELEMENT. Raises `InputError`."""
     kind = options.get("TYPE", "").upper()
     if not kind:
         raise error_at(line, "*ELEMENT has no TYPE=")
@@ -284,7 +291,7 @@ def _set(
 
 
 def _range(name: str, line: str, entries: list[str], shift: int) -> range:
-    """First, last, step."""
+    """Numbers first, last, step of a generated set."""
     first, last, *step = _numbers(line, entries) if len(entries) in (2, 3) else [0, -1]
     if last < first or (step and step[0] < 1):
         raise error_at(line, f"expected first, last, step; found '{', '.join(entries)[:60]}'")
@@ -315,6 +322,7 @@ def set_named(sets: dict[str, list[int]], name: str) -> list[int]:
 
 
 def _nset(reading: AbaqusContent, options: dict[str, str], line: str, rows: Rows) -> None:
+    """Add the nodes of *NSET, also those of an element set."""
     if "ELSET" not in options:
         _set(reading, True, options, line, rows)
         return
@@ -325,10 +333,12 @@ def _nset(reading: AbaqusContent, options: dict[str, str], line: str, rows: Rows
 
 
 def _elset(reading: AbaqusContent, options: dict[str, str], line: str, rows: Rows) -> None:
+    """Add the elements of *ELSET."""
     _set(reading, False, options, line, rows)
 
 
 def _surface(reading: AbaqusContent, options: dict[str, str], line: str, rows: Rows) -> None:
+    """Add the faces or nodes of *SURFACE. Raises `InputError`."""
     name = options.get("NAME", "")
     if not name:
         raise error_at(line, "*SURFACE has no NAME=")
@@ -349,6 +359,7 @@ def _surface(reading: AbaqusContent, options: dict[str, str], line: str, rows: R
 
 
 def _raised(item: str, up: int) -> str:
+    """Number raised by an offset; names unchanged."""
     return str(int(item) + up) if item.isdecimal() else item
 
 

@@ -102,12 +102,12 @@ class AbaqusMaterials:
             self.found[self.last].problem = f"is *{keyword}, which is not linear elastic"
         elif keyword == "DENSITY":
             table = table_rows("*DENSITY", rows, 1, options)
-            self.found[self.last].density = table, _plain(options)
+            self.found[self.last].density = table, _only_temperature(options)
         else:
             kind, count = _kind(keyword, options, line)
             self.found[self.last].kind = kind
             table = table_rows(f"*{keyword}", rows, count, options)
-            self.found[self.last].elastic = table, _plain(options)
+            self.found[self.last].elastic = table, _only_temperature(options)
 
     def kind(self, name: str) -> str:
         """Kind of a material; empty without elastic part."""
@@ -160,7 +160,7 @@ class AbaqusMaterials:
         return given if given["rho"] else {**given, "problem": f"material '{name}' has no *DENSITY"}
 
 
-def _plain(options: Mapping[str, str]) -> bool:
+def _only_temperature(options: Mapping[str, str]) -> bool:
     """True if a table depends on the temperature alone."""
     return options.get("DEPENDENCIES", "0").strip() == "0"
 

@@ -101,7 +101,7 @@ class EquationCards:
     def declared(
         self, reading: AbaqusContent, surfaces: Mapping[str, str]
     ) -> tuple[Items, dict[str, list[int]]]:
-        """Equations by name.
+        """Declarations of the constraint equations by name.
 
         Those of one term hold a degree of freedom and are kept.
         """
@@ -150,6 +150,7 @@ def _cylindrical(x: Array, a: Array, b: Array) -> Array:
 
 
 def _numbers(reading: AbaqusContent, names: Sequence[str], where: str) -> list[int]:
+    """Node numbers of names of sets or numbers, each once."""
     found: list[int] = []
     for name in names:
         chosen = same_name(reading.node_sets, name)

@@ -139,6 +139,7 @@ def _slope_at_rest(keyword: str, values: list[list[float]], line: str) -> float:
 
 
 def _elements(reading: AbaqusContent, name: str, line: str, kind: str) -> list[int]:
+    """Elements of a kind in a set. Raises `InputError`."""
     chosen = same_name(reading.element_sets, name)
     numbers = [
         n

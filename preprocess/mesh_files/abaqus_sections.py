@@ -213,6 +213,7 @@ class AbaqusSections:
         return sections, declared
 
     def _members(self, reading: AbaqusContent, given: SectionCard) -> list[int]:
+        """Elements in the set of a section. Raises `InputError`."""
         chosen = _set_of(reading, given)
         if chosen is None:
             raise error_at(
@@ -240,6 +241,7 @@ class AbaqusSections:
         numbers: list[int],
         materials: AbaqusMaterials,
     ) -> dict[str, Any]:
+        """Declaration of a section for elements of a kind. Raises `InputError`."""
         family = FAMILIES[kind]
         expected = {
             "truss": SOLID,
@@ -303,6 +305,7 @@ class AbaqusSections:
     def _shell(
         self, reading: AbaqusContent, given: SectionCard, materials: AbaqusMaterials
     ) -> dict[str, Any]:
+        """Declaration of a shell section. Raises `InputError`."""
         thickness = reals(*given.rows[0])[0]
         more = {"offset": -_offset_of(given) * thickness} if _offset_of(given) else {}
         orientation = given.options.get("ORIENTATION", "")
@@ -430,6 +433,7 @@ def _normals_of(
 
 
 def _numbers_of(sets: Mapping[str, list[int]], text: str, line: str) -> list[int]:
+    """Members of a named set, or a single number."""
     chosen = same_name(sets, text)
     return sets[chosen] if chosen else [integer(line, text)]
 
@@ -440,6 +444,7 @@ def _has_constants(keyword: str, options: Mapping[str, str]) -> bool:
 
 
 def _is_general(given: SectionCard) -> bool:
+    """True for *BEAM GENERAL SECTION with given properties instead of a shape."""
     return (
         given.keyword == "BEAM GENERAL SECTION"
         and given.options.get("SECTION", "GENERAL").upper() == "GENERAL"
@@ -470,6 +475,7 @@ def _constants(given: SectionCard, tables: TemperatureTables) -> dict[str, Any]:
 
 
 def _first_axis(given: SectionCard, materials: AbaqusMaterials, name: str) -> list[float]:
+    """First axis of an orientation. Raises `InputError`."""
     axes, turn = materials.orientation(name, given.part)
     if axes is None:
         raise error_at(
@@ -485,6 +491,7 @@ def _first_axis(given: SectionCard, materials: AbaqusMaterials, name: str) -> li
 
 
 def _beam(given: SectionCard, of_abaqus: bool) -> dict[str, Any]:
+    """Declaration of a beam section from its shape and dimensions. Raises `InputError`."""
     shape = given.options.get(
         "SECTION", "GENERAL" if given.keyword == "BEAM GENERAL SECTION" else "RECT"
     ).upper()
@@ -582,11 +589,12 @@ def _six(where: str, text: str) -> list[float]:
 
 
 def _rectangle(d: list[float]) -> dict[str, Any]:
+    """Declaration of a rectangular section from its dimensions."""
     return {"kind": "rectangular", "height": d[0], "width": [*d, d[0]][1]}
 
 
 def _ellipse(d: list[float]) -> dict[str, Any] | None:
-    """Ellipse with the axes d."""
+    """Declaration of an elliptical section with the axes d; None without two axes."""
     if len(d) < 2:
         return None
     a, b = 0.5 * d[0], 0.5 * d[1]
@@ -605,11 +613,12 @@ def _ellipse(d: list[float]) -> dict[str, Any] | None:
 
 
 def _pipe(d: list[float]) -> dict[str, Any]:
+    """Declaration of a tubular section from radius and thickness."""
     return {"kind": "tubular", "diameter": 2 * d[0], "thickness": d[1]}
 
 
 def _box(d: list[float]) -> dict[str, Any] | None:
-    """Box by the sides along both axes and the thicknesses of its walls.
+    """Declaration of a box section from its sides and wall thicknesses.
 
     Walls towards the first and the second axis, then against the first and the second.
     """
@@ -625,7 +634,7 @@ def _box(d: list[float]) -> dict[str, Any] | None:
 
 
 def _i(d: list[float]) -> dict[str, Any] | None:
-    """I section, or T if one flange has no width or thickness.
+    """Declaration of an I section, or T if one flange has no width or thickness.
 
     Height of the node above the bottom, height, widths of bottom and top, thicknesses of bottom,
     top and web: along the second axis.
@@ -653,7 +662,7 @@ def _i(d: list[float]) -> dict[str, Any] | None:
 
 
 def _l(d: list[float]) -> dict[str, Any]:
-    """Angle by its legs along both axes and their thicknesses."""
+    """Declaration of an angle section from its legs and their thicknesses."""
     a, b, first, second = d[:4]
     return {
         **angle(height=a, width=b, upright=first, flat=second),
@@ -663,7 +672,7 @@ def _l(d: list[float]) -> dict[str, Any]:
 
 
 def _hexagon(d: list[float]) -> dict[str, Any] | None:
-    """Hexagonal tube by the radius of its corners and its thickness."""
+    """Declaration of a hexagonal tube from the radius of its corners and its thickness."""
     if not 0 < 2 * d[1] / math.sqrt(3) < d[0]:
         return None
     radius, t = d[0] - d[1] / math.sqrt(3), d[1]
@@ -674,7 +683,7 @@ def _hexagon(d: list[float]) -> dict[str, Any] | None:
 
 
 def _arbitrary(d: list[float]) -> dict[str, Any] | None:
-    """Section of any walls.
+    """Declaration of a walled section from its segments.
 
     Number of walls, first point, second point and thickness; then the next point and thickness of
     each further wall.
@@ -691,7 +700,10 @@ def _arbitrary(d: list[float]) -> dict[str, Any] | None:
 
 
 def _general(d: list[float]) -> dict[str, Any] | None:
-    """Section by its area, I11, I12, I22 and J; I11 belongs to bending about the first axis."""
+    """Declaration of a section from its area, I11, I12, I22 and J.
+
+    I11 belongs to bending about the first axis.
+    """
     area, I11, I12, I22, J = d[:5]
     return (
         None

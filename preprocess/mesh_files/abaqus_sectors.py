@@ -75,6 +75,7 @@ def complete_sector(reading: AbaqusContent, sector: Sector) -> Sides:
 
 
 def _elements(reading: AbaqusContent, sector: Sector) -> list[int]:
+    """Elements of a sector. Raises `InputError`."""
     if not sector.elements:
         return list(reading.elements)
     chosen = same_name(reading.element_sets, sector.elements)
@@ -88,6 +89,7 @@ def _elements(reading: AbaqusContent, sector: Sector) -> list[int]:
 def _side(
     reading: AbaqusContent, sector: Sector, name: str, outer: Mapping[int, list[list[int]]]
 ) -> list[int]:
+    """Sorted nodes of a surface on one side of a sector. Raises `InputError`."""
     chosen = same_name(reading.surfaces, name)
     if chosen is None:
         raise InputError(f"{sector.line}: *TIE is of surface '{name}', which does not exist")
@@ -169,6 +171,7 @@ def _renumber(reading: AbaqusContent, merged: Mapping[int, int]) -> None:
     """Replace nodes by others in elements and sets."""
 
     def kept(members: Iterable[int]) -> list[int]:
+        """Nodes with merged ones replaced."""
         return [merged.get(node, node) for node in members]
 
     for number, (kind, members) in reading.elements.items():

@@ -63,7 +63,7 @@ def outer_faces(reading: AbaqusContent) -> dict[int, list[list[int]]]:
 def surface_nodes(
     path: Path, reading: AbaqusContent, name: str, outer: Mapping[int, list[list[int]]]
 ) -> Iterator[int]:
-    """Node numbers of a surface.
+    """Node numbers of a named surface. Raises InputError.
 
     outer: the outer faces of each solid element.
     """

@@ -55,6 +55,7 @@ class Ties:
             self.found[name] = dependent, independent, real(line, given) if given else None, line
 
     def _sector(self, options: Mapping[str, str], line: str, rows: Rows) -> Sector:
+        """Sector of a cyclic symmetry with axis and count. Raises `InputError`."""
         name = options.get("TIE", "").upper() or next(reversed(self.of_sectors), "")
         values = reals(*rows[0]) if rows else []
         count = options.get("N", "")
@@ -74,7 +75,7 @@ class Ties:
         )
 
     def complete(self, reading: AbaqusContent) -> None:
-        """Add the copies of all sectors."""
+        """Complete all cyclic sectors by copies."""
         if self.open:
             raise error_at(
                 self.open,

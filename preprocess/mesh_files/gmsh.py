@@ -73,6 +73,7 @@ Content = tuple[Array, Indices, list[Element], dict[tuple[int, int], str]]
 
 
 def _text(path: Path, data: bytes, version: str) -> Content:
+    """Nodes, elements and groups of a text file. Raises `InputError`."""
     sections = text_sections(path, data.decode("utf-8", errors="replace").splitlines())
     for name in ("Nodes", "Elements"):
         if name not in sections:
@@ -94,6 +95,7 @@ def _text(path: Path, data: bytes, version: str) -> Content:
 
 
 def _binary(path: Path, data: bytes, version: str) -> Content:
+    """Nodes, elements and groups of a binary file. Raises `InputError`."""
     sections = binary_sections(data)
     for name in ("Nodes", "Elements"):
         if name not in sections:
@@ -183,6 +185,7 @@ def _cells(
 
 
 def _check_unique_numbers(path: Path, node_ids: Indices) -> None:
+    """Raise `InputError` for a node number that occurs twice."""
     values, counts = np.unique(node_ids, return_counts=True)
     if (counts > 1).any():
         raise InputError(f"{path}: node number {values[counts > 1][0]} occurs twice")

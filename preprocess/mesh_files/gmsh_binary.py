@@ -42,6 +42,7 @@ class Stream:
         return values
 
     def ints(self, count: int) -> list[int]:
+        """Next ``count`` integers."""
         return [int(value) for value in self.array(INT, count)]
 
     def count(self, what: str) -> int:
@@ -156,6 +157,7 @@ def stream_elements(stream: Stream, wide: bool, entities: Entities) -> Iterator[
 
 
 def _elements_2(stream: Stream) -> Iterator[Element]:
+    """Elements of version 2.2 from a binary stream. Raises `InputError`."""
     total, found = stream.line(), 0
     while found < total:
         kind, count, n_tags = stream.ints(3)

@@ -27,7 +27,7 @@ class Lines:
         self.path, self.name, self.number, self.lines = path, name, first, iter(lines)
 
     def numbers(self, least: int, what: str) -> list[str]:
-        """Fields of the next line.
+        """Fields of the next line, at least so many.
 
         Raises InputError if the section ends or the line is too short.
         """
@@ -173,6 +173,7 @@ def text_partitioned_entities(lines: Lines, n_bytes: int) -> Entities:
 
 
 def text_nodes_2(lines: Lines, n_bytes: int) -> tuple[Indices, Array]:
+    """Numbers and positions of the nodes of version 2.2. Raises `InputError`."""
     count = _possible(lines, lines.integers(1, "the number of nodes")[0], "nodes", n_bytes)
     table = lines.table(count, float, 4)
     if table is not None and (np.abs(table[:, 0]) < 2**53).all() and (table[:, 0] % 1 == 0).all():
@@ -186,6 +187,7 @@ def text_nodes_2(lines: Lines, n_bytes: int) -> tuple[Indices, Array]:
 
 
 def text_nodes_4(lines: Lines, n_bytes: int) -> tuple[Indices, Array]:
+    """Numbers and positions of the nodes of version 4.1. Raises `InputError`."""
     n_blocks, total = lines.integers(4, "counts of node blocks and nodes")[:2]
     _possible(lines, total, "nodes", n_bytes)
     ids: list[int] = []
@@ -216,6 +218,7 @@ def text_nodes_4(lines: Lines, n_bytes: int) -> tuple[Indices, Array]:
 
 
 def text_elements_2(lines: Lines, n_bytes: int) -> Iterator[Element]:
+    """Elements of version 2.2 with their groups. Raises `InputError`."""
     count = _possible(lines, lines.integers(1, "the number of elements")[0], "elements", n_bytes)
     for _ in range(count):
         number, kind, n_tags, *rest = lines.integers(4, "an element: number type tags nodes")
@@ -225,6 +228,7 @@ def text_elements_2(lines: Lines, n_bytes: int) -> Iterator[Element]:
 
 
 def text_elements_4(lines: Lines, n_bytes: int, entities: Entities) -> Iterator[Element]:
+    """Elements of version 4.1 with the groups of their entities. Raises `InputError`."""
     n_blocks = lines.integers(4, "counts of element blocks and elements")[0]
     for _ in range(_possible(lines, n_blocks, "element blocks", n_bytes)):
         dimension, tag, kind, count = lines.integers(
@@ -242,12 +246,14 @@ def text_elements_4(lines: Lines, n_bytes: int, entities: Entities) -> Iterator[
 
 
 def _integer(lines: Lines, text: str) -> int:
+    """Integer of a field. Raises `InputError`."""
     if not re.fullmatch(r"[+-]?\d{1,18}", text):
         raise InputError(f"{lines.path}:{lines.number}: expected an integer, found '{text[:60]}'")
     return int(text)
 
 
 def _element_nodes(lines: Lines, kind: int, nodes: list[int]) -> list[int]:
+    """Nodes of an element, checked against its type. Raises `InputError`."""
     if kind not in TYPES:
         raise InputError(f"{lines.path}:{lines.number}: element type {kind} is unknown")
     name, expected = TYPES[kind]

@@ -70,4 +70,5 @@ def included_files(path: Path, allow_outside: bool = False) -> tuple[Path, ...]:
 
 
 def _reach(path: Path, allow_outside: bool) -> PathPolicy:
+    """Policy for included files: those in the folder of the mesh file."""
     return PathPolicy(path.resolve().parent, allow_outside, what="mesh file")

@@ -112,6 +112,7 @@ def _reoriented(points: Array, name: str, table: Indices) -> Indices:
 
 
 def _read(file: h5py.File) -> MedMesh:
+    """Nodes, elements and groups of the only mesh in a file. Raises `InputError`."""
     meshes = _group(file, "ENS_MAA")
     names = list(meshes)
     if len(names) != 1:

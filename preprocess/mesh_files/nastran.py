@@ -186,6 +186,7 @@ def _with_weights(declared: FileDeclarations, raw: RawMesh) -> FileDeclarations:
 
 
 def _unique(members: Iterable[int]) -> Indices:
+    """Sorted numbers without repetitions."""
     return np.unique(np.array(list(members), dtype=np.int64))
 
 
@@ -328,6 +329,7 @@ def _require_nodes(path: Path, bulk: BulkData) -> None:
 
 
 def _remedy(name: str) -> str:
+    """Remedy for a card that is not read."""
     of_couplings = (
         "attach such masses with PointMass"
         if name.startswith("CONM")
@@ -337,11 +339,13 @@ def _remedy(name: str) -> str:
 
 
 def _add_grid(bulk: BulkData, card: Card) -> None:
+    """Add the node of a GRID card."""
     number = integer_field(card, 0)
     bulk.positions[number] = bulk.structures.frames.place(number)
 
 
 def _add_skin(bulk: BulkData, card: Card) -> None:
+    """Add the surface element of a shell card."""
     kind, count = SHELLS[card.name]
     number, region = integer_field(card, 0), integer_field(card, 1, 0)
     nodes = [integer_field(card, k) for k in range(2, 2 + count)]
@@ -349,10 +353,12 @@ def _add_skin(bulk: BulkData, card: Card) -> None:
 
 
 def _add_point(bulk: BulkData, card: Card) -> None:
+    """Add a mass, spring or damper card."""
     bulk.structures.points.add(card)
 
 
 def _add_material(bulk: BulkData, card: Card) -> None:
+    """Add the material of a MAT card. Raises `InputError` for a repeated number."""
     number = integer_field(card, 0)
     if number in bulk.structures.materials:
         raise InputError(
@@ -362,18 +368,21 @@ def _add_material(bulk: BulkData, card: Card) -> None:
 
 
 def _add_structure(bulk: BulkData, card: Card) -> None:
+    """Add a beam, shell or property card, and its sets."""
     STRUCTURAL[card.name](bulk.structures, card)
     if card.name in _SET_CARDS:
         _SET_CARDS[card.name](bulk, card)
 
 
 def _refuse_superelement(bulk: BulkData, card: Card) -> None:
+    """Raise `InputError` for superelements."""
     raise InputError(
         f"{card.line}: superelements in one file are not supported; write each to its own file"
     )
 
 
 def _add_solid(bulk: BulkData, card: Card) -> None:
+    """Add the solid element of a card. Raises `InputError` for missing nodes."""
     kinds = SOLIDS[card.name]
     fewest, most = kinds
     nodes = [integer_field(card, k, 0) for k in range(2, 2 + most)]
@@ -392,17 +401,20 @@ def _add_solid(bulk: BulkData, card: Card) -> None:
 
 
 def _add_spc(bulk: BulkData, card: Card) -> None:
+    """Add the nodes of an SPC card to its node set."""
     nodes = [integer_field(card, k) for k in (1, 4) if text_field(card, k)]
     bulk.node_sets.setdefault(f"SPC {integer_field(card, 0)}", []).extend(nodes)
 
 
 def _add_spc1(bulk: BulkData, card: Card) -> None:
+    """Add the nodes of an SPC1 card to its node set."""
     bulk.node_sets.setdefault(f"SPC {integer_field(card, 0)}", []).extend(
         listed_numbers(card.fields[2:], card.line)
     )
 
 
 def _add_set(bulk: BulkData, card: Card) -> None:
+    """Add the members of a SET card."""
     bulk.either_sets.setdefault(f"SET {integer_field(card, 0)}", []).extend(
         listed_numbers(card.fields[1:], card.line)
     )
@@ -424,7 +436,7 @@ def _add_coupling(bulk: BulkData, card: Card) -> None:
     if card.name == "RBE2":
         entries = [text for text in card.fields[3:] if "." not in text]
     else:
-        fields = [text for text in _before(card.fields[4:], ("UM", "ALPHA")) if text]
+        fields = [text for text in _entries_before(card.fields[4:], ("UM", "ALPHA")) if text]
         weights = {
             k for k, text in enumerate(fields) if not re.fullmatch(r"\d+|THRU", text.upper())
         }
@@ -436,7 +448,8 @@ def _add_coupling(bulk: BulkData, card: Card) -> None:
     )
 
 
-def _before(entries: list[str], ends: tuple[str, ...]) -> list[str]:
+def _entries_before(entries: list[str], ends: tuple[str, ...]) -> list[str]:
+    """Entries before the first of the words ``ends``."""
     end = next((k for k, entry in enumerate(entries) if entry.upper() in ends), len(entries))
     return entries[:end]
 

@@ -44,6 +44,7 @@ def cards_of(
 
 
 def _entries(path: Path, lines: list[str], before: int, includes: Includes) -> Iterator[Card]:
+    """Cards with their continuation lines, following includes. Raises `InputError`."""
     card: Card | None = None
     tail = ""  # the name that the line before gives its continuation
     for number, raw in enumerate(lines, before + 1):
@@ -77,7 +78,7 @@ def _entries(path: Path, lines: list[str], before: int, includes: Includes) -> I
                 raise InputError(
                     f"{where}: continuation line without a preceding card: '{text.strip()[:60]}'"
                 )
-            if _plain(name) and tail and _plain(name) != tail:
+            if _continuation_name(name) and tail and _continuation_name(name) != tail:
                 raise InputError(
                     f"{where}: continuation '{name}' does not follow its card; keep the lines of "
                     "each card together"
@@ -95,7 +96,7 @@ def _entries(path: Path, lines: list[str], before: int, includes: Includes) -> I
 
 
 def fields_of(text: str) -> tuple[str, list[str]]:
-    """Name and fields of a line.
+    """Card name and fields of a line in free, small or large format.
 
     Free with commas, large fields of 16 columns after a star, otherwise small fields of 8.
     """
@@ -108,7 +109,7 @@ def fields_of(text: str) -> tuple[str, list[str]]:
     return name, [text[8 + width * k : 8 + width * (k + 1)].strip() for k in range(count)]
 
 
-def _plain(name: str) -> str:
+def _continuation_name(name: str) -> str:
     """Name of a continuation without its sign."""
     return name.lstrip("+*").replace(" ", "").upper()
 
@@ -118,8 +119,8 @@ def _tail(text: str) -> str:
     if "," in text[:80]:
         name, *fields = (part.strip() for part in text.split(","))
         last = fields[4 if "*" in name else 8 :][:1]
-        return _plain(last[0]) if last else ""
-    return _plain(text[72:80].strip())
+        return _continuation_name(last[0]) if last else ""
+    return _continuation_name(text[72:80].strip())
 
 
 def _refuse_more_fields(text: str, where: str) -> None:
@@ -149,6 +150,7 @@ def real(text: str) -> float:
 
 
 def text_field(card: Card, index: int) -> str:
+    """Text of a field of a card; empty beyond its end."""
     return card.fields[index] if index < len(card.fields) else ""
 
 
@@ -178,7 +180,7 @@ def real_field(card: Card, index: int) -> float:
 
 
 def listed_numbers(entries: list[str], where: str) -> list[int]:
-    """Integers with ranges "a THRU b"."""
+    """Integers of a list that may contain ranges "a THRU b"."""
     words = [entry.upper() for entry in entries if entry]
     result: list[int] = []
     for index, word in enumerate(words):

@@ -20,6 +20,7 @@ def case_control(path: Path, lines: list[str], allow_outside: bool = False) -> l
 
 
 def _lines(path: Path, lines: list[str], includes: Includes) -> Iterator[str]:
+    """Lines of the case control section, following includes."""
     for number, text in enumerate(lines, 1):
         included = included_name(text)
         if included is not None:
@@ -79,4 +80,5 @@ def selected_matrices(path: Path, lines: Iterable[str]) -> None:
 
 
 def _without_comments(lines: Iterable[str]) -> str:
+    """Text without comments."""
     return "\n".join(line.partition("$")[0].rstrip() for line in lines)

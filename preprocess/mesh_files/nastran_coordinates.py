@@ -59,6 +59,7 @@ class CoordinateSystems:
         return found
 
     def _add(self, card: Card) -> None:
+        """Add a coordinate system. Raises `InputError` for a repeated number."""
         if self.cards.setdefault(integer_field(card, 0), card) is not card:
             raise InputError(
                 f"{card.line}: coordinate system {integer_field(card, 0)} occurs twice; "
@@ -184,6 +185,7 @@ def _axes(card: Card, z: Array, plane: Array) -> Array:
 
 
 def _rectangular(kind: str, given: Array) -> Array:
+    """Rectangular coordinates of a point in a coordinate system of a kind."""
     r, first, second = given
     theta = np.radians(first)
     if kind == "C":

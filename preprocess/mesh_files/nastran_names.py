@@ -15,6 +15,7 @@ from preprocess.mesh_files.nastran_cards import Card
 
 
 def _names(text: str) -> tuple[str, ...]:
+    """Names separated by spaces."""
     return tuple(text.split())
 
 

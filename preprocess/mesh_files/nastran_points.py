@@ -204,6 +204,7 @@ class NastranPoints:
         return {"kind": "spring", **ends, "stiffness": 0.0, "damping": stretch}
 
     def _bushing(self, card: Card, frames: CoordinateSystems) -> Item:
+        """Declaration of a CBUSH with its PBUSH. Raises `InputError`."""
         name, owner = (
             f"{card.line}: CBUSH {integer_field(card, 0)}",
             integer_field(card, 1, integer_field(card, 0)),
@@ -256,10 +257,12 @@ class NastranPoints:
 
 
 def _springs(points: NastranPoints, card: Card) -> None:
+    """Add a spring card."""
     points.springs.append(card)
 
 
 def _viscous(points: NastranPoints, card: Card) -> None:
+    """Add a viscous damper card."""
     points.viscous.append(card)
 
 
@@ -274,6 +277,7 @@ def _scalar_property(points: NastranPoints, card: Card) -> None:
 
 
 def _bushings(points: NastranPoints, card: Card) -> None:
+    """Add a bushing card."""
     points.bushings.append(card)
 
 
@@ -328,10 +332,12 @@ def _equation(points: NastranPoints, card: Card) -> None:
 
 
 def _union(points: NastranPoints, card: Card) -> None:
+    """Add the members of a SET card that unites sets."""
     points.unions[integer_field(card, 0)] = listed_numbers(card.fields[1:], card.line)
 
 
 def _mass(points: NastranPoints, card: Card) -> None:
+    """Add a CONM2 card and the set of its node."""
     points.masses.append(card)
     points.sets[f"CONM2 {integer_field(card, 0)}"] = [integer_field(card, 1)]
 

@@ -36,6 +36,7 @@ class Property:
 
 
 def _refused(card: Card, what: str) -> InputError:
+    """InputError for an unsupported content of a card."""
     return InputError(f"{card.line}: {card.name} {integer_field(card, 0)}: {what}")
 
 
@@ -47,10 +48,12 @@ def _refuse_fields(card: Card, fields: dict[int, str]) -> None:
 
 
 def _solid(card: Card) -> Property:
+    """Property of a PSOLID card."""
     return Property(None, integer_field(card, 1, 0))
 
 
 def _shell(card: Card) -> Property:
+    """Property of a PSHELL card. Raises `InputError` unless it is homogeneous."""
     bending, shear = real_field(card, 4) or 1.0, real_field(card, 6) or SHEAR
     material = text_field(card, 1)
     plain = (
@@ -68,7 +71,7 @@ def _shell(card: Card) -> Property:
 
 
 def _added(card: Card, index: int) -> Section:
-    """Mass per length or area in a field."""
+    """Added mass per length or area from a field of a card, as declaration keys."""
     mass = real_field(card, index)
     if mass < 0:
         raise _refused(card, f"NSM = {mass:g}; give a mass that is not negative")
@@ -76,7 +79,7 @@ def _added(card: Card, index: int) -> Section:
 
 
 def _laminate(card: Card) -> Property:
-    """Laminate of PCOMP.
+    """Declaration of a laminate section from a PCOMP card.
 
     Z0, NSM, …, LAM, then material, thickness and angle of each ply, from the bottom.
     """
@@ -105,6 +108,7 @@ def _laminate(card: Card) -> Property:
 
 
 def _bar(card: Card) -> Property:
+    """Property of a PBAR card."""
     _refuse_fields(card, {18: "I12"})
     area, I1, I2, J = (real_field(card, k) for k in range(2, 6))
     found = _general(card, area, I1, I2, J, (real_field(card, 16), real_field(card, 17)))
@@ -120,7 +124,7 @@ def _general(
     shear: Pair,
     centroid: Pair = (0.0, 0.0),
 ) -> Property:
-    """Section of PBAR and PBEAM.
+    """Property with the general section of a PBAR or PBEAM card.
 
     Its stress points are the corners of the centred rectangle through the points C to F. centroid:
     from the shear centre, N1 and N2 of PBEAM, which is on the line between the grids.
@@ -187,7 +191,7 @@ def _values(card: Card, first: int) -> list[float]:
 
 
 def _end_of(card: Card, stations: list[tuple[float, list[float]]]) -> list[float]:
-    """Values at the second end.
+    """Section values at the second end of a tapered beam.
 
     Raises InputError for intermediate stations that deviate from linear variation.
     """
@@ -209,12 +213,13 @@ def _end_of(card: Card, stations: list[tuple[float, list[float]]]) -> list[float
 
 
 def _rod(card: Card) -> Property:
+    """Property of a PROD card."""
     section = {"kind": "truss", "area": real_field(card, 2), **_added(card, 5)}
     return Property(section, integer_field(card, 1, 0), torsion=real_field(card, 3))
 
 
 def tube(card: Card) -> Property:
-    """Section of PTUBE: outer diameter, thickness, NSM; solid if the thickness is blank."""
+    """Property with the tubular section of a PTUBE card; solid if the thickness is blank."""
     outer, given = real_field(card, 2), real_field(card, 3)
     if text_field(card, 5) and real_field(card, 5) != outer:
         raise _refused(
@@ -235,7 +240,7 @@ def tube(card: Card) -> Property:
 
 
 def own_rod(card: Card) -> Property:
-    """Section of CONROD: material, area, J, NSM after its grids."""
+    """Property with the truss section of a CONROD card."""
     section = {"kind": "truss", "area": real_field(card, 4), **_added(card, 7)}
     return Property(section, integer_field(card, 3), torsion=real_field(card, 5))
 
@@ -274,6 +279,7 @@ def _shaped(card: Card) -> Property:
 
 
 def _dimensions(card: Card, first: int, count: int) -> list[float]:
+    """Numbers of consecutive fields."""
     return [real_field(card, first + k) for k in range(count)]
 
 
@@ -310,7 +316,7 @@ PROPERTIES: dict[str, Callable[[Card], Property]] = {
 
 
 def isotropic(card: Card) -> Section:
-    """Material of MAT1: two of E, G and ν, and ρ."""
+    """Declaration of an isotropic material from a MAT1 card."""
     E, G, nu = (real_field(card, k) for k in (1, 2, 3))
     if not text_field(card, 3) and G:
         nu = 0.5 * E / G - 1 if E else 0.0
@@ -326,7 +332,7 @@ def isotropic(card: Card) -> Section:
 
 
 def orthotropic(card: Card) -> Section:
-    """Material of MAT8, in the plane of a ply.
+    """Declaration of an orthotropic material from a MAT8 card, in the plane of a ply.
 
     Across it only the shear moduli affect shells. Strengths Xt, Xc, Yt, Yc, S are used if they are
     stresses, without F12.
@@ -348,6 +354,7 @@ def orthotropic(card: Card) -> Section:
 
 
 def _complete(found: Section, name: str) -> Section:
+    """Declaration of a material, with a problem if it has no density."""
     return found if found["rho"] else {**found, "problem": f"{name} has no RHO"}
 
 

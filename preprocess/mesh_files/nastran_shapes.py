@@ -34,7 +34,7 @@ class NastranShape(NamedTuple):
 def box(
     width: float, height: float, top: float, bottom: float, right: float, left: float
 ) -> Section:
-    """Box of outer width and height with walls of four thicknesses."""
+    """Declaration of a box section of outer width and height with four wall thicknesses."""
     if top == bottom == right == left:
         return {"kind": "box", "height": height, "width": width, "thickness": top}
     y, z = (0.5 * bottom, height - 0.5 * top), (0.5 * left, width - 0.5 * right)
@@ -48,7 +48,7 @@ def box(
 def i_section(
     height: float, lower: float, upper: float, web: float, low: float, high: float
 ) -> Section:
-    """I section with flanges of two widths and thicknesses; T if one of them has none."""
+    """Declaration of an I section with two different flanges; T if one of them is missing."""
     if lower == upper and low == high:
         return _doubly(height, lower, web, low)
     a, b = 0.5 * low, height - 0.5 * high
@@ -63,11 +63,12 @@ def i_section(
 
 
 def _doubly(height: float, width: float, web: float, flange: float) -> Section:
+    """Declaration of a doubly symmetric I section."""
     return {"kind": "i", "height": height, "width": width, "web": web, "flange": flange}
 
 
 def _h(d: Dimensions) -> Section:
-    """H section.
+    """Declaration of an H section from the dimensions of a Nastran card.
 
     Clear distance and twice the thickness of the upright flanges, height, thickness of the web.
     """
@@ -76,21 +77,23 @@ def _h(d: Dimensions) -> Section:
 
 
 def _t(width: float, height: float, flange: float, web: float) -> Section:
+    """Declaration of a T section."""
     return {"kind": "t", "height": height, "width": width, "web": web, "flange": flange}
 
 
 def _channel(height: float, width: float, web: float, flange: float) -> Section:
+    """Declaration of a channel section."""
     return {"kind": "channel", "height": height, "width": width, "web": web, "flange": flange}
 
 
 def angle(height: float, width: float, upright: float, flat: float) -> Section:
-    """Angle with legs of two thicknesses."""
+    """Declaration of an angle section with legs of two thicknesses."""
     own = {} if flat == upright else {"flat": flat}
     return {"kind": "angle", "height": height, "width": width, "thickness": upright, **own}
 
 
 def _hat(d: Dimensions) -> Section:
-    """Hat section: height, thickness, width of the top, width of the brim beside each wall."""
+    """Declaration of a hat section from the dimensions of a Nastran card."""
     height, t, width, brim = d
     m, z = 0.5 * t, 0.5 * (width - t)
     line = [
@@ -117,7 +120,7 @@ def _hat(d: Dimensions) -> Section:
 
 
 def _hat_on_plate(d: Dimensions) -> Section:
-    """Hat on a plate: overall width and height, width of the top, thicknesses of hat and plate."""
+    """Declaration of a hat on a plate from the dimensions of a Nastran card."""
     width, height, top, t, plate = d
     b, z, y = 0.5 * width, 0.5 * (top - t), 0.5 * plate
     walls = [[y, -z, y, z, plate], [height - 0.5 * t, -z, height - 0.5 * t, z, t]]
@@ -133,7 +136,7 @@ def _hat_on_plate(d: Dimensions) -> Section:
 
 
 def _two_cells(d: Dimensions) -> Section:
-    """Two-cell box.
+    """Declaration of a two-cell box section from the dimensions of a Nastran card.
 
     Width, height, position of the middle web; thicknesses of the webs, of top and bottom on the
     left, of those on the right.
@@ -158,7 +161,7 @@ def _two_cells(d: Dimensions) -> Section:
 
 
 def _z(d: Dimensions) -> Section:
-    """Z section.
+    """Declaration of a Z section from the dimensions of a Nastran card.
 
     Width of each flange beside the web, thickness of the web, clear height between the flanges and
     overall height; upper flange to the left.
@@ -172,7 +175,7 @@ def _z(d: Dimensions) -> Section:
 
 
 def _cross(d: Dimensions) -> Section:
-    """Cross: width of both arms beside the wall, wall thickness, height, thickness of the arms."""
+    """Declaration of a cross section of cross shape from the dimensions of a Nastran card."""
     arms, upright, height, flat = d
     y, m, z = 0.5 * height, 0.5 * upright, 0.5 * (arms + upright)
     walls = [
@@ -189,6 +192,7 @@ def _cross(d: Dimensions) -> Section:
 
 
 def _line(points: list[Point], t: float, rows: list[list[float]]) -> Section:
+    """Declaration of a walled section along a polyline of constant thickness."""
     return {
         "kind": "walled",
         "walls": [[*p, *q, t] for p, q in pairwise(points)],

@@ -91,6 +91,7 @@ class StructuralCards:
         variants: dict[int, list[Any]] = {}
 
         def add(number: int, owner: int, section: Section, variant: Any) -> Section:
+            """Add an element to the set of its property and variant; the section of the set."""
             known = variants.setdefault(owner, [])
             if variant not in known:
                 known.append(variant)
@@ -148,12 +149,13 @@ class StructuralCards:
         return [text_field(self.defaults[DEFAULTS[card.name]], k) for k in fields]
 
     def _owner(self, card: Card) -> int:
+        """Number of the property of an element; its own number by default."""
         return integer_field(
             Card(card.name, self._default(card, 1), card.line), 0, integer_field(card, 0)
         )
 
     def _orientation(self, card: Card) -> list[float]:
-        """Orientation vector in basic axes.
+        """Orientation vector of a beam in basic axes.
 
         To a grid G0, or X1, X2, X3 in the displacement axes of GA, or in basic axes by OFFT.
         """
@@ -174,7 +176,7 @@ class StructuralCards:
         return [float(x) for x in vector]
 
     def _offt(self, card: Card) -> str:
-        """Three letters of OFFT.
+        """The three letters of the field OFFT of a beam.
 
         Orientation vector in displacement (G) or basic (B) axes; offsets are in displacement axes.
         """
@@ -235,6 +237,7 @@ class StructuralCards:
         return {**section, "turn": theta} if theta else section
 
     def _section(self, owner: int, cards: str, kinds: tuple[str, ...]) -> Section:
+        """Section of a property with its material. Raises `InputError`."""
         found = self.properties.get(owner)
         if found is None or found.section is None or found.section["kind"] not in kinds:
             known = ", ".join(name for name in PROPERTIES if name != "PSOLID")
@@ -255,12 +258,14 @@ class StructuralCards:
         return {**section, "materials": [self._material(number) for number in found.plies]}
 
     def _material(self, number: int) -> Section:
+        """Declaration of a material with its density scaled to kg."""
         found = self.materials.get(
             number, {"problem": f"material {number} is not a MAT1 or MAT8 of the file"}
         )
         return {**found, "rho": found["rho"] * self.mass_factor} if "rho" in found else found
 
     def _weighted(self, mass: Section) -> Section:
+        """Point mass with mass and inertia scaled to kg."""
         k = self.mass_factor
         inertia = (
             {"inertia": [[k * each for each in row] for row in mass["inertia"]]}
@@ -365,6 +370,7 @@ class StructuralCards:
         return found
 
     def _twist(self, rod: Rod) -> Item:
+        """Torsional spring of a rod with torsional stiffness. Raises `InputError`."""
         prop, name = self._property(rod.owner), f"{rod.card.line}: {rod.card.name} {rod.number}"
         steel = self.materials.get(prop.material, {})
         if "E" not in steel or steel["kind"] != "isotropic":
@@ -391,6 +397,7 @@ class StructuralCards:
         }
 
     def _property(self, owner: int) -> Property:
+        """Property of a number; an empty one if it is missing."""
         return self.properties.get(owner, Property(None, 0))
 
 
@@ -400,7 +407,7 @@ def _axis_independent(components: str) -> bool:
 
 
 def _released(card: Card, alone: set[int]) -> tuple[str, str]:
-    """Pin flags of both ends.
+    """Components released by the pin flags at both ends of a bar.
 
     A bar hinged at a grid that it alone rotates transmits no torque: its torsion is released at
     that end too. If the torsion is released at both ends, the first end is kept fixed: the bar
@@ -416,12 +423,12 @@ def _released(card: Card, alone: set[int]) -> tuple[str, str]:
 
 
 def _grids(card: Card) -> tuple[int, int]:
-    """Both grids of a bar."""
+    """Numbers of both grids of a bar."""
     return integer_field(card, 2), integer_field(card, 3)
 
 
 def _pins(card: Card, index: int) -> str:
-    """Pin flags of one end. Raises InputError."""
+    """Components released by the pin flags at one end. Raises InputError."""
     text = text_field(card, index)
     if not text or not text.strip("0"):
         return ""
@@ -434,7 +441,7 @@ def _pins(card: Card, index: int) -> str:
 
 
 def _theta(card: Card) -> int:
-    """Field of THETA or MCID of a shell."""
+    """Text of the field THETA or MCID of a shell."""
     count = SHELLS[card.name][1]
     return 14 if count == 8 else 2 + count
 
@@ -461,14 +468,14 @@ def add_shell(found: StructuralCards, card: Card) -> None:
 
 
 def add_bar(found: StructuralCards, card: Card) -> None:
-    """Add a CBAR or CBEAM."""
+    """Add the beam element of a CBAR or CBEAM card."""
     if card.name == "CBEAM":
         _refuse(card, [k for k in (16, 17) if _is_nonzero(card, k)], "warping at SA or SB")
     found.beams.append(card)
 
 
 def add_rod(found: StructuralCards, card: Card) -> None:
-    """Add a CROD or CTUBE."""
+    """Add the rod element of a CROD or CTUBE card."""
     number = integer_field(card, 0)
     found.rods.append(
         Rod(
@@ -491,7 +498,7 @@ def add_own_rod(found: StructuralCards, card: Card) -> None:
 
 
 def add_defaults(found: StructuralCards, card: Card) -> None:
-    """Store BAROR or BEAMOR."""
+    """Store the default fields of a BAROR or BEAMOR card."""
     if card.name in found.defaults:
         raise InputError(f"{card.line}: {card.name} occurs twice; keep one")
     found.defaults[card.name] = card
@@ -589,10 +596,12 @@ def _is_nonzero(card: Card, index: int) -> bool:
 
 
 def _number(card: Card, text: str) -> float:
+    """Number from the text of a field. Raises `InputError`."""
     return real_field(Card(card.name, [text], card.line), 0)
 
 
 def _refuse(card: Card, fields: list[int], what: str) -> None:
+    """Raise `InputError` if a card has fields that are not supported."""
     if fields:
         raise InputError(
             f"{card.line}: {card.name} {integer_field(card, 0)} has {what}, which is not "

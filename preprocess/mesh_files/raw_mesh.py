@@ -143,6 +143,7 @@ def raw_mesh_of(
 
 
 def _numbers_of_types(cells: Iterable[Cells]) -> Counter[str]:
+    """Number of cells of each type."""
     found: Counter[str] = Counter()
     for block in cells:
         found[block.type] += len(block.rows)
@@ -194,6 +195,7 @@ def _check_skin(path: Path, cells: Iterable[Cells], on_solid: NDArray[np.bool_])
 
 
 def _three_columns(path: Path, points: Array) -> Array:
+    """Points with three coordinates. Raises `InputError`."""
     points = np.asarray(points, dtype=float)
     if points.ndim != 2 or points.shape[1] != 3:
         raise InputError(f"{path}: nodes have {points.shape[-1]} coordinates; a solid mesh has 3")

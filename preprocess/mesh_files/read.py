@@ -102,7 +102,7 @@ def _mesh(raw: RawMesh, source: str, units: Units) -> Mesh:
             name: ElementBlock(index[table], raw.element_ids[name])
             for name, table in raw.connectivity.items()
         },
-        node_sets={name: _kept(index, nodes) for name, nodes in raw.node_sets.items()},
+        node_sets={name: _new_indices(index, nodes) for name, nodes in raw.node_sets.items()},
         element_sets=raw.element_sets,
         source=source,
         unit=units.name,
@@ -117,7 +117,7 @@ def _connected(raw: RawMesh) -> Indices:
     return np.concatenate([np.flatnonzero(np.isin(raw.node_ids, masses)), own])
 
 
-def _kept(index: Indices, nodes: Indices) -> Indices:
+def _new_indices(index: Indices, nodes: Indices) -> Indices:
     """New indices of the nodes that are kept."""
     kept = np.unique(index[nodes])
     return kept[kept >= 0]

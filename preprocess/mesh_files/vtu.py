@@ -105,6 +105,7 @@ def _check_document_type(path: Path) -> None:
     """Raise InputError if the XML declares a document type, before any entity is expanded."""
 
     def reject(*_: object) -> None:
+        """Raise `InputError` for a document type in an XML file."""
         raise InputError(
             f"{path}: declares a document type (DTD); entities are not read: remove <!DOCTYPE …>"
         )

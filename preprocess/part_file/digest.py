@@ -39,6 +39,7 @@ def input_digest(
 
 
 def _includes(path: Path, allow_outside: bool) -> tuple[Path, ...]:
+    """Files that a mesh file includes."""
     reader = READERS.get(path.suffix.lower())
     return included_files(path, allow_outside) if reader is not None and reader.includes else ()
 
@@ -73,6 +74,7 @@ def program_sources(root: Path) -> list[Path]:
     shared = root / "flexmbs"
     found = (
         (root / "preprocess").rglob("*.py"),
+        (root / "preprocess").rglob("*.toml"),
         (shared / "flexible_body").glob("*.py"),
         shared.glob("*.py"),
     )
@@ -90,6 +92,7 @@ def stored_digest(body: Path) -> str | None:
 
 
 def _update(digest: hashlib._Hash, path: Path) -> None:
+    """Add the content of a file to a digest. Raises `InputError`."""
     try:
         with open_regular(path) as file:
             while block := file.read(BLOCK):

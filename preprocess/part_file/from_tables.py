@@ -21,6 +21,7 @@ from flexmbs.declaration import NestedError, Problem, close_names, raise_nested,
 from flexmbs.errors import InputError
 from flexmbs.files.inputs import check_regular, read_text
 from flexmbs.toml.document import Locator
+from preprocess.fe.material_library import MaterialData
 from preprocess.inputs.reader_guard import error_summary
 
 Made = TypeVar("Made")
@@ -38,11 +39,15 @@ _ARRAY = set(typing.get_args(ArrayLike)) or {ArrayLike}
 
 
 class PartFiles:
-    """Files of a part, inside its folder unless allowed otherwise; ``used`` lists them."""
+    """Files of a part, inside its folder unless allowed otherwise; ``used`` lists them.
+
+    ``materials``: those of its own file of materials; None if that is damaged.
+    """
 
     def __init__(self, locator: Locator) -> None:
         self.locator = locator
         self.used: list[Path] = []
+        self.materials: tuple[MaterialData, ...] | None = ()
 
     def path(self, file: str, key: str) -> Path:
         """Absolute path under a key. Raises NestedError for a file outside the folder."""
@@ -65,7 +70,7 @@ def read_kind(kinds: Mapping[str, type[Made]], table: Any, default: str, files: 
 
 
 def read_record(cls: type[Made], table: Mapping[str, Any], files: PartFiles) -> Made:
-    """Dataclass made from a table.
+    """Make a dataclass from a table. Raises NestedError.
 
     Raises NestedError with every problem, InputError from the constructor.
     """
@@ -87,19 +92,19 @@ def record_values(cls: type, table: Mapping[str, Any], files: PartFiles) -> dict
 
 
 def field_names(cls: type) -> list[str]:
-    """Arguments of a dataclass."""
+    """Names of the constructor arguments of a dataclass."""
     return [field.name for field in dataclasses.fields(cls) if field.init]
 
 
 def required_names(cls: type) -> list[str]:
-    """Arguments without a default."""
+    """Names of the constructor arguments without a default."""
     return [field.name for field in dataclasses.fields(cls) if field.init and _required(field)]
 
 
 def key_problems(
     table: Mapping[str, Any], known: Sequence[str], required: Sequence[str]
 ) -> list[Problem]:
-    """Keys that are unknown or missing."""
+    """Problems of unknown and missing keys of a table."""
     problems = [
         Problem((key,), f"unknown key; {close_names(key, known)}")
         for key in table
@@ -142,6 +147,7 @@ def numbers(value: Any, key: str, files: PartFiles) -> Any:
 
 
 def _number_or_numbers(value: Any, key: str) -> Any:
+    """Number, or nested tuples of numbers. Raises `NestedError`."""
     if isinstance(value, (list, tuple)):
         return tuple(_number_or_numbers(item, key) for item in value)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
@@ -150,6 +156,7 @@ def _number_or_numbers(value: Any, key: str) -> Any:
 
 
 def _array(path: Path) -> Any:
+    """Array of an .npy, .csv or text file. Raises `NestedError`."""
     try:
         if path.suffix.lower() == ".npy":
             check_regular(path)
@@ -168,11 +175,12 @@ def _array(path: Path) -> Any:
 
 
 def _required(field: dataclasses.Field[Any]) -> bool:
+    """True if a field has no default."""
     return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
 
 
 def _value(hint: Any, value: Any, key: str, files: PartFiles) -> Any:
-    """Value of the annotated type.
+    """Value converted to the annotated type of a field. Raises NestedError.
 
     Integers are accepted as real numbers; nothing else is converted.
     """
@@ -182,7 +190,7 @@ def _value(hint: Any, value: Any, key: str, files: PartFiles) -> Any:
         return type_adapter(hint).validate_python(_frozen(value), strict=True)
     except ValidationError as error:
         found = dict.fromkeys(
-            _wanted(item["type"], item["msg"]) for item in error.errors(include_url=False)
+            _expected_text(item["type"], item["msg"]) for item in error.errors(include_url=False)
         )
         raise NestedError.at((key,), f"must be {' or '.join(found)}, not {shown(value)}") from None
 
@@ -192,7 +200,8 @@ def is_array(hint: Any) -> bool:
     return {hint, *typing.get_args(hint)} >= _ARRAY
 
 
-def _wanted(kind: str, message: str) -> str:
+def _expected_text(kind: str, message: str) -> str:
+    """Text of what a key must be, from the kind of a pydantic error."""
     return WORDS.get(kind, message.removeprefix("Input should be "))
 
 
@@ -203,5 +212,5 @@ def type_adapter(hint: Any) -> TypeAdapter[Any]:
 
 
 def _frozen(value: Any) -> Any:
-    """Lists as tuples."""
+    """Value with nested lists converted to tuples."""
     return tuple(map(_frozen, value)) if isinstance(value, list) else value

@@ -20,6 +20,7 @@ def numbers_in(table: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _numbers(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], float]]:
+    """(path, number) of all finite numbers within a value."""
     if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
         yield path, float(value)
     for name, part in _parts(value).items():
@@ -33,11 +34,11 @@ def with_values(table: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str
     """
     made = dict(table)
     for path, value in values.items():
-        made = _with(made, path, value, path)
+        made = _with_value(made, path, value, path)
     return made
 
 
-def _with(container: Any, rest: str, value: Any, path: str) -> Any:
+def _with_value(container: Any, rest: str, value: Any, path: str) -> Any:
     """Container with a value at the rest of a path.
 
     The first key is the longest of its names that begins the path, or a new one.
@@ -47,7 +48,7 @@ def _with(container: Any, rest: str, value: Any, path: str) -> Any:
     after = rest[len(found) + 1 :]
     if not found and not isinstance(container, Mapping):
         raise InputError(f"{path}: '{rest}' is not in {shown(container)}")
-    part = _with(parts[found], after, value, path) if found and after else value
+    part = _with_value(parts[found], after, value, path) if found and after else value
     if isinstance(container, Mapping):
         return {**container, found or rest: part}
     at = list(parts).index(found)

@@ -9,7 +9,7 @@ structural = false           # true: beams and shells of the mesh as elements
 reference = "hub"            # an interface, "mean axes", "principal axes", "chord" or "node 17"
 damping = 0.01               # one ratio, or one per mode
 [material]                   # or [materials."name of an element set"], one for each region
-kind = "isotropic"           # E, nu, rho; or "orthotropic" with E, nu, G, rho, axes
+kind = "isotropic"           # E, nu, rho; or "orthotropic" with E, nu, G, rho, axes; or its name: material = "S355"
 E = 70e9
 nu = 0.33
 rho = 2700.0
@@ -36,9 +36,14 @@ thickness = 0.002
 pieces = 4
 along = "x"
 
+[cad]                        # optional, for a mesh of a CAD file: mesh = "link.step", without unit
+size = "4 mm"                # largest elements; order, curvature, grading, solid: see `mesh_cad`
+refine = [{ size = "1 mm", hole = "10 mm" }]
+
 Instead of mesh, unit and material: [matrices] with the file of another program (format, units,
 mass, nodes: see `read_model`). Further keys: name, fix = ["orientation"], lumped, stiffening,
-estimate, inertia_loads, allow_large, stress = false or a table, [prestress], [formulation].
+estimate, inertia_loads, allow_large, stress = false or a table, [prestress], [formulation],
+material_file = "own.toml" with materials by name.
 """
 
 from __future__ import annotations
@@ -59,6 +64,9 @@ from preprocess.body.build import ReductionOptions, reduce
 from preprocess.body.divided import reduce_divided
 from preprocess.body.prestress import Prestress
 from preprocess.body.stress import Stress
+from preprocess.cad.faces import Face
+from preprocess.cad.mesh_cad import mesh_cad
+from preprocess.cad.netgen import FORMATS as CAD_FORMATS
 from preprocess.distributed.decomposition import WholePart
 from preprocess.distributed.reduce import Job
 from preprocess.elements.formulation import Formulation
@@ -95,6 +103,7 @@ TABLES = (
     "prestress",
     "matrices",
     "divide",
+    "cad",
 )
 
 
@@ -132,6 +141,7 @@ class PartOptions:
     estimate: bool = True
     inertia_loads: bool = False
     structural: bool = False
+    material_file: str | None = None
 
 
 OPTIONS = field_names(PartOptions)
@@ -163,6 +173,21 @@ class PartDivision:
     planes: float | tuple[float, ...] | None = None
     sets: tuple[str, ...] | None = None
     cuts: Literal["full", "averaged", "rigid"] = "full"
+
+
+@dataclass(frozen=True)
+class CadMeshing:
+    """Mesh of a CAD file: the arguments of `mesh_cad`, lengths in m.
+
+    refine: sizes of elements on faces.
+    """
+
+    size: float | None = None
+    order: int = 2
+    curvature: float = 2.0
+    grading: float = 0.3
+    solid: int | str | None = None
+    refine: tuple[tuple[Face, float], ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,6 +233,7 @@ class Part:
     stress: Stress | None
     prestress: Prestress | None
     division: PartDivision | None
+    cad: CadMeshing | None
     files: tuple[Path, ...]
     reader: Callable[[TomlDocument], Part] = field(repr=False)
     allow_outside: bool = False
@@ -230,6 +256,9 @@ class Part:
         """Mesh in metres. Raises InputError, also for a part with matrices."""
         if self.mesh is None:
             raise InputError(f"{self.document.path}: has matrices instead of a mesh")
+        if self.mesh.suffix.lower() in CAD_FORMATS:
+            with self.located():
+                return meshed_cad(self.mesh, self.cad or CadMeshing())
         with self.located():
             return read_mesh(
                 self.mesh,
@@ -242,7 +271,7 @@ class Part:
 
     def model(self, *, allow_large: bool = False) -> FEModel:
         """Finite-element model with its attached masses: assembled, or read. Raises InputError."""
-        options, given = self.options, self.matrices
+        given = self.matrices
         if given is not None:
             fe = read_model(
                 given.file,
@@ -252,18 +281,22 @@ class Part:
                 nodes=given.nodes,
             )
         else:
-            mesh, large = self.read_mesh(), allow_large or options.allow_large
-            with self.located():
-                fe = assemble(
-                    mesh,
-                    self.material,
-                    formulation=self.formulation,
-                    sections=self.sections,
-                    connections=self.connections,
-                    lumped=options.lumped,
-                    allow_large=large,
-                )
+            return self.assembled(self.read_mesh(), allow_large=allow_large)
         with self.located():
+            return attach(fe, self.point_masses.values()) if self.point_masses else fe
+
+    def assembled(self, mesh: Mesh, *, allow_large: bool = False) -> FEModel:
+        """Finite-element model of a mesh of the part with its attached masses. Raises InputError."""
+        with self.located():
+            fe = assemble(
+                mesh,
+                self.material,
+                formulation=self.formulation,
+                sections=self.sections,
+                connections=self.connections,
+                lumped=self.options.lumped,
+                allow_large=allow_large or self.options.allow_large,
+            )
             return attach(fe, self.point_masses.values()) if self.point_masses else fe
 
     def reduce(
@@ -365,6 +398,7 @@ class Part:
         division, options = self.division, self.options
         mesh, large = self.read_mesh(), allow_large or options.allow_large
         with self.located():
+            mesh, interfaces = _named_faces(mesh, self.interfaces)
             meshes = divide(
                 mesh,
                 pieces=division.pieces,
@@ -376,9 +410,9 @@ class Part:
                 attach(
                     assemble(
                         each,
-                        _within(self.material, each),
+                        _entries_of_piece(self.material, each),
                         formulation=self.formulation,
-                        sections=_within(self.sections, each),
+                        sections=_entries_of_piece(self.sections, each),
                         connections=links,
                         lumped=options.lumped,
                         allow_large=large,
@@ -391,7 +425,7 @@ class Part:
             ]
             data = reduce_divided(
                 models,
-                interfaces=self.interfaces,
+                interfaces=interfaces,
                 reference=options.reference,
                 cuts=division.cuts,
                 method=self.method,
@@ -434,13 +468,44 @@ class Part:
             ) from None
 
 
-def _within(given: Any, mesh: Mesh) -> Any:
+def _entries_of_piece(given: Any, mesh: Mesh) -> Any:
     """Entries by element set restricted to the sets of a piece; one for all is unchanged."""
     return (
         {name: each for name, each in given.items() if name in mesh.element_sets}
         if isinstance(given, Mapping)
         else given
     )
+
+
+def meshed_cad(path: Path, how: CadMeshing) -> Mesh:
+    """Mesh of a CAD file with these options. Raises InputError, MachineError."""
+    return mesh_cad(
+        path,
+        size=how.size,
+        sizes=dict(how.refine),
+        order=how.order,
+        curvature=how.curvature,
+        grading=how.grading,
+        solid=how.solid,
+    )
+
+
+def _named_faces(
+    mesh: Mesh, interfaces: Mapping[str, Interface]
+) -> tuple[Mesh, dict[str, Interface]]:
+    """Mesh with a set for each interface on a face of a CAD model, and the interfaces on the sets.
+
+    Pieces of a divided mesh have sets, but no faces.
+    """
+    faces = {name: each.where for name, each in interfaces.items() if isinstance(each.where, Face)}
+    sets = {
+        f"face of {name}": face.rows(mesh.nodes, mesh.node_sets) for name, face in faces.items()
+    }
+    moved = {
+        name: replace(each, where=f"face of {name}") if name in faces else each
+        for name, each in interfaces.items()
+    }
+    return replace(mesh, node_sets={**mesh.node_sets, **sets}), moved
 
 
 def _of_key(problem: str, table: Mapping[str, Any]) -> Problem:

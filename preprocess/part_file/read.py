@@ -14,9 +14,12 @@ from flexmbs.files.paths import file_path
 from flexmbs.toml.document import Locator, ProblemCollector, TomlDocument, read_document
 from preprocess.body.prestress import Prestress
 from preprocess.body.stress import SURFACE_STRESS, Stress
+from preprocess.cad.faces import Face
+from preprocess.cad.netgen import FORMATS as CAD_FORMATS
 from preprocess.elements.formulation import Formulation
 from preprocess.fe.beam_sections import SECTIONS
 from preprocess.fe.material import MATERIALS, Material
+from preprocess.fe.material_library import MaterialData, find_material, read_materials
 from preprocess.fe.point_mass import PointMass
 from preprocess.fe.section_base import Section
 from preprocess.inputs.argument_checks import checked_arguments
@@ -32,12 +35,19 @@ from preprocess.part_file.part import (
     FORMAT,
     OPTIONS,
     TABLES,
+    CadMeshing,
     MatrixSource,
     Part,
     PartDivision,
     PartOptions,
 )
-from preprocess.part_file.regions import read_connection, read_interface, read_with_region
+from preprocess.part_file.regions import (
+    in_metres,
+    read_connection,
+    read_face,
+    read_interface,
+    read_with_region,
+)
 from preprocess.reduction import REDUCTIONS, CraigBampton, Reduction
 
 OF_MESH = (
@@ -47,11 +57,13 @@ OF_MESH = (
     "lumped",
     "material",
     "materials",
+    "material_file",
     "connections",
     "section",
     "sections",
     "structural",
     "formulation",
+    "cad",
 )
 
 WHOLE = ("matrices", "prestress", "band", "tolerance")  # not with [divide]
@@ -59,7 +71,7 @@ WHOLE = ("matrices", "prestress", "band", "tolerance")  # not with [divide]
 
 @checked_arguments
 def read_part(path: str | Path, *, allow_outside: bool = False) -> Part:
-    """Part of a file.
+    """Read a part from a part file.
 
     Raises InputError with every problem, one line each: ``file:line: key: what``.
 
@@ -93,14 +105,18 @@ def part_of(document: TomlDocument, *, allow_outside: bool) -> Part:
     notes.problems += _source_problems(table)
 
     def one(title: str, given: Any, read: Callable[[Any, PartFiles], Any]) -> Any:
+        """Value of a table, with problems collected."""
         return _attempt(notes, (title,), given, lambda each: read(each, files))
 
     def named(title: str, read: Callable[[Any, PartFiles], Any]) -> dict[str, Any]:
+        """Values of a table of named items, with problems collected."""
         return {
             name: _attempt(notes, (title, name), given, lambda each: read(each, files))
             for name, given in _section(table, title, notes).items()
         }
 
+    if isinstance(table.get("material_file"), str):
+        files.materials = _own_materials(table["material_file"], files, notes)
     part = Part(
         document=document,
         options=notes.attempt(
@@ -128,6 +144,7 @@ def part_of(document: TomlDocument, *, allow_outside: bool) -> Part:
         if "prestress" in table
         else None,
         division=one("divide", table["divide"], _division) if "divide" in table else None,
+        cad=one("cad", table["cad"], read_cad_options) if "cad" in table else None,
         stress=one("stress", table.get("stress", True), _stress),
         files=tuple(files.used),
         reader=functools.partial(part_of, allow_outside=allow_outside),
@@ -139,7 +156,7 @@ def part_of(document: TomlDocument, *, allow_outside: bool) -> Part:
 
 
 def _source_problems(table: Mapping[str, Any]) -> list[Problem]:
-    """Problems of the source.
+    """Problems of the source of a part: mesh file or matrices.
 
     Either a mesh with unit and materials, or matrices; a divided part has a mesh only.
     """
@@ -154,7 +171,19 @@ def _source_problems(table: Mapping[str, Any]) -> list[Problem]:
             for key in OF_MESH
             if key in table
         ]
-    problems = [Problem((key,), "is missing") for key in ("mesh", "unit") if key not in table]
+    of_cad = is_cad(table)
+    problems = [
+        Problem((key,), "is missing")
+        for key in ("mesh", "unit")
+        if key not in table and not (of_cad and key == "unit")
+    ]
+    problems += [
+        Problem((key,), "belongs to a mesh file; omit it with a CAD file")
+        for key in ("unit", "fix", "structural", "section", "sections")
+        if of_cad and key in table
+    ]
+    if "cad" in table and not of_cad:
+        problems.append(Problem(("cad",), f"needs a CAD file as mesh: {', '.join(CAD_FORMATS)}"))
     if "section" in table and "sections" in table:
         problems.append(
             Problem(
@@ -170,8 +199,35 @@ def _source_problems(table: Mapping[str, Any]) -> list[Problem]:
         )
     # then the mesh file may have it
     if not (table.get("material") or "materials" in table or table.get("structural") is True):
-        problems.append(Problem(("material",), "is missing; give E, nu and rho"))
+        problems.append(Problem(("material",), "is missing; give E, nu and rho, or its name"))
     return problems
+
+
+def is_cad(table: Mapping[str, Any]) -> bool:
+    """True if the mesh of a part file is a CAD file."""
+    mesh = table.get("mesh")
+    return isinstance(mesh, str) and Path(mesh).suffix.lower() in CAD_FORMATS
+
+
+def read_cad_options(given: Any, files: PartFiles) -> CadMeshing:
+    """Options of a table [cad]. Raises NestedError, InputError."""
+    table = dict(as_table(given))
+    refine = table.pop("refine", [])
+    if "size" in table:
+        table["size"] = in_metres(table["size"], "size")
+    found = read_record(CadMeshing, table, files)
+    if not isinstance(refine, list):
+        raise NestedError.at(("refine",), "must be a list of tables with size and a face")
+    return replace(found, refine=tuple(_refined(each, files) for each in refine))
+
+
+def _refined(given: Any, files: PartFiles) -> tuple[Face, float]:
+    """Face and the size of elements (m) on it."""
+    table = dict(as_table(given))
+    size = in_metres(table.pop("size", None), "size")
+    if isinstance(size, bool) or not isinstance(size, (int, float)):
+        raise NestedError.at(("refine",), f"size must be a length, not {shown(size)}")
+    return read_face(table, files), float(size)
 
 
 def _matrices(given: Any, files: PartFiles) -> MatrixSource:
@@ -186,6 +242,7 @@ def _matrices(given: Any, files: PartFiles) -> MatrixSource:
 
 
 def _check_format(table: Mapping[str, Any], notes: ProblemCollector) -> None:
+    """Collect problems of the format and of unknown keys of a part file."""
     if table.get("format") != FORMAT:
         given = f"is {shown(table['format'])}" if "format" in table else "is missing"
         notes.problems.append(
@@ -208,7 +265,7 @@ def _attempt(
 
 
 def _section(table: Mapping[str, Any], name: str, notes: ProblemCollector) -> Mapping[str, Any]:
-    """Non-empty table of tables."""
+    """Table of named tables; it is a problem if it is missing or empty."""
     found = notes.attempt((name,), lambda: as_table(table[name])) if name in table else {}
     if found is not None and not found:
         notes.problems.append(Problem((name,), f"is missing; give at least one [{name}.…]"))
@@ -223,16 +280,32 @@ def _sections(table: Mapping[str, Any], one: Callable[..., Any], named: Callable
 
 
 def _section_of(given: Any, files: PartFiles) -> Section:
+    """Section from a table."""
     if isinstance(given, Mapping) and isinstance(given.get("materials"), list):
         given = {**given, "materials": tuple(_material(each, files) for each in given["materials"])}
     return read_kind(SECTIONS, given, "shell", files)
 
 
+def _own_materials(
+    given: str, files: PartFiles, notes: ProblemCollector
+) -> tuple[MaterialData, ...] | None:
+    """Materials of the file that a part file names; None with its problems recorded."""
+    key = "material_file"
+    path = notes.attempt((), lambda: files.path(given, key))
+    return None if path is None else _attempt(notes, (key,), given, lambda _: read_materials(path))
+
+
 def _material(given: Any, files: PartFiles) -> Material | None:
+    """Material by name or from a table; None for an empty one."""
+    if isinstance(given, str) and given:
+        if files.materials is None:
+            raise NestedError(())  # the problems of the file have been reported
+        return find_material(given, files.materials).isotropic
     return read_kind(MATERIALS, given, "isotropic", files) if given else None
 
 
 def _method(given: Any, files: PartFiles) -> Reduction:
+    """Reduction method from a table."""
     return read_kind(REDUCTIONS, given, "craig-bampton", files)
 
 
@@ -242,18 +315,22 @@ def _default_method(table: Mapping[str, Any]) -> Reduction | None:
 
 
 def _point_mass(given: Any, files: PartFiles) -> PointMass:
+    """Point mass from a table."""
     return read_with_region(PointMass, given, files)
 
 
 def _prestress(given: Any, files: PartFiles) -> Prestress:
+    """Prestress from a table."""
     return read_record(Prestress, as_table(given), files)
 
 
 def _division(given: Any, files: PartFiles) -> PartDivision:
+    """Division of the part into pieces from a table."""
     return read_record(PartDivision, as_table(given), files)
 
 
 def _formulation(given: Any, files: PartFiles) -> Formulation:
+    """Element formulation from a table."""
     return read_record(Formulation, as_table(given), files)
 
 

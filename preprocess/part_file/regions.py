@@ -1,12 +1,13 @@
 """Interfaces, connections and attached masses on a region of the mesh.
 
-A region is a named set, nodes about a point or on a plane.
+A region is a named set, nodes about a point or on a plane, or a face of a CAD model.
 
 [interfaces.hub]
-kind = "rigid"                                    # or "averaged"
-set = "hub_face"                                  # or point = [x, y, z] with radius, or
-                                                  # plane = { point = [x, y, z], normal = [x, y, z],
-                                                  tolerance = 1e-6 }
+kind = "rigid"                  # or "averaged"
+set = "hub_face"                # or point = [x, y, z] with radius, or plane = { point = [x, y, z],
+                                # normal = [x, y, z], tolerance = 1e-6 }, or the conditions of a
+hole = "10 mm"                  # face of a CAD model, with lengths in m or as texts with units
+near = [0, 0, 0]
 """
 
 from __future__ import annotations
@@ -15,8 +16,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from flexmbs.declaration import NestedError, Problem, raise_nested, shown
+from flexmbs.errors import InputError
+from preprocess.cad.faces import Face
 from preprocess.fe.connections import CONNECTIONS, Connection
 from preprocess.fe.interfaces import INTERFACES, Interface
+from preprocess.inputs.units import length
 from preprocess.mesh.node_regions import Plane, Point, Region
 from preprocess.part_file.from_tables import (
     Made,
@@ -30,6 +34,8 @@ from preprocess.part_file.from_tables import (
 )
 
 REGION_KEYS = ("set", "point", "plane")
+FACE_KEYS = field_names(Face)  # of a face of a CAD model; ``plane`` is then true
+LENGTH_KEYS = ("cylinder", "hole", "sphere", "near")
 
 
 def read_interface(table: Any, files: PartFiles) -> Interface:
@@ -54,13 +60,14 @@ def _read_kind(kinds: Mapping[str, type[Made]], table: Any, default: str, files:
 
 
 def read_with_region(cls: type[Made], table: Any, files: PartFiles) -> Made:
-    """Object whose argument ``where`` is a region.
+    """Read an object with a region as argument ``where`` from a table of a part file.
 
     Raises NestedError with every problem, InputError from the constructor.
     """
     given = as_table(table)
     own = [name for name in field_names(cls) if name != "where"]
-    problems = key_problems(given, [*REGION_KEYS, "radius", *own], [])
+    known = [*REGION_KEYS, "radius", *own, *(key for key in FACE_KEYS if key not in own)]
+    problems = key_problems(given, list(dict.fromkeys(known)), [])
     values: dict[str, Any] = {}
     try:
         values = record_values(
@@ -69,7 +76,7 @@ def read_with_region(cls: type[Made], table: Any, files: PartFiles) -> Made:
     except NestedError as error:
         problems += error.problems
     try:
-        values["where"] = _where(given, files)
+        values["where"] = _where({key: given[key] for key in given if key not in own}, files)
     except NestedError as error:
         problems += error.problems
     raise_nested(problems)
@@ -77,13 +84,16 @@ def read_with_region(cls: type[Made], table: Any, files: PartFiles) -> Made:
 
 
 def _where(table: Mapping[str, Any], files: PartFiles) -> str | Region:
-    """Region given by one of its keys."""
-    given = [key for key in REGION_KEYS if key in table]
-    if len(given) != 1:
+    """Region of nodes given by one of the keys of a table."""
+    of_face = [key for key in FACE_KEYS if key in table and not _plane_region(key, table)]
+    given = [key for key in REGION_KEYS if key in table and key not in of_face]
+    if of_face and not given and "radius" not in table:
+        return read_face({key: table[key] for key in of_face}, files)
+    if len(given) != 1 or of_face:
         raise NestedError.at(
             (),
-            f"give one of {', '.join(REGION_KEYS)}"
-            + (f", not {' and '.join(given)}" if given else ""),
+            f"give one of {', '.join(REGION_KEYS)}, or conditions of a face"
+            + (f", not {' and '.join([*given, *of_face])}" if given else ""),
         )
     if "radius" in table and given != ["point"]:
         raise NestedError.at(("radius",), "requires point; omit it")
@@ -100,7 +110,32 @@ def _where(table: Mapping[str, Any], files: PartFiles) -> str | Region:
     return table["set"]
 
 
+def _plane_region(key: str, table: Mapping[str, Any]) -> bool:
+    """True if the key is ``plane`` with the point and normal of a region of any mesh."""
+    return key == "plane" and not isinstance(table[key], bool)
+
+
+def read_face(table: Mapping[str, Any], files: PartFiles) -> Face:
+    """Face of a CAD model by its conditions, lengths in m or as texts with a unit."""
+    return read_record(
+        Face,
+        {key: in_metres(value, key) if key in LENGTH_KEYS else value for key, value in table.items()},
+        files,
+    )  # fmt: skip
+
+
+def in_metres(value: Any, key: str) -> Any:
+    """Value with texts such as "4 mm" as numbers, in lists too. Raises NestedError."""
+    if isinstance(value, list):
+        return [in_metres(each, key) for each in value]
+    try:
+        return length(value) if isinstance(value, str) else value
+    except InputError as error:
+        raise NestedError.at((key,), str(error)) from None
+
+
 def _inside(key: str, table: Any, files: PartFiles) -> Region:
+    """Plane that bounds a region, from a table. Raises `NestedError` with the key."""
     try:
         return read_record(Plane, as_table(table), files)
     except NestedError as error:

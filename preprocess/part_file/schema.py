@@ -11,6 +11,7 @@ from typing import Any
 
 from preprocess.body.prestress import Prestress
 from preprocess.body.stress import Stress
+from preprocess.cad.faces import Face
 from preprocess.elements.formulation import Formulation
 from preprocess.fe.beam_sections import SECTIONS
 from preprocess.fe.connections import CONNECTIONS
@@ -19,7 +20,8 @@ from preprocess.fe.material import MATERIALS
 from preprocess.fe.point_mass import PointMass
 from preprocess.mesh.node_regions import Plane
 from preprocess.part_file.from_tables import field_names, is_array, required_names, type_adapter
-from preprocess.part_file.part import FORMAT, MatrixSource, PartDivision, PartOptions
+from preprocess.part_file.part import FORMAT, CadMeshing, MatrixSource, PartDivision, PartOptions
+from preprocess.part_file.regions import LENGTH_KEYS
 from preprocess.reduction import REDUCTIONS
 
 Schema = dict[str, Any]
@@ -31,18 +33,25 @@ NUMBERS: Schema = {
         {"type": "string", "description": "A file of numbers."},
     ]
 }
+LENGTH: Schema = {"type": ["number", "string", "boolean"], "description": "m, or as '4 mm'."}
 POINT: Schema = {"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 3}
 
 
 def part_schema() -> Schema:
-    """Schema of ``flexmbs-part`` files."""
-    material = one_of_kinds(MATERIALS, "isotropic")
+    """JSON schema of ``flexmbs-part`` files."""
+    material = _material()
     region = {
         "set": {"type": "string"},
         "point": POINT,
         "radius": {"type": "number"},
-        "plane": record(Plane),
+        "plane": {"anyOf": [record(Plane), {"type": "boolean"}]},
     }
+    faces = record(Face)["properties"] | {key: LENGTH for key in LENGTH_KEYS}
+    faces["near"] = {"type": "array", "items": LENGTH, "minItems": 3, "maxItems": 3}
+    region |= {key: value for key, value in faces.items() if key not in region}
+    refined = {"type": "object", "properties": {"size": LENGTH, **faces}, "required": ["size"]}
+    cad = record(CadMeshing)
+    cad["properties"] |= {"size": LENGTH, "refine": {"type": "array", "items": refined}}
     interfaces = one_of_kinds(INTERFACES, "rigid", region)
     options = record(PartOptions)
     tables: Schema = {
@@ -59,6 +68,7 @@ def part_schema() -> Schema:
         "prestress": record(Prestress),
         "matrices": record(MatrixSource),
         "divide": record(PartDivision),
+        "cad": cad,
     }
     return {
         "$schema": DRAFT,
@@ -67,7 +77,7 @@ def part_schema() -> Schema:
         "additionalProperties": False,
         "required": ["format", "interfaces", *options["required"]],
         "properties": {"format": {"const": FORMAT}, **options["properties"], **tables},
-        "oneOf": [{"required": ["mesh", "unit"]}, {"required": ["matrices"]}],
+        "oneOf": [{"required": ["mesh"]}, {"required": ["matrices"]}],
     }
 
 
@@ -100,7 +110,7 @@ def record(cls: type, more: Schema | None = None, *, kind: str = "") -> Schema:
     more = more if "where" in field_names(cls) else None
     properties = {name: _value(name, hints[name]) for name in names}
     required = [name for name in required_names(cls) if name in names]
-    one = {"oneOf": [{"required": [key]} for key in ("set", "point", "plane")]} if more else {}
+    one = {"anyOf": [{"required": [key]} for key in more if key != "radius"]} if more else {}
     return {
         "type": "object",
         "description": " ".join((cls.__doc__ or "").partition("\n\n")[0].split()),
@@ -112,10 +122,24 @@ def record(cls: type, more: Schema | None = None, *, kind: str = "") -> Schema:
 
 
 def _value(name: str, hint: Any) -> Schema:
+    """JSON schema of a field by its type."""
     if name == "materials":
-        return {"type": "array", "items": one_of_kinds(MATERIALS, "isotropic")}
+        return {"type": "array", "items": _material()}
     return NUMBERS if is_array(hint) else type_adapter(hint).json_schema()
 
 
+def _material() -> Schema:
+    """JSON schema of a material: a table of numbers, or a name.
+
+    Not by anyOf, which hides the problems of a table.
+    """
+    return {
+        "description": "A table, or a name as listed by preprocess materials.",
+        "if": {"type": "string"},
+        "else": one_of_kinds(MATERIALS, "isotropic"),
+    }
+
+
 def _named(table: Schema) -> Schema:
+    """JSON schema of a table of named items."""
     return {"type": "object", "additionalProperties": table}

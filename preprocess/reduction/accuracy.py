@@ -110,13 +110,13 @@ class ReducedModel(NamedTuple):
 
     @classmethod
     def of(cls, statics: InterfaceStatics, shapes: FloatArray) -> ReducedModel:
-        """Reduced model of given shapes."""
+        """Reduced model with given shapes."""
         K = statics.fe.engine.inner(shapes, statics.fe.stiffness_product(shapes))
         return cls(statics, shapes, 0.5 * (K + K.T))
 
 
 def accuracy(statics: InterfaceStatics, shapes: FloatArray, band: float) -> Accuracy:
-    """Accuracy of elastic, M-orthonormal shapes (3N, n) up to ``band`` [Hz].
+    """Estimated errors of a reduction (frequencies, compliances) up to ``band`` [Hz].
 
     At least three frequencies are included.
     """

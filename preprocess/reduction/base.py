@@ -40,7 +40,7 @@ class Reduction(ABC):
 
     @abstractmethod
     def basis(self, statics: InterfaceStatics, progress: Progress) -> Basis:
-        """Basis of the body ``statics.fe`` with ``statics.interfaces``.
+        """Shapes of the reduced basis for a body and its interfaces.
 
         Computed with the factorization in ``statics``. Raises InputError, SolverError.
         """

@@ -104,7 +104,7 @@ class Certificate:
         return found
 
     def refusal(self) -> str:
-        """Text line naming the bounds that exceed the tolerance."""
+        """Text that names the bounds that exceed the tolerance."""
         name, band = f"{self.request.tolerance:g}", f"{self.request.band:g} Hz"
         worst = max(self.supports, key=lambda each: float(each.error.max(initial=0.0)))
         if self.frequency_error >= self.transfer.as_frequency:
@@ -133,7 +133,7 @@ class CertifiedReference:
     """
 
     def __init__(self, space: TrialSpace, request: AccuracyRequest) -> None:
-        """Bounds of a trial space for the requested accuracy.
+        """Reference with bounds from a trial space, for the requested accuracy.
 
         Raises InputError if round-off precludes the tolerance, `MissingModes` if modes are missing.
         """
@@ -176,7 +176,7 @@ class CertifiedReference:
         return tuple(self._bounds(held, reduced) for held in self._enclosed)
 
     def certificate(self, reduced: FreeReduction) -> Certificate:
-        """Bounds of a reduction's errors."""
+        """Certificate with bounds of a reduction's errors."""
         transfer = self._transfer.error(reduced, self.request.omega)
         hertz = float(np.sqrt(self.shift)) / (2 * np.pi)
         return Certificate(
@@ -193,6 +193,7 @@ class CertifiedReference:
         return self._transfer.error(reduced, self.request.omega, limit).as_frequency <= limit
 
     def _bounds(self, held: int | None, reduced: FreeReduction) -> SupportBounds:
+        """Upper bounds and enclosures of the frequencies (Hz) for a support."""
         support, (lower, upper) = self._enclosed[held]
         m = int(np.sum(lower <= self.request.omega**2))
         lam = np.full(m, np.inf)

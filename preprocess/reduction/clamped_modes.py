@@ -45,13 +45,16 @@ class ClampedModes(NormalModeReduction):
     normal = "clamped"
 
     def static_shapes(self, statics: InterfaceStatics) -> dict[str, FloatArray]:
+        """No static shapes; checks the name of the interface."""
         self._held(statics)
         return {}
 
     def held(self, statics: InterfaceStatics) -> tuple[int, ...]:
+        """The interface that is held in the modes."""
         return (self._held(statics),)
 
     def _held(self, statics: InterfaceStatics) -> int:
+        """Index of the interface that is held. Raises `InputError`."""
         return interface_index(
             self.at, [interface.name for interface in statics.interfaces], "method.at"
         )

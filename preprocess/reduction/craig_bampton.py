@@ -45,6 +45,7 @@ class CraigBampton(NormalModeReduction):
     normal = "fixed-interface"
 
     def static_shapes(self, statics: InterfaceStatics) -> dict[str, FloatArray]:
+        """Constraint modes, and inertia-relief modes if requested, by name."""
         shapes = constraint_shapes(statics)
         if self.inertia_relief:
             relief = statics.response(statics.fe.mass_product(statics.rigid_modes))
@@ -52,9 +53,11 @@ class CraigBampton(NormalModeReduction):
         return shapes
 
     def held(self, statics: InterfaceStatics) -> tuple[int, ...]:
+        """All interfaces are held in the modes."""
         return tuple(range(len(statics.interfaces)))
 
     def degrees_of_freedom(self, statics: InterfaceStatics) -> int:
+        """Number of degrees of freedom with all interfaces held."""
         return statics.free_count
 
     @property

@@ -51,9 +51,11 @@ class CraigChang(NormalModeReduction):
             super().__post_init__()
 
     def static_shapes(self, statics: InterfaceStatics) -> dict[str, FloatArray]:
+        """Inertia-relief attachment modes by name."""
         return {"inertia-relief attachment modes": statics.free_response(statics.interface_loads)}
 
     def basis(self, statics: InterfaceStatics, progress: Progress) -> Basis:
+        """Attachment modes alone, or with free-interface modes."""
         if self.modes is None and self.frequency is None:
             return Basis(self.static_shapes(statics))
         return super().basis(statics, progress)

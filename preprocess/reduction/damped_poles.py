@@ -57,7 +57,7 @@ class PoleErrors(NamedTuple):
     error: FloatArray
 
     def fact(self) -> str:
-        """Frequency, damping ratio and error of each pole."""
+        """Text with frequency, damping ratio and error of each pole."""
         rows = zip(
             np.abs(self.poles) / (2 * np.pi), -self.poles.real / np.abs(self.poles), self.error
         )
@@ -131,6 +131,7 @@ def pole_facts(found: Sequence[PoleErrors]) -> dict[str, str | float]:
 
 
 def _errors(reduced: ReducedModel, held: int | None, omega_max: float) -> PoleErrors:
+    """Relative errors of the damped poles of a reduced model for a support."""
     statics = reduced.statics
     moved, lam, V = ritz(reduced, held)
     W = moved @ V
@@ -153,7 +154,7 @@ def _extended(
     poles: tuple[np.ndarray, np.ndarray],
     held: int | None,
 ) -> np.ndarray:
-    """Poles in the span of Ritz vectors W (n, k) and of the corrections of their poles (s, Y)."""
+    """Poles improved in the span of Ritz vectors and of corrections of their poles."""
     (W, DW), (s, Y), fe = basis, poles, statics.fe
     MW = fe.mass_product(W)
     loads = DW @ (s * Y) + MW @ (s**2 * Y)

@@ -39,4 +39,5 @@ class FreeModes(NormalModeReduction):
     normal = "free-interface"
 
     def static_shapes(self, statics: InterfaceStatics) -> dict[str, FloatArray]:
+        """No static shapes."""
         return {}

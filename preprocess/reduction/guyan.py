@@ -38,6 +38,7 @@ class Guyan(Reduction):
     exact_statics = True
 
     def basis(self, statics: InterfaceStatics, progress: Progress) -> Basis:
+        """Constraint modes of the interfaces. Raises `InputError` for a single one."""
         if len(statics.interfaces) < 2:
             raise InputError(
                 "method: Guyan with one interface gives rigid-body modes only; add "

@@ -109,7 +109,7 @@ def _columns(A: FloatArray, chosen: np.ndarray) -> FloatArray:
 
 
 def _polished(shapes: FloatArray, fe: FEModel) -> FloatArray:
-    """Orthonormal span of nearly orthonormal shapes (3N, n)."""
+    """Re-orthonormalized shapes (3N, n) that are nearly orthonormal."""
     gram = fe.engine.inner(shapes, fe.mass_product(shapes))
     if np.abs(gram - np.eye(len(gram))).max() < _CLEAR:
         return _divided(shapes, gram)
@@ -128,7 +128,7 @@ def _orthonormal(shapes: FloatArray, gram: FloatArray, fe: FEModel) -> FloatArra
 
 
 def _divided(shapes: FloatArray, gram: FloatArray) -> FloatArray:
-    """Shapes Φ L⁻ᵀ with L Lᵀ the Gram matrix.
+    """Orthonormal shapes Φ L⁻ᵀ from the Cholesky factor of the Gram matrix.
 
     Raises InputError if it is not positive definite.
     """

@@ -89,7 +89,7 @@ class InterfaceStatics:
         interfaces: Sequence[BoundInterface],
         keep: str | os.PathLike[str] | None = None,
     ) -> None:
-        """Factorization of K with the rigid interfaces (or six supports) held.
+        """Factor the stiffness with the rigid interfaces (or six supports) held.
 
         With ``keep``, K is held by springs and its factor is cached in this file. Raises InputError
         if K_ii is singular or a cached factor is not usable, MachineError for too little memory.
@@ -146,6 +146,7 @@ class InterfaceStatics:
 
     @functools.cached_property
     def _Psi(self) -> FloatArray:
+        """Static displacements (3N, 6k) for unit motions of the interfaces."""
         q = np.eye(self.coordinates)
         driven = self._T @ q[self._driving]
         Psi = np.asarray(driven + self._closed(-(self._KT @ q[self._driving]), self._B @ q))
@@ -314,6 +315,7 @@ class InterfaceStatics:
         return self.fe.mass_product(self.rigid_modes)
 
     def _others(self, k: int) -> np.ndarray:
+        """Interface coordinates except those of interface k."""
         return np.delete(np.arange(self.coordinates), slice(6 * k, 6 * k + 6))
 
     def _released(self, k: int) -> tuple[FloatArray, bool]:
@@ -351,6 +353,7 @@ class InterfaceStatics:
         return self.fe.motion(y)
 
     def _restrained(self, loads: FloatArray, refined: bool = True) -> FloatArray:
+        """Static response of the restrained body, in blocks of columns."""
         solve = self._factor.solve if refined else self._factor.approximate
         if loads.shape[1] <= _COLUMNS:
             return solve(loads) if loads.shape[1] else np.zeros(loads.shape)
@@ -393,6 +396,7 @@ class _BorderedSystem:
     """
 
     def __init__(self, H: FloatArray, E: FloatArray, local: FloatArray) -> None:
+        """Scale and factor [H E; Eᵀ 0]. Raises `InputError` for dependent rows."""
         self._n = len(H)
         diagonal = np.abs(np.diag(H))
         # of one unit, for displacements and rotations
@@ -418,6 +422,7 @@ class _BorderedSystem:
             raise InputError(DEPENDENT)
 
     def solve(self, top: FloatArray, bottom: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Both parts of the solution for the two parts of the right side."""
         right = np.vstack([self._scale[:, None] * top, self._columns[:, None] * bottom])
         x = scipy.linalg.lu_solve(self._factor, right)
         return self._scale[:, None] * x[: self._n], self._columns[:, None] * x[self._n :]
@@ -459,7 +464,7 @@ def _massive(fe: FEModel, free: np.ndarray) -> int:
 
 
 def _diagonal(fe: FEModel, K: sp.csr_matrix) -> FloatArray:
-    """Diagonal of a matrix (n,)."""
+    """Diagonal (n,) of a matrix, assembled over all processes."""
     return np.asarray(fe.engine.assembled(K.diagonal()[:, None])[:, 0])
 
 
@@ -524,7 +529,7 @@ def _constraint_count(interfaces: Sequence[BoundInterface]) -> int:
 def _factor(
     fe: FEModel, K: sp.csr_matrix, free: np.ndarray, keep: str | os.PathLike[str] | None
 ) -> tuple[bool, Factor]:
-    """True if the factor of some blocks was in the file, and the factor.
+    """(True if the factor was in the file, factor) of some blocks of K.
 
     A factor that was not there is stored.
     """
@@ -542,7 +547,7 @@ def _factor(
 
 
 def _springs(fe: FEModel, K: sp.csr_matrix, R: FloatArray) -> sp.csr_matrix:
-    """Springs at six degrees of freedom, of the body's diagonal stiffness."""
+    """Springs of the body's own diagonal stiffness at six degrees of freedom that hold it."""
     diagonal = np.zeros(R.shape[0])
     held = _supports(fe, R)
     diagonal[held] = K.diagonal()[held]

@@ -83,6 +83,7 @@ class Krylov(Reduction):
         object.__setattr__(self, "frequencies", points)
 
     def basis(self, statics: InterfaceStatics, progress: Progress) -> Basis:
+        """Krylov shapes about each frequency, beside the low modes."""
         highest = (2 * np.pi * max(self.frequencies)) ** 2
         low = _low_modes(statics, highest)
         blocks: dict[str, FloatArray] = {}
@@ -109,6 +110,7 @@ class Krylov(Reduction):
 
 
 def _low_modes(statics: InterfaceStatics, highest: float) -> Modes:
+    """Modes near and below the highest frequency. Raises `InputError` for too many."""
     if not highest:
         return Modes(np.zeros(0), np.zeros((statics.size, 0)))
     limit = float(np.sqrt(_DEFLATED * highest))
@@ -136,6 +138,7 @@ def _shifted_response(
     gap = np.where(np.abs(gap) > _RESONANCE * shift, gap, _RESONANCE * shift)
 
     def respond(f: FloatArray) -> FloatArray:
+        """Static response to loads f without their part on the modes."""
         return statics.free_response(f - mass(modes) @ (modes.T @ f))
 
     return np.asarray(
@@ -170,9 +173,10 @@ def _iterated_remainder(
 
 
 def _products(a: FloatArray, b: FloatArray) -> FloatArray:
+    """Column-wise inner products."""
     return np.asarray(np.einsum("ik,ik->k", a, b))
 
 
 def _quotient(a: FloatArray, b: FloatArray) -> FloatArray:
-    """Quotient a / b, zero for converged columns."""
+    """Quotient a / b by column, zero for converged columns."""
     return np.divide(a, b, out=np.zeros_like(a), where=b > 0)

@@ -56,6 +56,7 @@ def _bisected(
     omega: float,
     tolerance: float,
 ) -> Modes:
+    """Smallest number of modes within the tolerance, by bisection."""
     low, high = int(np.sum(pool.omega <= omega)), len(pool.omega)
     while low < high:
         middle = (low + high) // 2

@@ -63,6 +63,7 @@ class NormalModeReduction(Reduction):
             raise InputError(f"method.frequency: is {self.frequency} Hz; give a positive limit")
 
     def _check_auto(self, name: str) -> None:
+        """Raise `InputError` for an invalid band or tolerance of automatic selection."""
         if self.band is None or not (np.isfinite(self.band) and self.band > 0):
             given = "missing" if self.band is None else f"{self.band} Hz"
             raise InputError(
@@ -76,6 +77,7 @@ class NormalModeReduction(Reduction):
             )
 
     def _check_number(self, modes: Any) -> None:
+        """Raise `InputError` unless the number of modes is a positive integer."""
         if not is_number(modes) or not np.isfinite(modes) or modes != int(modes):
             raise InputError(f'method.modes: is {modes!r:.60}; give an integer or "auto"')
         if modes < 1:
@@ -96,6 +98,7 @@ class NormalModeReduction(Reduction):
         return statics.free_degrees_of_freedom - 6
 
     def basis(self, statics: InterfaceStatics, progress: Progress) -> Basis:
+        """Static shapes with normal modes, by number, frequency limit or tolerance."""
         static = self.static_shapes(statics)
         progress(f"{self.normal} modes", 0.0)
         if self.modes == AUTO:
@@ -106,6 +109,7 @@ class NormalModeReduction(Reduction):
         return Basis(static | {f"{self.normal} modes": found.shapes}, frequency, self.band or 0.0)
 
     def _normal_modes(self, statics: InterfaceStatics) -> Modes:
+        """Normal modes by number or frequency limit. Raises `InputError`."""
         count, limit = int(self.modes or 0), 2 * np.pi * (self.frequency or 0.0)
         available = self.degrees_of_freedom(statics)
         if count > available:
@@ -136,6 +140,7 @@ class NormalModeReduction(Reduction):
             )
 
     def _automatic(self, statics: InterfaceStatics, static: dict[str, FloatArray]) -> Modes:
+        """Fewest normal modes that keep the error tolerance in the band."""
         self._check_mode_count(statics, float(self.band or 0), "band")
         tolerance = 0.01 if self.tolerance is None else self.tolerance
         return fewest_modes(

@@ -46,9 +46,11 @@ class Rubin(NormalModeReduction):
     normal = "free-interface"
 
     def static_shapes(self, statics: InterfaceStatics) -> dict[str, FloatArray]:
+        """Attachment modes of unit loads on the interfaces, by name."""
         return {"residual attachment modes": statics.free_response(statics.interface_loads)}
 
     def basis(self, statics: InterfaceStatics, progress: Progress) -> Basis:
+        """Free-interface modes and the residual part of the attachment modes."""
         found = super().basis(statics, progress)
         attachment, modes = (
             found.shapes["residual attachment modes"],

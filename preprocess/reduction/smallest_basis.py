@@ -132,6 +132,7 @@ def basis_reference(
 
 
 def _families(statics: InterfaceStatics, omega: float) -> tuple[BasisFamily, BasisFamily]:
+    """Craig–Bampton and Rubin bases with all modes up to ω."""
     fixed = statics.modes(range(len(statics.interfaces)), omega_max=omega)
     free, attached = _free_modes(statics, omega), statics.free_response(statics.interface_loads)
     return (
@@ -141,25 +142,29 @@ def _families(statics: InterfaceStatics, omega: float) -> tuple[BasisFamily, Bas
 
 
 def _craig_bampton(count: int) -> Reduction:
+    """Craig–Bampton method with a number of modes; Guyan for none."""
     return CraigBampton(modes=count) if count else Guyan()
 
 
 def _rubin(count: int) -> Reduction:
+    """Rubin's method with a number of modes; Craig–Chang for none."""
     return Rubin(modes=count) if count else CraigChang()
 
 
 def _free_modes(statics: InterfaceStatics, omega: float) -> Modes:
+    """Modes of the free body up to ω."""
     return statics.modes((), omega_max=omega)
 
 
 def _shapes(family: BasisFamily) -> list[FloatArray]:
+    """Static shapes and modes of a family."""
     return [*family.static.values(), family.modes.shapes]
 
 
 def _smallest(
     statics: InterfaceStatics, reference: CertifiedReference, family: BasisFamily
 ) -> _ProvedBasis:
-    """Smallest proved basis of a family."""
+    """Smallest basis of a family that is proved within the tolerance, by bisection."""
     coordinates = [reference.space.coordinates(shapes) for shapes in _shapes(family)]
     low, high = 0 if family.static_size else 1, len(family.modes.omega)
     if high < low or not reference.proves(_reduction(reference, coordinates, high)):
@@ -189,7 +194,7 @@ def _reduction(
 
 
 def _best(reference: CertifiedReference, families: tuple[BasisFamily, ...]) -> Certificate:
-    """Bounds of the family that comes nearest to the tolerance with all its modes."""
+    """Error bounds of the family nearest to the tolerance with all its modes."""
     found = []
     for each in (family for family in families if family.size):
         coordinates = [reference.space.coordinates(shapes) for shapes in _shapes(each)]

@@ -51,7 +51,7 @@ class SturmCounts:
     def __init__(
         self, statics: InterfaceStatics, omega2: float, supports: Sequence[Sequence[int]]
     ) -> None:
-        """Factorization for the given supports, each a set of held interface numbers."""
+        """Factor the shifted stiffness, for counts of modes under several supports."""
         fe = statics.fe
         dynamic = (fe.K - omega2 * fe.M).tocsr()
         self._border = border = _Border(statics, dynamic, supports)
@@ -91,6 +91,7 @@ class _Border:
     def __init__(
         self, statics: InterfaceStatics, dynamic: sp.csr_matrix, supports: Sequence[Sequence[int]]
     ) -> None:
+        """Rows by which interfaces are held or released in counts of modes."""
         fe, held = statics.fe, [set(each) for each in supports]
         rigid = [each.drives_nodes for each in statics.interfaces]
         self._moving = [
@@ -116,6 +117,7 @@ class _Border:
 
 
 def _six(interfaces: Sequence[int]) -> np.ndarray:
+    """Six coordinates of each interface."""
     return np.asarray((6 * np.array(interfaces, dtype=np.int64)[:, None] + np.arange(6)).ravel())
 
 

@@ -79,7 +79,7 @@ class Poles(NamedTuple):
         return np.asarray((self.b * powers[:, None, :]) @ self.b.T)
 
     def remainder(self, s: float, h: float) -> float:
-        """Bound of the remainder of the series within h of s."""
+        """Bound of the remainder of the Taylor series within h of s."""
         d = self.distances(s)
         return float((np.einsum("ij,ij->j", self.b, self.b) * (h / d) ** _TERMS / (d - h)).sum())
 
@@ -91,7 +91,7 @@ class FullSpectrum(NamedTuple):
     shift: float
 
     def clearance(self, s: float, h: float) -> float:
-        """Lower bound of β within h of s."""
+        """Lower bound of the distance β to the spectrum within h of s."""
         low, high = (
             np.append(self.enclosed.lower, self.shift),
             np.append(self.enclosed.upper, np.inf),
@@ -120,7 +120,10 @@ class TransferReference:
         self._sizes = np.sqrt(residuals) * np.linalg.norm(self._poles.b, axis=0)
 
     def error(self, reduced: FreeReduction, omega: float, enough: float = np.inf) -> TransferError:
-        """Bound for a reduction up to ``omega`` [rad/s], or up to where it exceeds ``enough``."""
+        """Bound of the transfer error of a reduction up to ``omega`` [rad/s].
+
+        Evaluation ends where it exceeds ``enough``.
+        """
         lam, motion = reduced.ritz(None)
         poles = Poles(lam, self._scale[:, None] * (reduced.elastic @ motion[:-6]))
         worst, at, relative, s = 0.0, 0.0, 0.0, 0.0
@@ -137,10 +140,11 @@ class TransferReference:
         return TransferError(worst, at, relative)
 
     def _scaled(self, A: FloatArray) -> FloatArray:
+        """Compliance with rows and columns scaled."""
         return self._scale[:, None] * A * self._scale
 
     def _within(self, poles: Poles, s: float, h: float) -> float:
-        """Bound of |D (H − H_r) D| within h of s."""
+        """Bound of the scaled transfer error |D (H − H_r) D| within h of s."""
         difference = np.linalg.norm(
             self._poles.series(s) - poles.series(s), axis=(1, 2)
         ) @ h ** np.arange(_TERMS)
@@ -148,7 +152,7 @@ class TransferReference:
         return float(difference) + self._residual(s, h) ** 2 / self._spectrum.clearance(s, h)
 
     def _residual(self, s: float, h: float) -> float:
-        """Bound of √(rᴴ A r) within h of s."""
+        """Bound of the residual norm √(rᴴ A r) within h of s."""
         q, d = len(self._poles.b), self._poles.distances(s)
         X = self._poles.b.T / (self._poles.lam * (1 + 1j * LOSS) - s)[:, None]
         Y = np.vstack([np.eye(q), -(1 + 1j * LOSS) * X])
@@ -159,7 +163,7 @@ class TransferReference:
         )
 
     def _size(self, poles: Poles, s: float, h: float) -> float:
-        """Lower bound of N within h of s."""
+        """Lower bound of the size N of the transfer function within h of s."""
         return float((np.einsum("ij,ij->j", poles.b, poles.b) / (poles.distances(s) + h)).sum())
 
 

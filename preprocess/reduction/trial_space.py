@@ -40,6 +40,7 @@ class TrialSpace:
     """
 
     def __init__(self, statics: InterfaceStatics, shapes: FloatArray) -> None:
+        """Trial space of shapes and of the responses to their inertia forces."""
         mass = statics.fe.mass_product
         given = elastic_shapes(statics, {"shapes": shapes}).shapes
         both = {"shapes": given, "responses": statics.free_response(mass(given))}

@@ -90,6 +90,7 @@ class GivenShapes(Reduction):
         return f"GivenShapes({self._values.shape[1]} shapes, sha256 {digest[:16]})"
 
     def basis(self, statics: InterfaceStatics, progress: Progress) -> Basis:
+        """The given shapes, made admissible at the interfaces. Raises `InputError`."""
         if len(self._values) != statics.size:
             raise InputError(
                 f"method.shapes: has {len(self._values)} rows; the mesh has "

@@ -46,7 +46,7 @@ def write_report(
     interfaces: Mapping[str, BoundInterface] | None = None,
     comparison: Comparison | None = None,
 ) -> None:
-    """Write the page to ``path``.
+    """Write the HTML report of a flexible body to ``path``.
 
     interfaces: bound to the body's mesh, to show their nodes; otherwise the nodes of rigid
     interfaces are found from the shapes. comparison: with the full model, or with another body.
@@ -64,7 +64,7 @@ def page(
     interfaces: Mapping[str, BoundInterface] | None = None,
     comparison: Comparison | None = None,
 ) -> str:
-    """HTML text; all content of the file is escaped."""
+    """HTML text of the report of a flexible body."""
     pieces = body.pieces if isinstance(body, DividedBodyData) else ()
     data = in_one_piece(body, MODES_LISTED)
     checks = data.validate()
@@ -150,6 +150,7 @@ def _inertia(data: FlexibleBodyData) -> dict[str, Any]:
 
 
 def _modes(data: FlexibleBodyData) -> list[tuple[int, float, str, float, list[float]]]:
+    """Rows of the mode table: number, frequency, kind, damping, effective mass."""
     table = data.modes
     rows = zip(
         table.frequency.tolist(),

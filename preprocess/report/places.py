@@ -21,7 +21,7 @@ RIGID = 1e-7
 def interface_places(
     data: FlexibleBodyData, interfaces: Mapping[str, BoundInterface]
 ) -> dict[str, MarkedFrame]:
-    """Frames with their nodes.
+    """Frames of a body, each with the surface nodes that follow it.
 
     Those of ``interfaces``, or the nodes that follow the frame in every shape.
     """

@@ -83,6 +83,7 @@ def davidson_modes(
     """
 
     def find(block: int) -> Modes:
+        """Modes found with blocks of this size."""
         return _by_blocks(
             response, stiffness, mass, supports, size, WantedModes(count, omega_max), block
         )
@@ -99,7 +100,7 @@ def _by_blocks(
     wanted: WantedModes,
     block: int,
 ) -> Modes:
-    """Modes as above, starting from ``block`` shapes, with as many corrections per step.
+    """Davidson iteration with blocks of ``block`` shapes: the lowest modes.
 
     Or as many as a cluster has.
     """
@@ -119,7 +120,7 @@ def _by_blocks(
         settled, before = np.zeros(0, dtype=bool), np.zeros(0)
         for step in itertools.count():
             value, y = space.ritz()
-            settled, before = _settled(settled, before, value), value
+            settled, before = _converged(settled, before, value), value
             target = min(wanted.target(1.0 / value), len(value))
             if settled[:target].all() and len(value) > target:
                 shapes = space.vectors(y[:, :target])
@@ -169,10 +170,11 @@ def _by_blocks(
 
 
 def _too_few(found: int) -> SolverError:
+    """Error that the model has fewer modes than requested."""
     return SolverError(f"modes: only {found} motions with mass were found; request fewer modes")
 
 
-def _settled(settled: Flags, before: FloatArray, value: FloatArray) -> Flags:
+def _converged(settled: Flags, before: FloatArray, value: FloatArray) -> Flags:
     """Mask of the Ritz values (k,) that have converged.
 
     None if a new value appeared below a converged one.
@@ -265,7 +267,7 @@ class _SearchSpace:
         return W
 
     def watch(self, shapes: FloatArray, momenta: FloatArray) -> None:
-        """Switch to two sweeps if the Ritz vectors (n, m) are no longer orthonormal.
+        """Use two orthogonalization sweeps if the Ritz vectors are no longer orthonormal.
 
         momenta (n, m): M times the vectors.
 
@@ -283,5 +285,5 @@ class _SearchSpace:
         return scipy.linalg.eigh(self._H)  # type: ignore[no-any-return]
 
     def vectors(self, y: FloatArray) -> FloatArray:
-        """Vectors V y, (n, m)."""
+        """Vectors V y (n, m) of the search space."""
         return self.products.combined(self._V, y)

@@ -74,7 +74,7 @@ class Engine(ABC):
 
     @abstractmethod
     def assembled(self, f: Array) -> Array:
-        """Field (n, k) that is the sum of the contributions f (n, k) of all processes.
+        """Sum (n, k) of the contributions f (n, k) of all processes.
 
         The contributions may be overwritten.
         """
@@ -87,7 +87,7 @@ class Engine(ABC):
         """
 
     def inertia(self, matrix: BlockMatrix, B: Array) -> MatrixInertia:
-        """Inertia of the sum of the contributions A of all processes, and F for fields B (n, k).
+        """Inertia (signs of the eigenvalues) of the assembled matrix, and F for fields B (n, k).
 
         Raises InputError if A is singular to working accuracy, MachineError.
         """
@@ -124,7 +124,7 @@ class Engine(ABC):
 
     @abstractmethod
     def counted(self, f: Array | sp.spmatrix) -> Array | sp.spmatrix:
-        """Field f (n, k) with zero in the rows that other processes count."""
+        """Field f (n, k) with zeros in the rows that other processes count."""
 
     @abstractmethod
     def gathered(self, rows: Array) -> Array:
@@ -136,7 +136,7 @@ class Engine(ABC):
         return self.total(np.asarray(a.T @ counted) if sp.issparse(a) else inner(a, counted))
 
     def squares(self, a: Array, b: Array) -> Array:
-        """Diagonal of aᵀ b, (k,)."""
+        """Column-wise inner products (k,) of a and b: the diagonal of aᵀ b."""
         return self.total(squares(a, self.counted(b)))
 
     def extent(self, a: Array) -> Array:
@@ -144,7 +144,7 @@ class Engine(ABC):
         return self.largest(np.maximum(a.max(axis=0, initial=0.0), -a.min(axis=0, initial=0.0)))
 
     def count(self, chosen: NDArray[np.bool_]) -> int:
-        """Number of chosen degrees of freedom (n,)."""
+        """Number of chosen degrees of freedom (n,) over all processes."""
         return int(self.total(np.array(float(np.count_nonzero(chosen[self.owned])))))
 
 
@@ -157,21 +157,27 @@ class SerialEngine(Engine):
     single_vectors = False
 
     def total(self, x: Array) -> Array:
+        """Sum over all processes: x itself in one process."""
         return x
 
     def largest(self, x: Array) -> Array:
+        """Maximum over all processes: x itself in one process."""
         return x
 
     def assembled(self, f: Array) -> Array:
+        """Field with the contributions of all processes: f itself in one process."""
         return f
 
     def counted(self, f: Array | sp.spmatrix) -> Array | sp.spmatrix:
+        """Rows owned by this process: all of f."""
         return f
 
     def gathered(self, rows: Array) -> Array:
+        """Rows of all processes: those of this one."""
         return rows
 
     def factorize(self, matrix: BlockMatrix) -> Factor:
+        """Sparse factorization of a matrix."""
         A, blocks, places, numbers, definite, coarse = matrix
         return factorize(
             A,
@@ -183,6 +189,7 @@ class SerialEngine(Engine):
         )
 
     def inertia(self, matrix: BlockMatrix, B: Array) -> MatrixInertia:
+        """Numbers of negative eigenvalues of a bordered matrix, by a transient factor."""
         if not COMPILED:
             return super().inertia(matrix, B)
         A, blocks, places = matrix.A, matrix.blocks, matrix.places
@@ -211,6 +218,7 @@ class SerialEngine(Engine):
         count: int = 0,
         omega_max: float = 0.0,
     ) -> Modes:
+        """Lowest modes from response and mass products."""
         return modes_of(response, mass, size, count=count, omega_max=omega_max)
 
 

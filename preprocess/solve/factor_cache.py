@@ -88,6 +88,7 @@ def store_factor(
     assert isinstance(factor, CholeskyFactor)
 
     def fill(file: h5py.File) -> None:
+        """Write the factor with the digest of its matrix into an open file."""
         set_text(file, "format", FORMAT)
         set_text(file, "digest", matrix_digest(K, nodes))
         file.create_dataset("order", data=factor.order)
@@ -105,6 +106,7 @@ def matrix_digest(K: sp.csr_matrix, nodes: Indices) -> str:
 
 
 def _read(file: h5py.File, digest: str) -> _CachedFactor | None:
+    """Stored factor; None if it is of another matrix. Raises `InputError`."""
     header = attributes(file)
     if header.get("format") != FORMAT:
         raise InputError(
@@ -122,6 +124,7 @@ def _read(file: h5py.File, digest: str) -> _CachedFactor | None:
 
 
 def _permutation(order: Indices, count: int, path: str | os.PathLike[str]) -> Indices:
+    """Elimination order. Raises `InputError` unless it is a permutation."""
     if len(order) != count or not np.array_equal(np.sort(order), np.arange(count)):
         raise InputError(
             f"{path}: order: is not a permutation of {count} nodes, the file is damaged; remove it"

@@ -84,7 +84,7 @@ def _soft_motion(problem: FactorProblem, factor: Factor) -> Array | None:
 
 
 def _loose_motion(problem: FactorProblem, dof: int | None) -> Array:
-    """Motion responsible for a failed pivot.
+    """Motion (n,) of the structure that makes a pivot zero.
 
     That of its connected component if there are several, otherwise the softest.
     """

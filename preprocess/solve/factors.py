@@ -140,7 +140,7 @@ class CholeskyFactor(Factor):
     """
 
     def __init__(self, problem: FactorProblem, panels: Entries | None = None) -> None:
-        """Factor the matrix.
+        """Factor the matrix in single or double precision, or take stored panels.
 
         panels: of this factor, computed before; raises InputError if they do not fit.
         """
@@ -153,6 +153,7 @@ class CholeskyFactor(Factor):
         )
 
     def _factored(self, precision: Precision, panels: Entries | None = None) -> Cholesky:
+        """Cholesky factor in single or double precision."""
         problem, tree = self._problem, self._tree
         check_free_memory(
             Cholesky.bytes_needed(tree, precision),
@@ -174,6 +175,7 @@ class CholeskyFactor(Factor):
         return factor if self._roughness(factor) < ROUGH else None
 
     def _roughness(self, factor: Cholesky) -> float:
+        """Relative error of solutions for random loads."""
         return roughness(
             self._product,
             factor.solve,
@@ -181,10 +183,11 @@ class CholeskyFactor(Factor):
         )
 
     def _product(self, x: Array) -> Array:
+        """Product K x of the stiffness, for residuals."""
         return sparse_product(self._problem.K, x)
 
     def serves(self) -> bool:
-        """True if the factor solves the equations to its precision."""
+        """True if solutions with the factor are accurate enough."""
         if self.rough:
             return self._roughness(self._factor) < ROUGH
         K, rows = self._problem.K, self._problem.rows
@@ -212,10 +215,12 @@ class CholeskyFactor(Factor):
         return self._factor.panels
 
     def approximate(self, loads: Array) -> Array:
+        """Solution by one substitution, without iterative refinement."""
         columns = np.ascontiguousarray(loads.reshape(len(loads), -1), dtype=float)
         return self._factor.solve(columns).reshape(loads.shape)
 
     def solve(self, loads: Array) -> Array:
+        """Solution with iterative refinement; a rough factor is replaced if this fails."""
         if not self.rough:
             return self.approximate(loads)
         found, error = refined_in_parts(
@@ -228,6 +233,7 @@ class CholeskyFactor(Factor):
         return found.reshape(loads.shape)
 
     def negative_pivots(self) -> int:
+        """Number of negative pivots."""
         return int((self._factor.signs < 0).sum())
 
     def nearly_singular(self) -> bool:
@@ -246,6 +252,7 @@ class SuperLUFactor(Factor):
     """P K Pᵀ = L U, pivots from the diagonal."""
 
     def __init__(self, problem: FactorProblem) -> None:
+        """Factor a matrix by SuperLU with a given order."""
         n = problem.K.shape[0]
         order = (3 * problem.nodes[problem.order][:, None] + np.arange(3)).ravel()
         self._order = order[order < n]
@@ -273,14 +280,17 @@ class SuperLUFactor(Factor):
         return int(self._lu.nnz)
 
     def solve(self, loads: Array) -> Array:
+        """Solution x = K⁻¹ b by the SuperLU factors."""
         x = np.zeros(loads.shape)
         x[self._order] = self._lu.solve(np.asfortranarray(loads[self._order], dtype=float))
         return x
 
     def negative_pivots(self) -> int:
+        """Number of negative pivots."""
         return int((self._lu.U.diagonal() < 0).sum())
 
     def nearly_singular(self) -> bool:
+        """Always True: pivots of SuperLU tell nothing, so that a check follows."""
         return True
 
 
@@ -289,6 +299,7 @@ class PardisoFactor(Factor):
     """L D Lᵀ by the PARDISO of Intel's MKL, through pypardiso."""
 
     def __init__(self, problem: FactorProblem) -> None:
+        """Factor a matrix by Intel's Pardiso."""
         pypardiso = _pypardiso()
         self._rows = problem.rows
         self._upper = sp.triu(problem.part, format="csr")
@@ -312,6 +323,7 @@ class PardisoFactor(Factor):
         return int(self._solver.get_iparm(18))
 
     def solve(self, loads: Array) -> Array:
+        """Solution x = K⁻¹ b by the Pardiso factors."""
         x = np.zeros(loads.shape)
         x[self._rows] = self._solver._call_pardiso(
             self._upper, np.asfortranarray(loads[self._rows], dtype=float)
@@ -319,13 +331,16 @@ class PardisoFactor(Factor):
         return x
 
     def negative_pivots(self) -> int:
+        """Number of negative pivots."""
         return int(self._solver.get_iparm(23))
 
     def nearly_singular(self) -> bool:
+        """Always True: pivots of Pardiso tell nothing, so that a check follows."""
         return True
 
 
 def _pypardiso() -> Any:
+    """Import pypardiso. Raises `MachineError` if it is missing."""
     try:
         import pypardiso
     except ImportError as error:

@@ -108,6 +108,7 @@ def modes_by_blocks(
     """
 
     def find(block: int) -> Modes:
+        """Modes found by Lanczos iteration with blocks of this size."""
         return wanted_of(
             *_block_lanczos(response, mass, products, WantedModes(count, omega_max), block),
             count,
@@ -154,7 +155,7 @@ def _dense(response: Operator, mass: Operator, size: int) -> tuple[FloatArray, F
 
 
 def _root(M: FloatArray) -> FloatArray:
-    """Root L (n, r) with L Lᵀ = M, of rank r; rotations may have no mass."""
+    """Rank-revealing root L (n, r) of a mass matrix, L Lᵀ = M."""
     scale = np.sqrt(np.maximum(np.diag(M), 0.0))
     unit = np.where(scale > 0, scale, 1.0)
     values, vectors = np.linalg.eigh(M / np.outer(unit, unit))
@@ -200,6 +201,7 @@ class _KrylovBasis:
     def __init__(
         self, start: FloatArray, mass: Operator, products: TallProducts, capacity: int
     ) -> None:
+        """Mass-orthonormal Krylov basis from a start block."""
         self._mass, self._products, self._block, self._T = (
             mass,
             products,
@@ -271,7 +273,7 @@ class _KrylovBasis:
 
 
 def _bordered(T: FloatArray, H: FloatArray, block: int) -> FloatArray:
-    """Projection T extended by the block column H = Vᵀ M A M V_last, symmetric.
+    """Projection T extended by the symmetric block column H = Vᵀ M A M V_last.
 
     (k + block, k + block).
     """

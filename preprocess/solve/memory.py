@@ -83,6 +83,7 @@ def retain_freed_memory() -> Iterator[None]:
 
 
 def _enter(change: int) -> None:
+    """Count nested users; adjust the allocator at the first entry and last exit."""
     global _entered
     with _lock:
         before, _entered = _entered, _entered + change
@@ -93,6 +94,7 @@ def _enter(change: int) -> None:
 
 
 def _adjust(parameters: Mapping[int, int]) -> None:
+    """Set parameters of the memory allocator of glibc."""
     adjust = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
     if adjust is not None:
         for parameter, value in parameters.items():

@@ -43,7 +43,7 @@ def node_graph(K: sp.csr_matrix, nodes: Indices) -> sp.csr_matrix:
 
 
 def _partial_blocks(K: sp.csr_matrix, count: int) -> tuple[Indices, Indices]:
-    """Blocks as `whole_blocks`, if they may be stored incompletely."""
+    """Blocks as of `whole_blocks`, if some entries of blocks are not stored."""
     offsets = np.pad(K.indptr, (0, 3 * count - K.shape[0]), mode="edge")
     entries = sp.csr_matrix(
         (np.ones(K.nnz, np.int8), K.indices, offsets), shape=(3 * count, 3 * count)
@@ -98,6 +98,7 @@ def _order_by_coarse_nodes(graph: sp.csr_matrix, interpolation: sp.csr_matrix) -
 
 
 def _metis_order(graph: sp.csr_matrix) -> Indices:
+    """Nested-dissection order by METIS."""
     links = graph.copy()
     links.setdiag(0)
     links.eliminate_zeros()
@@ -133,7 +134,7 @@ def plane_dissection(graph: sp.csr_matrix, coordinates: Array) -> Indices:
 def _cut(
     links: sp.csr_matrix, coordinates: Array, nodes: Indices
 ) -> tuple[Indices, Indices, Indices]:
-    """Two sides of a piece and the smallest separator found between them."""
+    """(one side, other side, separator) of a piece of the graph, for nested dissection."""
     rows = links[nodes]
     best, smallest = (nodes[: len(nodes) // 2], nodes[:0], nodes[len(nodes) // 2 :]), len(nodes)
     for low in _trial_cuts(coordinates[nodes]):
@@ -183,7 +184,7 @@ def graph_coordinates(graph: sp.csr_matrix) -> Array:
 
 
 def _distances(graph: sp.csr_matrix, start: int) -> Array:
-    """Number of links (n,) from a node."""
+    """Number of links (n,) from node ``start`` to each node of the graph."""
     order, previous = breadth_first_order(graph, start, directed=False)
     distance = np.zeros(graph.shape[0])
     for node in order[1:]:

@@ -36,7 +36,7 @@ TOGETHER = 16  # number of loads refined at once; they share the reading of K an
 
 
 def refined(stiffness: Operator, rough: Operator, loads: Array) -> tuple[Array, float]:
-    """Refined solutions x (n, k) of K x = b, and the largest of their errors.
+    """Solve K x = b by iterative refinement with a rough factor; x and the largest error.
 
     The errors are relative in the energy norm. b (n, k): loads. stiffness: K x; rough: S b.
     """
@@ -85,7 +85,7 @@ def refined_in_parts(
 
 
 def roughness(stiffness: Operator, rough: Operator, loads: Array) -> float:
-    """Error ε of a factor, from its solutions X = S B for loads B (n, k).
+    """Relative error of a rough factor, from its solutions for known loads.
 
     The largest |1 − μ| of the eigenvalues μ of ``XᵀKX v = μ XᵀB v``, which are Rayleigh quotients
     of S K; infinite if they are not finite.
@@ -107,4 +107,5 @@ def _residual(loads: Array, product: Array) -> Array:
 
 
 def _relative(square: Array, size: Array) -> float:
+    """Largest relative error of the columns from squared errors and sizes."""
     return float(np.sqrt(np.abs(square) / size).max(initial=0.0))

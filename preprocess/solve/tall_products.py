@@ -56,7 +56,7 @@ def subtract(V: Array, y: Array, W: Array, low: int, high: int, turned: bool) ->
 
 
 def _in_columns(A: Array, B: Array) -> bool:
-    """True if A (n, k) is stored by columns and B (…, m) has a multiple of eight columns.
+    """True if A (n, k) is stored by columns and B has a multiple of eight columns.
 
     The kernels require this layout: they read A once, whereas dense linear algebra copies it.
     """
@@ -66,7 +66,7 @@ def _in_columns(A: Array, B: Array) -> bool:
 
 
 def blocks_of(n: int) -> list[tuple[slice]]:
-    """Row range of each task."""
+    """Row ranges (from, to) of n rows, one for each task."""
     return [(slice(low, min(low + BLOCK, n)),) for low in range(0, n, BLOCK)]
 
 
@@ -125,6 +125,7 @@ class TallProducts:
         by_strips, factors = _in_columns(A, W) and W.flags.c_contiguous, np.ascontiguousarray(y)
 
         def update(rows: slice) -> None:
+            """W ← W − A y for a strip of rows."""
             if by_strips:
                 subtract(A.T.reshape(-1), factors, W, rows.start, rows.stop, False)
             else:
@@ -136,6 +137,7 @@ class TallProducts:
         """Compute W := W y for square y."""
 
         def update(rows: slice) -> None:
+            """W ← W y for a strip of rows."""
             W[rows] = W[rows] @ y
 
         self._threads.parallel_map(update, self._blocks)
@@ -144,6 +146,7 @@ class TallProducts:
         """Compute W := W − A diag(factors)."""
 
         def update(rows: slice) -> None:
+            """W ← W − A diag(factors) for a strip of rows."""
             W[rows] -= A[rows] * factors
 
         self._threads.parallel_map(update, self._blocks)

@@ -20,7 +20,7 @@ _ENCLOSING: ContextVar[int] = ContextVar("threads", default=0)
 
 @functools.cache
 def _count() -> int:
-    """Number of threads of the dense linear algebra at the first call."""
+    """Number of threads of the dense linear algebra, measured at the first call."""
     return Threads().count
 
 
@@ -79,7 +79,7 @@ class Threads:
     def ahead(
         self, function: Callable[..., Result], tasks: Iterable[tuple[Any, ...]]
     ) -> Iterator[Result]:
-        """Results of the function for the arguments of each task, in order.
+        """Results of the function for each task, in order, computed ahead by the threads.
 
         The next ones are computed while one is used.
         """
@@ -121,13 +121,14 @@ class Threads:
 
 
 def on_threads(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """Function with single-threaded dense linear algebra and retained memory.
+    """Decorator: single-threaded dense linear algebra and retained memory during a call.
 
     The other threads are free for tasks.
     """
 
     @functools.wraps(function)
     def enclosed(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        """Call the function with threads and memory retained."""
         with Threads(), retain_freed_memory():
             return function(*args, **kwargs)
 

@@ -125,9 +125,9 @@ def guarded(report: Report, what: str, kind: str = "") -> Iterator[None]:
     def stop(number: int, frame: Any) -> None:
         raise Overtime
 
-    before = signal.signal(signal.SIGALRM, stop)
+    before = signal.signal(signal.SIGPROF, stop)
     # again each second: an exception at the border of a C function is lost
-    signal.setitimer(signal.ITIMER_REAL, SECONDS, 1.0)
+    signal.setitimer(signal.ITIMER_PROF, SECONDS, 1.0)
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -138,15 +138,15 @@ def guarded(report: Report, what: str, kind: str = "") -> Iterator[None]:
             report.failures.append(f"{what}: message of several lines: {error}")
         report.refused[f"{kind}{type(error).__name__}: {general(lines[0])}"] += 1
     except Overtime:
-        report.failures.append(f"{what}: does not end within {SECONDS} s")
+        report.failures.append(f"{what}: does not end within {SECONDS} s of processor time")
     except Exception as error:
         place = traceback.extract_tb(error.__traceback__)[-1]
         report.failures.append(
             f"{what}: {type(error).__name__}: {error} ({Path(place.filename).name}:{place.lineno})"
         )
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
+        signal.signal(signal.SIGPROF, before)
     for each in caught:
         report.warned[f"{each.category.__name__}: {general(str(each.message))}"] += 1
         if not issubclass(each.category, fm.AssemblyWarning | UserWarning) or issubclass(

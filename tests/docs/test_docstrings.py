@@ -65,6 +65,7 @@ PACKAGES = {  # of extras, by the names that need them
     "SobolIndices": "SALib",
     "sobol_indices": "SALib",
     "environment": "gymnasium",
+    "mesh_cad": "netgen",
 }
 WARNINGS = (fm.AssemblyWarning, fm.AuditWarning, fm.ModelWarning, pp.PreprocessWarning)
 

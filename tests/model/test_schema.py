@@ -62,7 +62,9 @@ def texts() -> list[tuple[str, str]]:
             )
         ]
     return [
-        (place, text) for place, text in found if re.match(r'\s*(#.*\n)*format = "flexmbs-', text)
+        (place, text)
+        for place, text in found
+        if re.match(r'\s*(#.*\n)*format = "flexmbs-(model|part|sweep)/', text)
     ]
 
 

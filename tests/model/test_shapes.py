@@ -119,7 +119,7 @@ def test_gears_are_those_of_quadrature(teeth: int, bore: float) -> None:
 
     kinks = [base] if root < base else None
     area, polar = (
-        quad(lambda r: arc(r) * r**p, root, tip, points=kinks, epsabs=0, epsrel=1e-11)[0]
+        quad(lambda r, p=p: arc(r) * r**p, root, tip, points=kinks, epsabs=0, epsrel=1e-11)[0]
         + 2.0 * np.pi * (root ** (p + 1) - bore ** (p + 1)) / (p + 1)
         for p in (1, 3)
     )
@@ -213,7 +213,9 @@ def test_densities_and_masses() -> None:
                   mass=9000.0, density=None)  # fmt: skip
     assert_same(scaled, both)
     # without any, they are equal
-    assert_same(body(fm.Sphere(0.2), mass=3.0, density=None), body(fm.Sphere(0.2), density=3.0 / (4 / 3 * np.pi * 0.2**3)))  # fmt: skip
+    ball = 4 / 3 * np.pi * 0.2**3
+    whole = body(fm.Sphere(0.2), mass=3.0, density=None)
+    assert_same(whole, body(fm.Sphere(0.2), density=3.0 / ball))
     # a shape without mass, and a plane, are only drawn
     ghost = fm.Sphere(5.0, density=0)
     assert_same(body(steel, ghost, fm.Plane((1, 1))), body(steel))
@@ -311,7 +313,7 @@ def test_surfaces_without_an_inside(tmp_path: Path) -> None:
     points, triangles = BOX
     model = fm.Model("m")
     part = mesh_body(tmp_path, points, triangles[1:])
-    with pytest.raises(InputError, match="'.*part.off' is not closed, it has 3 open edges; close"):
+    with pytest.raises(InputError, match=r"'.*part.off' is not closed, it has 3 open edges; close"):
         part.mass_properties  # noqa: B018
     model.add(fm.Free("f", model.ground, model.add(part)))
     assert len(model.check().errors) == 1

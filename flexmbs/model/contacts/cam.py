@@ -38,7 +38,10 @@ CURVE = 4  # index of the curve in the parameters
 
 @law_kernel
 def roller(p, u, x, out):
-    """g = N · (y − c) − ρ at the point nearest to y, N = σ e_z × t; p = (ρ, σ, 0, 0, the curve)"""
+    """Kernel of the gap between a roller and a cam profile, p = (ρ, σ, 0, 0, the curve).
+
+    g = N · (y − c) − ρ at the point nearest to y, N = σ e_z × t
+    """
     r = load3(x, 0)
     y = (r[0], r[1], 0.0)
     at = nearest(p, CURVE, y, nearest_sample(p, CURVE, y))
@@ -55,7 +58,10 @@ def roller(p, u, x, out):
 
 @law_kernel
 def flat_face(p, u, x, out):
-    """g = n · y − max n · c, n = −m across the face; p = (m in the child's axes, 0, the curve)"""
+    """Kernel of the gap between a flat face and a cam, p = (m, 0, the curve).
+
+    g = n · y − max n · c, n = −m across the face, m in the child's axes
+    """
     n = scale(-1.0, mul(load9(x, 3), load3(p, 0)))
     d = sub(curve_at(p, CURVE, farthest(p, CURVE, n))[0], load3(x, 0))
     touching(out, -dot(n, d), 0.0, n, across(n), d)
@@ -109,6 +115,7 @@ class CamRoller(FrameContact, kind="cam-roller"):
 
     @model_validator(mode="after")
     def _fits_its_hollows(self) -> "CamRoller":
+        """Raise `NestedError` if the roller is larger than a concave radius of the cam."""
         if self.closed:
             require_outline("points", self.points)
         hollow = float(sharpest(curve_numbers(self.points, self.closed), self._side()))
@@ -130,6 +137,7 @@ class CamRoller(FrameContact, kind="cam-roller"):
         return min(self.radius or math.inf, half_width(self.points))
 
     def shape(self) -> tuple[LawKernel, tuple[float, ...]]:
+        """Kernel of the gap of a roller on a curve, and its parameters."""
         return roller, (
             self.radius,
             self._side(),
@@ -178,6 +186,7 @@ class CamFace(FrameContact, kind="cam-face"):
 
     @model_validator(mode="after")
     def _has_an_outside(self) -> "CamFace":
+        """Raise `NestedError` unless the points form an outline."""
         require_outline("points", self.points)
         return self
 
@@ -186,4 +195,5 @@ class CamFace(FrameContact, kind="cam-face"):
         return half_width(self.points)
 
     def shape(self) -> tuple[LawKernel, tuple[float, ...]]:
+        """Kernel of the gap of a flat face on a cam, and its parameters."""
         return flat_face, (*self.normal, 0.0, *curve_numbers(self.points, closed=True))

@@ -30,6 +30,7 @@ RESTITUTION_LAWS = ("newton", "poisson")
 
 
 def _coefficient(value: object) -> float:
+    """Validate a coefficient of restitution, 0 … 1. Raises ValueError."""
     result = number(value)
     if not 0.0 <= result <= 1.0:
         raise ValueError(f"must be within 0 … 1 (an impact adds no energy), not {result:g}")
@@ -37,6 +38,7 @@ def _coefficient(value: object) -> float:
 
 
 def _restitution_law(value: object) -> str:
+    """Validate the impact law, "newton" or "poisson". Raises ValueError."""
     if value not in RESTITUTION_LAWS:
         raise ValueError(f"must be 'newton' or 'poisson', not {shown(value)}")
     return str(value)
@@ -74,7 +76,7 @@ class Contact(Item, section="contacts"):
         return ()
 
     def coordinates(self, joints: "Mapping[str, Joint]") -> list[CoordinateUse]:
-        """Joint coordinates between which it acts, by joint and number."""
+        """Joint coordinates between which the contact acts, as (joint, number)."""
         return [coordinate_of(term.coordinate, joints) for term in self.terms]
 
 
@@ -106,6 +108,7 @@ class UnilateralContact(Contact):
 
     @model_validator(mode="after")
     def _one_restitution(self) -> "UnilateralContact":
+        """Raise `NestedError` for restitution with a law, or a preload without one."""
         if self.law is not None and self.restitution:
             raise NestedError.at(
                 ("restitution",), "applies to rigid contacts; give it to the law instead"
@@ -160,6 +163,7 @@ class FrameContact(UnilateralContact):
 
     @model_validator(mode="after")
     def _turns_with_a_law(self) -> "FrameContact":
+        """Raise `NestedError` for rolling or torsional friction without a force law."""
         for key in ("rolling_friction", "torsional_friction"):
             if getattr(self, key) and self.law is None:
                 raise NestedError.at(
@@ -169,6 +173,7 @@ class FrameContact(UnilateralContact):
 
     @model_validator(mode="after")
     def _newton_along(self) -> "FrameContact":
+        """Raise `NestedError` for tangential restitution with Poisson's law."""
         if self.tangential_restitution and self.restitution_law == "poisson":
             text = (
                 f"{self.tangential_restitution:g} requires Newton's law; set it to 0, or use "
@@ -179,6 +184,7 @@ class FrameContact(UnilateralContact):
 
     @model_validator(mode="after")
     def _two_bodies(self) -> "FrameContact":
+        """Raise `NestedError` unless the frames belong to two different bodies."""
         if self.law is not None and self.tangential_restitution:
             raise NestedError.at(
                 ("tangential_restitution",),
@@ -193,7 +199,7 @@ class FrameContact(UnilateralContact):
         return self
 
     def shape(self) -> tuple[LawKernel, tuple[float, ...]]:
-        """Kernel of its geometry, and its parameters."""
+        """Kernel of the gap geometry, and its parameters."""
         raise NotImplementedError
 
 
@@ -212,17 +218,19 @@ class CoordinateContact(UnilateralContact):
     coordinate: Index = 0
 
     def bounds(self) -> dict[str, tuple[float, float]]:
-        """Pairs (σ, bound) of its gaps, by row name."""
+        """(sign σ, bound) of each gap, by row name."""
         raise NotImplementedError
 
     def coordinate_used(self) -> CoordinateUse:
+        """Joint coordinate on which the contact acts."""
         return CoordinateUse(self.joint, self.coordinate)
 
     def constraint_classes(self) -> tuple[ConstraintClass, ...]:
+        """One unilateral row for each bound; none with a force law."""
         return (ConstraintClass(len(self.bounds()), bilateral=False),) if self.rigid else ()
 
     def stops(self) -> list[Row]:
-        """Records of the forces at its bounds if it has a force law."""
+        """Kernel records of the forces at the bounds, if there is a force law."""
         return (
             []
             if self.law is None
@@ -232,7 +240,7 @@ class CoordinateContact(UnilateralContact):
 
 @LawPart
 def touching(out, g, beside, n, t, c):
-    """Write the results of a geometry kernel."""
+    """Write gap, normal, tangent and contact point to the results of a geometry kernel."""
     out[0] = g
     out[1] = beside
     store3(out, 2, n)

@@ -16,7 +16,7 @@ SQUARE = 1e-9  # cosine of the angle between a normal and the direction of the e
 
 @law_kernel
 def over_edge(p, u, x, out):
-    """Gap g = n · r of a corner above an edge; beyond its ends the distance from the end.
+    """Kernel of the gap g = n · r of a corner above an edge of limited length.
 
     t · r is between the ends on the edge; p = (n, t, ends).
     """
@@ -69,6 +69,7 @@ class CornerLine(FrameContact, kind="corner-line"):
 
     @model_validator(mode="after")
     def _across(self) -> "CornerLine":
+        """Raise `NestedError` unless the direction of the edge is perpendicular to the normal."""
         cosine = sum(a * b for a, b in zip(self.normal, self.direction))
         if abs(cosine) > SQUARE:
             raise NestedError.at(
@@ -82,5 +83,6 @@ class CornerLine(FrameContact, kind="corner-line"):
         return self.length or math.inf
 
     def shape(self) -> tuple[LawKernel, tuple[float, ...]]:
+        """Kernel of the gap of a corner over an edge, and its parameters."""
         ends = (-math.inf, math.inf) if self.length is None else (0.0, self.length)
         return over_edge, (*self.normal, *self.direction, *ends)

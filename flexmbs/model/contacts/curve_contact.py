@@ -63,7 +63,7 @@ def in_child(R, d):
 
 @LawPart
 def closest_sample(p, y):
-    """Parameter u₂ of the sample of the child's curve nearest to y"""
+    """Parameter u₂ of the sample of the child's curve nearest to y."""
     best, least = 0.0, math.inf
     at = int(p[AT_SAMPLES_2])
     for k in range(int(p[N_2])):
@@ -75,7 +75,7 @@ def closest_sample(p, y):
 
 @LawPart
 def distance_at(p, x, v):
-    """Distance (s, s', u₂) at u₁ = ``v``, where u₂ is the nearest point of the child's curve"""
+    """(s, s', u₂): distance of the curves at u₁ = ``v``, its derivative, nearest u₂."""
     R, o = load9(x, 3), int(p[AT_2])
     c, cu, _ = curve_at(p, CURVE_1, v)
     y, yu = in_child(R, sub(c, load3(x, 0))), in_child(R, cu)
@@ -87,7 +87,7 @@ def distance_at(p, x, v):
 
 @LawPart
 def minimum(p, x, low, high):
-    """Parameter u₁ of the minimum of s between ``low`` and ``high``, where s' changes its sign.
+    """Parameter u₁ in [low, high] at which the distance s is smallest.
 
     By regula falsi (Illinois) and bisection, never closer to an end than half the last bracket, so
     that a root there is enclosed immediately; NaN if the sign does not change.
@@ -170,7 +170,9 @@ def closest_points(p, x):
 
 @law_kernel
 def two_curves(p, u, x, out):
-    """Gap g, n = −R N₂ and c = c₁ + g n − r at the common normal.
+    """Kernel of the gap between two curves at their common normal.
+
+    n = −R N₂ and c = c₁ + g n − r
 
     NaN if two points touch, if one point overlaps so far that two of the child are equally near, or
     if closed curves have no common normal.
@@ -257,6 +259,7 @@ class CurveContact(FrameContact, kind="curve-contact"):
 
     @model_validator(mode="after")
     def _has_an_outside(self) -> "CurveContact":
+        """Raise `NestedError` unless closed curves form outlines."""
         for key in ("parent", "child"):
             if getattr(self, f"closed_{key}"):
                 require_outline(f"points_{key}", getattr(self, f"points_{key}"))
@@ -267,6 +270,7 @@ class CurveContact(FrameContact, kind="curve-contact"):
         return min(half_width(self.points_parent), half_width(self.points_child))
 
     def shape(self) -> tuple[LawKernel, tuple[float, ...]]:
+        """Kernel of the gap between two curves, and its parameters: curves, samples, sides."""
         one, other = (
             curve_numbers(self.points_parent, self.closed_parent),
             curve_numbers(self.points_child, self.closed_child),

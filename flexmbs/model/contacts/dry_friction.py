@@ -59,6 +59,7 @@ class DryFriction(Contact, kind="dry-friction"):
     named: ClassVar[str] = "dry friction"
 
     def coordinate_used(self) -> CoordinateUse:
+        """Joint coordinate on which the friction acts."""
         return CoordinateUse(self.joint, self.coordinate)
 
     @property
@@ -72,5 +73,6 @@ class DryFriction(Contact, kind="dry-friction"):
 
     @model_validator(mode="after")
     def _curve(self) -> "DryFriction":
+        """Raise `NestedError` for an inconsistent Stribeck curve."""
         check_static("coulomb", self.coulomb, self.static, self.stribeck_velocity, jumps=True)
         return self

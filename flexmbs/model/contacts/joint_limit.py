@@ -37,6 +37,7 @@ class JointLimit(CoordinateContact, kind="joint-limit"):
     upper: OptionalNumber = None
 
     def bounds(self) -> dict[str, tuple[float, float]]:
+        """(sign of the free side, bound) by name of the given bounds."""
         given = {"lower": (1.0, self.lower), "upper": (-1.0, self.upper)}
         return {key: (sign, bound) for key, (sign, bound) in given.items() if bound is not None}
 
@@ -48,6 +49,7 @@ class JointLimit(CoordinateContact, kind="joint-limit"):
 
     @model_validator(mode="after")
     def _ordered(self) -> "JointLimit":
+        """Raise `NestedError` unless there is a bound and lower < upper."""
         if self.lower is None and self.upper is None:
             raise NestedError.at(("lower",), "and upper are missing; give at least one of them")
         if self.lower is not None and self.upper is not None and self.lower >= self.upper:

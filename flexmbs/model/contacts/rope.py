@@ -15,7 +15,7 @@ TOGETHER = 1e-14  # m between the ends: the direction is arbitrary
 
 @law_kernel
 def taut(p, u, x, out):
-    """g = L − |r|, n = −r/|r|, c = 0; p = (L,)"""
+    """Kernel of the gap of a rope, g = L − |r|; p = (L,)."""
     r = load3(x, 0)
     distance = math.sqrt(dot(r, r))
     n = scale(-1.0 / distance, r) if distance > TOGETHER else (1.0, 0.0, 0.0)
@@ -52,6 +52,7 @@ class Rope(FrameContact, kind="rope"):
 
     @model_validator(mode="after")
     def _no_plane(self) -> "Rope":
+        """Raise `NestedError` for friction or tangential restitution."""
         for key in ("friction", "tangential_restitution"):
             if getattr(self, key):
                 raise NestedError.at(
@@ -64,4 +65,5 @@ class Rope(FrameContact, kind="rope"):
         return self.length
 
     def shape(self) -> tuple[LawKernel, tuple[float, ...]]:
+        """Kernel of the gap of a rope, and its length."""
         return taut, (self.length,)

@@ -12,7 +12,7 @@ from flexmbs.model.joints import normal_directions
 
 @law_kernel
 def over_plane(p, u, x, out):
-    """g = n · r − radius, c = −radius n; p = (n, t, radius)"""
+    """Kernel of the gap of a sphere over a plane, g = n · r − radius; p = (n, t, radius)."""
     n = load3(p, 0)
     touching(out, dot(n, load3(x, 0)) - p[6], 0.0, n, load3(p, 3), scale(-p[6], n))
 
@@ -54,4 +54,5 @@ class SpherePlane(FrameContact, kind="sphere-plane"):
         return self.radius or math.inf
 
     def shape(self) -> tuple[LawKernel, tuple[float, ...]]:
+        """Kernel of the gap of a sphere over a plane, and its parameters."""
         return over_plane, (*self.normal, *normal_directions(self.normal)[0], self.radius)

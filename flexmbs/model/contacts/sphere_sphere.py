@@ -12,7 +12,7 @@ CONCENTRIC = 1e-14  # m between two centres: the normal is arbitrary
 
 @law_kernel
 def two_spheres(p, u, x, out):
-    """g = |r| − R − radius, n = r/|r|, c = −radius n; p = (R, radius)"""
+    """Kernel of the gap between two spheres, g = |r| − R − radius; p = (R, radius)."""
     r = load3(x, 0)
     distance = math.sqrt(dot(r, r))
     n = scale(1.0 / distance, r) if distance > CONCENTRIC else (1.0, 0.0, 0.0)
@@ -59,4 +59,5 @@ class SphereSphere(FrameContact, kind="sphere-sphere"):
         )
 
     def shape(self) -> tuple[LawKernel, tuple[float, ...]]:
+        """Kernel of the gap between two spheres, and their radii."""
         return two_spheres, (self.radius_parent, self.radius_child)

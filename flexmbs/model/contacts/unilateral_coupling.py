@@ -61,6 +61,7 @@ class UnilateralCoupling(UnilateralContact, kind="unilateral-coupling"):
         return tuple(Term("of", coordinate, 1.0) for coordinate in self.of)
 
     def constraint_classes(self) -> tuple[ConstraintClass, ...]:
+        """One unilateral row; none with a force law."""
         timed = self.rheonomic
         return (
             (ConstraintClass(1, scleronomic=not timed, bilateral=False, active=timed),)

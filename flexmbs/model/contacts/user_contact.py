@@ -59,6 +59,7 @@ class UserContact(FrameContact, kind="user"):
 
     @model_validator(mode="after")
     def _slips(self) -> "UserContact":
+        """Raise `NestedError` for friction without slip rows and for rolling friction."""
         if self.slip is None and (self.friction or self.tangential_restitution):
             raise NestedError.at(
                 ("slip",),
@@ -76,6 +77,7 @@ class UserContact(FrameContact, kind="user"):
         return 1
 
     def constraint_classes(self) -> tuple[ConstraintClass, ...]:
+        """One unilateral row; none with a force law."""
         timed = self.rheonomic
         return (
             (ConstraintClass(1, scleronomic=not timed, bilateral=False, active=timed),)
@@ -84,7 +86,7 @@ class UserContact(FrameContact, kind="user"):
         )
 
     def row(self) -> FunctionRows:
-        """Record of the gap and its row as user functions."""
+        """Record of the user functions of the gap and its row."""
         return FunctionRows(
             values=self.function, rows=self.jacobian, key="jacobian", rheonomic=self.rheonomic
         )

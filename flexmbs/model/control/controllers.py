@@ -56,6 +56,7 @@ class PathController(Declaration, Controller, section="controllers"):
 
     @model_validator(mode="after")
     def _fitting(self) -> Self:
+        """Raise `NestedError` unless path and gains have one value for each joint."""
         n = self.robot.n
         if self.path.n != n:
             raise NestedError.at(("path",), f"has {self.path.n} coordinates and the robot {n}")
@@ -65,7 +66,7 @@ class PathController(Declaration, Controller, section="controllers"):
     def errors(
         self, t: float, q: np.ndarray, qd: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Terms Kp e, Kd ė and q̈_d at time t."""
+        """Kp e, Kd ė and desired accelerations q̈_d at time t."""
         wanted = self.path.at(t)
         return self.kp * (wanted.q - q), self.kd * (wanted.qd - qd), wanted.qdd
 
@@ -89,6 +90,7 @@ class ComputedTorque(PathController, kind="computed-torque"):
     """
 
     def forces(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """Joint forces of inverse dynamics with the corrected accelerations."""
         stiff, damped, wanted = self.errors(t, q, qd)
         return np.asarray(self.robot.inverse_dynamics(q, qd, wanted + damped + stiff))
 
@@ -113,6 +115,7 @@ class PDGravity(PDController, kind="pd-gravity"):
     """
 
     def forces(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """Joint forces of PD control plus the gravity forces."""
         stiff, damped, _ = self.errors(t, q, qd)
         return np.asarray(stiff + damped + self.robot.gravity_forces(q))
 
@@ -127,12 +130,13 @@ class PDFeedforward(PDController, kind="pd-feedforward"):
     """
 
     def forces(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """Joint forces of inverse dynamics along the path plus PD control."""
         stiff, damped, _ = self.errors(t, q, qd)
         return np.asarray(self.robot.inverse_dynamics(*self.path.at(t)) + stiff + damped)
 
 
 def any_controller(value: object) -> Any:
-    """Controller from a controller or a table."""
+    """Validate a controller, or read it from a table."""
     if isinstance(value, Mapping):
         return PathController.read_kind(value)
     if not isinstance(value, Controller):

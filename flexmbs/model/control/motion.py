@@ -28,7 +28,7 @@ def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def poses(tree: RobotTree, q: np.ndarray) -> NodePoses:
-    """Poses of all nodes: A_k = A_p · [R, x] · [exp(q ñ), q d]."""
+    """World poses of all links: A_k = A_p · [R, x] · [exp(q ñ), q d]."""
     angle = q[..., None, None]
     relative = tree.R + np.sin(angle) * tree.RK + 2.0 * np.sin(0.5 * angle) ** 2 * tree.RKK
     displaced = tree.x + q[..., None] * tree.Rd
@@ -43,7 +43,7 @@ def poses(tree: RobotTree, q: np.ndarray) -> NodePoses:
 
 
 def homogeneous(R: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """[[R, x], [0, 1]] (..., 4, 4)."""
+    """Homogeneous matrices (..., 4, 4) of rotations and positions."""
     result = np.zeros((*x.shape[:-1], 4, 4))
     result[..., :3, :3], result[..., :3, 3], result[..., 3, 3] = R, x, 1.0
     return result
@@ -59,7 +59,7 @@ def pose_of(pose: NodePoses, place: NodePose) -> tuple[np.ndarray, np.ndarray]:
 
 
 def axes(tree: RobotTree, pose: NodePoses) -> tuple[np.ndarray, np.ndarray]:
-    """Angular velocity and velocity (..., n, 3) of each node relative to its parent, per unit rate.
+    """Joint axes in the world (..., n, 3): angular and linear velocity per unit rate.
 
     In world axes.
     """

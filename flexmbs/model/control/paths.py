@@ -66,7 +66,7 @@ class Path(abc.ABC):
         """Coordinates, rates and accelerations at time t (s)."""
 
     def declared(self) -> "Path":
-        """Same path as a declaration, which model files can hold, if there is one."""
+        """The path as a declaration for model files; None if there is none."""
         return self
 
     def table(self, times: ArrayLike) -> Motion:
@@ -103,19 +103,21 @@ class Path(abc.ABC):
 
 
 def _component(path: Path, i: int, t: float) -> tuple[float, float, float]:
+    """Value, rate and acceleration of coordinate i of a path at time t."""
     q, qd, qdd = path.at(t)
     return float(q[i]), float(qd[i]), float(qdd[i])
 
 
 def _limit(value: object) -> float:
-    """Number above zero; infinity means no limit."""
+    """Validate a positive number; infinity means no limit."""
     return math.inf if isinstance(value, numbers.Real) and value == math.inf else positive(value)
 
 
 def one_or_each(check: Callable[[object], float]) -> Callable[[object], Any]:
-    """Check for a number, or for several numbers as a tuple."""
+    """Validator of one number, or of several numbers as a tuple."""
 
     def checked_each(value: object) -> Any:
+        """Validate a number, or each number of a list."""
         if np.ndim(value) > 1 or isinstance(value, str | Mapping):  # type: ignore[arg-type]
             raise ValueError(f"must be a number or a list of numbers, not {shown(value)}")
         return tuple(check(item) for item in items(value)) if np.ndim(value) else check(value)  # type: ignore[arg-type]
@@ -124,7 +126,7 @@ def one_or_each(check: Callable[[object], float]) -> Callable[[object], Any]:
 
 
 def _matrix(value: object) -> Any:
-    """Rows of equal length."""
+    """Validate rows of equal length."""
     rows = tuple(vector(row) for row in items(value))
     if len({len(row) for row in rows}) > 1:
         raise ValueError("must be rows of equal length")
@@ -145,7 +147,7 @@ def require_each(declaration: Declaration, keys: Iterable[str], n: int) -> None:
 
 
 def _coordinates(value: object) -> tuple[float, ...]:
-    """Tuple of numbers; a single number belongs to a single coordinate."""
+    """Validate a tuple of numbers; a single number is one coordinate."""
     return (number(value),) if isinstance(value, numbers.Real) else vector(value)
 
 
@@ -161,8 +163,7 @@ class DeclaredPath(Declaration, Path, section="paths"):
 
 
 class ComputedPath(Path):
-    """Path computed by its constructor from another one, ``made``, which model files hold
-    instead."""
+    """Path computed from another one, ``made``, which model files hold instead."""
 
     made: DeclaredPath
 
@@ -175,9 +176,11 @@ class ComputedPath(Path):
         return self.made.span
 
     def declared(self) -> DeclaredPath:
+        """Declared path with the same motion."""
         return self.made
 
     def at(self, t: float) -> Motion:
+        """Coordinates, rates and accelerations at time t."""
         return self.made.at(t)
 
 
@@ -201,6 +204,7 @@ class FromTo(DeclaredPath):
 
     @model_validator(mode="after")
     def _as_many(self) -> Self:
+        """Raise `NestedError` unless q0 and q1 have the same number of values."""
         if len(self.q0) != len(self.q1) or not self.q0:
             text = (
                 "q0 and q1: must have the same number of values, at least one, not "
@@ -211,6 +215,7 @@ class FromTo(DeclaredPath):
         return self
 
     def _each(self, key: str) -> np.ndarray:
+        """Value of a field for each coordinate; one number applies to all."""
         return np.broadcast_to(np.asarray(getattr(self, key), float), self.n)
 
 
@@ -253,6 +258,7 @@ class Quintic(FromTo, kind="quintic"):
 
     @model_validator(mode="after")
     def _rates(self) -> Self:
+        """Raise `NestedError` unless boundary rates fit the number of coordinates."""
         require_each(self, ("v0", "v1", "a0", "a1"), self.n)
         return self
 
@@ -282,6 +288,7 @@ class Quintic(FromTo, kind="quintic"):
         return np.linalg.solve(powers, np.array([x * T ** (i % 3) for i, x in enumerate(ends)]))
 
     def at(self, t: float) -> Motion:
+        """Coordinates, rates and accelerations at time t; at rest outside of the span."""
         t, (start, end), T = checked("t", number, t), self.span, self.duration
         if not start <= t <= end:
             held = np.array(self.q1 if t > end else self.q0)
@@ -336,6 +343,7 @@ class Trapezoid(FromTo, kind="trapezoid"):
 
     @model_validator(mode="after")
     def _limits(self) -> Self:
+        """Raise `NestedError` unless limits fit the coordinates and accelerations are finite."""
         require_each(self, ("rate", "acceleration"), self.n)
         if not np.isfinite(self.acceleration).all():
             raise NestedError.at(("acceleration",), "must be finite")
@@ -343,7 +351,7 @@ class Trapezoid(FromTo, kind="trapezoid"):
 
     @functools.cached_property
     def _timing(self) -> tuple[float, float, float, float]:
-        """Acceleration and rate of the common path s = 0 … 1, rise time and duration (s)."""
+        """(acceleration, rate, rise time, duration) of the common profile s = 0 … 1."""
         way, v, a = (
             np.abs(np.subtract(self.q1, self.q0)),
             self._each("rate"),
@@ -362,6 +370,7 @@ class Trapezoid(FromTo, kind="trapezoid"):
         return self.start, self.start + self._timing[3]
 
     def at(self, t: float) -> Motion:
+        """Coordinates, rates and accelerations at time t on the trapezoidal velocity profile."""
         most, speed, rise, T = self._timing
         tau = min(max(checked("t", number, t) - self.start, 0.0), T)
         left = T - tau
@@ -401,6 +410,7 @@ class SplinePath(DeclaredPath, kind="spline"):
 
     @model_validator(mode="after")
     def _of_fifth_degree(self) -> Self:
+        """Raise `NestedError` unless knots and coefficients form a spline of degree 5."""
         m = len(self.coefficients)
         if m <= QUINTIC or not self.coefficients[0]:
             raise NestedError.at(
@@ -427,12 +437,14 @@ class SplinePath(DeclaredPath, kind="spline"):
 
     @functools.cached_property
     def _splines(self) -> "tuple[BSpline, BSpline, BSpline]":
+        """B-splines of the coordinates, rates and accelerations."""
         from scipy.interpolate import BSpline  # a slow import, for a kind used by few models
 
         spline = BSpline(np.array(self.knots), np.array(self.coefficients), QUINTIC)
         return spline, spline.derivative(1), spline.derivative(2)
 
     def at(self, t: float) -> Motion:
+        """Coordinates, rates and accelerations at time t; at rest outside of the span."""
         t, (start, end) = checked("t", number, t), self.span
         inside = min(max(t, start), end)
         moving = float(inside == t)
@@ -449,7 +461,7 @@ def not_impulses(A: np.ndarray, t: np.ndarray) -> str:
 
 
 def declared_path(value: object) -> Any:
-    """Path from a path or a table."""
+    """Validate a path, or read it from a table."""
     if isinstance(value, Mapping):
         return DeclaredPath.read_kind(value)
     if not isinstance(value, Path):
@@ -486,6 +498,7 @@ class DelayedPath(DeclaredPath, kind="shaped"):
 
     @model_validator(mode="after")
     def _impulses(self) -> Self:
+        """Raise `NestedError` unless amplitudes and times form an input shaper."""
         if text := not_impulses(np.array(self.amplitudes), np.array(self.times)):
             raise NestedError.at((), text)
         return self
@@ -496,9 +509,11 @@ class DelayedPath(DeclaredPath, kind="shaped"):
 
     @property
     def span(self) -> tuple[float, float]:
+        """Start and end of the motion with the longest delay, s."""
         start, end = self.path.span
         return start, end + max(self.times)
 
     def at(self, t: float) -> Motion:
+        """Weighted sum of the delayed motions at time t."""
         parts = [(A, self.path.at(t - delay)) for A, delay in zip(self.amplitudes, self.times)]
         return Motion(*(np.asarray(sum(A * motion[i] for A, motion in parts)) for i in range(3)))

@@ -17,12 +17,12 @@ from flexmbs.model.frames import rotation_matrix
 
 
 def _inertia(value: object) -> Any:
-    """Symmetric matrix; identified parameters need not be physical."""
+    """Validate a symmetric inertia matrix, not necessarily physical."""
     return inertia_matrix(value, physical=False)
 
 
 def _node(value: object) -> int:
-    """Number of a link, −1 for the ground."""
+    """Validate the number of a link, −1 for the ground."""
     found = number(value)
     if found != int(found) or found < -1.0:
         raise ValueError(f"must be a whole number >= -1, not {shown(value)}")
@@ -96,9 +96,10 @@ class SpinTerms(Declaration):
 
 
 def _declared(kind: type[Declaration]) -> Any:
-    """Tuple of declarations from declarations or tables."""
+    """Validator of a list of declarations or tables of a class."""
 
     def check(value: object) -> tuple[Any, ...]:
+        """Validate a list of declarations or tables. Raises `NestedError`."""
         made: list[Any] = []
         for k, each in enumerate(items(value)):
             try:
@@ -137,6 +138,7 @@ class RigidTerms(Declaration):
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:
+        """Raise `NestedError` unless parents precede their links and references are valid."""
         n = len(self.links)
         problems = [
             Problem(
@@ -196,9 +198,11 @@ class RigidTerms(Declaration):
 
     @functools.cached_property
     def _tree(self) -> RobotTree:
+        """Arrays of the tree for the recursive algorithms."""
         n, spins = self.n, self.spins
 
         def each(key: str, *shape: int) -> np.ndarray:
+            """Values of a field of all links, (n, …)."""
             return np.array([getattr(link, key) for link in self.links], float).reshape(n, *shape)
 
         parent = np.array([link.parent for link in self.links])
@@ -234,6 +238,7 @@ class RigidTerms(Declaration):
 
     @functools.cached_property
     def _friction(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Viscous coefficients, and Coulomb friction in the two directions, of all joints."""
         viscous, up, down = (
             np.array([getattr(link, key) for link in self.links])
             for key in ("viscous", "coulomb", "reverse")
@@ -263,12 +268,13 @@ class RigidTerms(Declaration):
 
 
 def _parted(name: str) -> tuple[str, int]:
+    """(joint, number) of a coordinate "joint.0"; number 0 for a name alone."""
     joint, _, place = name.rpartition(".")
     return (joint, int(place)) if joint and place.isdecimal() else (name, 0)
 
 
 def rigid_terms(value: object) -> Any:
-    """Terms from terms, a table or a robot."""
+    """Validate terms, or take them from a table or robot."""
     if isinstance(value, Mapping):
         return RigidTerms.read(value)
     found = getattr(value, "rigid_terms", value)

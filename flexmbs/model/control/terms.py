@@ -88,6 +88,7 @@ def accelerations(D: np.ndarray, forces: np.ndarray, coordinates: Sequence[str])
 
 
 def _without_mass(coordinate: str) -> str:
+    """Message that the mass matrix is singular in a coordinate."""
     return (
         f"forward dynamics: D is singular, {coordinate} moves no mass; give its links mass or "
         "its motor inertia"

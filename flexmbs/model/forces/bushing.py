@@ -16,7 +16,7 @@ CURVES = ("curve_x", "curve_y", "curve_z", "curve_rx", "curve_ry", "curve_rz")
 
 @law_kernel
 def linear(p, u, x, out):
-    """−k δ for displacement and rotation vector δ, −c v for the velocities, p = (k (6), c (6))
+    """Kernel of a linear bushing, force −k δ − c v, p = (k (6), c (6)).
 
     As the gradient of ½ δᵀ k δ the elastic part is conservative at large rotations too.
 
@@ -28,7 +28,7 @@ def linear(p, u, x, out):
 
 @linear.slopes
 def linear_slopes(p, u, x, out):
-    """diag(k), diag(c)"""
+    """Kernel of the stiffness diag(k) and damping diag(c) of a linear bushing."""
     for a in range(6):
         out[7 * a] = p[a]
         out[36 + 7 * a] = p[6 + a]
@@ -53,7 +53,7 @@ def on_curve(p, at, x):
 
 @nonlinear_law
 def viscoelastic(p, u, x, out):
-    """Elastic, viscous and Maxwell parts of a bushing.
+    """Kernel of a bushing with nonlinear curves and Maxwell branches.
 
     −k δ or −f(δ), −c v, and Maxwell branches: −z, ż = k₁ δ̇ − z/T; p = (k, c, k₁, T, indices of the
     curves, 0 for none).
@@ -86,7 +86,7 @@ def viscoelastic(p, u, x, out):
 
 @viscoelastic.slopes
 def viscoelastic_slopes(p, u, x, out):
-    """Stiffness for branches with the dashpot at rest, damping for other branches"""
+    """Kernel of stiffness and damping of a viscoelastic bushing."""
     for a in range(6):
         k = p[a]
         at = int(p[24 + a])
@@ -155,6 +155,7 @@ class Bushing(BetweenFrames, kind="bushing"):
 
     @model_validator(mode="after")
     def _times(self) -> "Bushing":
+        """Raise `NestedError` for relaxing branches without a relaxation time."""
         for a, (k, T) in enumerate(zip(self.branch_k, self.relaxation_time)):
             if k > 0.0 and not T > 0.0:
                 raise NestedError.at(
@@ -163,6 +164,7 @@ class Bushing(BetweenFrames, kind="bushing"):
         return self
 
     def row(self) -> Row:
+        """Kernel and parameters of the bushing: linear, or with curves and Maxwell branches."""
         curves = [getattr(self, key) for key in CURVES]
         if not any(self.branch_k) and not any(curves):
             return Row(linear, (*self.k, *self.c))

@@ -34,11 +34,11 @@ class Force(Item, section="forces"):
     )
 
     def row(self) -> Row:
-        """Record of the force."""
+        """Record of the law kernel, its parameters and laws of time."""
         raise NotImplementedError
 
     def frames(self) -> tuple[Any, ...]:
-        """Frames on which it acts; empty if it acts on a joint."""
+        """Frames on which the force acts; empty if it acts on a joint."""
         return ()
 
 
@@ -71,6 +71,7 @@ class JointForce(Force):
         return 0.0
 
     def coordinate_used(self) -> CoordinateUse:
+        """Joint coordinate on which the force acts."""
         return CoordinateUse(self.joint, self.coordinate)
 
 
@@ -85,7 +86,7 @@ class OnSeveral(Force):
         raise NotImplementedError
 
     def coordinates(self, joints: "Mapping[str, Joint]") -> list[CoordinateUse]:
-        """Coordinates by joint and number."""
+        """Joint coordinates on which the force acts, as (joint, number)."""
         return [coordinate_of(term.coordinate, joints) for term in self.terms]
 
 
@@ -139,7 +140,7 @@ def loaded_by_reactions(forces: Iterable[Force]) -> list[str]:
 
 
 def joints_read(force: Force) -> tuple[str, ...]:
-    """Joints on whose reactions a force depends."""
+    """Names of the joints on whose reactions a force depends."""
     row = force.row()
     return (force.joint,) if isinstance(force, JointForce) and row.loaded else row.reads
 
@@ -162,6 +163,7 @@ class OnFrame(Force):
     frame: FrameLike = dataclasses.field(kw_only=False)
 
     def frames(self) -> tuple[Any, ...]:
+        """The frame on which the force acts."""
         return (self.frame,)
 
 
@@ -192,6 +194,7 @@ class BetweenFrames(Force):
 
     @model_validator(mode="after")
     def _two_frames(self) -> "BetweenFrames":
+        """Raise `NestedError` if both frames are the same."""
         if self.frame_a == self.frame_b:
             raise NestedError.at(
                 ("frame_b",), f"is frame_a itself ('{self.frame_a}'); give two frames"
@@ -199,6 +202,7 @@ class BetweenFrames(Force):
         return self
 
     def frames(self) -> tuple[Any, ...]:
+        """The two frames between which the force acts."""
         return self.frame_a, self.frame_b
 
 

@@ -10,14 +10,14 @@ from flexmbs.model.laws import ThreeLaws
 
 @law_kernel
 def in_world_axes(p, u, x, out):
-    """(F, M) = u"""
+    """Kernel of a force and torque given in world axes, (F, M) = u."""
     for a in range(6):
         out[a] = u[a]
 
 
 @law_kernel
 def following(p, u, x, out):
-    """(F, M) = (A u₁₋₃, A u₄₋₆)"""
+    """Kernel of a follower force and torque, (F, M) = (A u₁₋₃, A u₄₋₆)."""
     for a in range(3):
         for b in range(3):
             out[a] += x[4 + 3 * a + b] * u[b]
@@ -59,5 +59,6 @@ class FrameForce(OnFrame, kind="frame-force"):
     axes: Annotated[str, choice("world", "follower")] = "world"
 
     def row(self) -> Row:
+        """Kernel for follower or world axes, and the laws of force and torque."""
         law = following if self.axes == "follower" else in_world_axes
         return Row(law, laws=(*self.force, *self.torque), keys=("force",) * 3 + ("torque",) * 3)

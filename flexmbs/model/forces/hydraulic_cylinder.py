@@ -30,13 +30,13 @@ from flexmbs.model.laws import LawOfTime
 
 @LawPart
 def root(x, width):
-    """x/(x² + width²)^¼: ± √|x| for |x| beyond the width, smooth within it"""
+    """Signed square root ±√|x|, smoothed for |x| below the width: x/(x² + width²)^¼."""
     return x / math.sqrt(math.sqrt(x * x + width * width))
 
 
 @nonlinear_law
 def cylinder(p, u, x, out):
-    """F = A_B p_B − A_A p_A + c ė of a double-acting cylinder.
+    """Kernel of a double-acting cylinder, F = A_B p_B − A_A p_A + c ė, with its oil pressures.
 
     ṗ_A = β/V_A (Q_A − A_A ė − G (p_A − p_B)), ṗ_B = β/V_B (Q_B + A_B ė + G (p_A − p_B)).
 
@@ -71,7 +71,7 @@ def cylinder(p, u, x, out):
 
 @cylinder.slopes
 def cylinder_slopes(p, u, x, out):
-    """Stiffness β (A_A²/V_A + A_B²/V_B) of the enclosed oil, damping c"""
+    """Kernel of the stiffness of the enclosed oil and of the damping c."""
     volume_a = p[VOLUME_A] + p[AREA_A] * x[1]
     volume_b = p[VOLUME_B] - p[AREA_B] * x[1]
     if volume_a > 0.0 and volume_b > 0.0:
@@ -170,6 +170,7 @@ class HydraulicCylinder(AlongLine, kind="hydraulic-cylinder"):
 
     @model_validator(mode="after")
     def _drop(self) -> "HydraulicCylinder":
+        """Raise `NestedError` unless tank pressure < supply pressure."""
         if not self.tank < self.supply:
             raise NestedError.at(
                 ("tank",), f"must be below supply = {self.supply:g}, not {self.tank:g}"
@@ -177,9 +178,11 @@ class HydraulicCylinder(AlongLine, kind="hydraulic-cylinder"):
         return self
 
     def unloaded_length(self) -> float:
+        """Length of the cylinder at zero stroke, m."""
         return self.length
 
     def row(self) -> Row:
+        """Kernel, parameters and valve law; the chamber pressures are states."""
         parameters = (
             self.area_a,
             self.area_b,

@@ -17,7 +17,10 @@ COULOMB, STATIC, STRIBECK, VISCOUS, REGULARIZATION, REVERSE = range(6)  # indice
 
 @nonlinear_law
 def friction(p, u, x, out):
-    """τ = −[F_c + (F_s − F_c) exp(−(η/v_s)²)] tanh(η/v_r) − c η for the rate η"""
+    """Kernel of regularized Stribeck friction in a joint at the rate η.
+
+    τ = −[F_c + (F_s − F_c) exp(−(η/v_s)²)] tanh(η/v_r) − c η
+    """
     v = x[2]
     y = v / p[STRIBECK]
     size = p[COULOMB] + (p[STATIC] - p[COULOMB]) * math.exp(-y * y)
@@ -29,7 +32,7 @@ def friction(p, u, x, out):
 
 @friction.slopes
 def friction_slopes(p, u, x, out):
-    """−∂τ/∂η, or a fraction of the secant −τ/η.
+    """Kernel of the damping −∂τ/∂η of friction, or a fraction of the secant −τ/η.
 
     The latter keeps the iteration from overshooting near sticking.
     """
@@ -117,6 +120,7 @@ class JointFriction(JointForce, kind="joint-friction"):
 
     @model_validator(mode="after")
     def _curve(self) -> "JointFriction":
+        """Raise `NestedError` for an inconsistent friction curve."""
         check_static("coulomb", self.coulomb, self.static, self.stribeck_velocity)
         if self.reverse is not None and self.static is not None:
             raise NestedError.at(
@@ -126,10 +130,12 @@ class JointFriction(JointForce, kind="joint-friction"):
 
     @property
     def creep_rate(self) -> float:
+        """Rate below which the regularized friction creeps instead of sticking."""
         dry = max(self.coulomb, self.static or 0.0, self.reverse or 0.0)
         return REACHED * self.regularization if dry else 0.0
 
     def row(self) -> Row:
+        """Kernel and parameters of the regularized friction curve."""
         static = self.coulomb if self.static is None else self.static
         reverse = self.coulomb if self.reverse is None else self.reverse
         return Row(
@@ -145,6 +151,7 @@ class JointFriction(JointForce, kind="joint-friction"):
         )
 
     def warnings(self) -> list[Problem]:
+        """Warning if the regularization hides the static peak."""
         if self.stribeck_velocity is None or self.regularization < 0.5 * self.stribeck_velocity:
             return []
         speeds = f"is {self.regularization:g} and stribeck_velocity {self.stribeck_velocity:g}"

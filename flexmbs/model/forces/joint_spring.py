@@ -37,4 +37,5 @@ class JointSpring(JointForce, kind="joint-spring"):
     x0: Number = 0.0
 
     def row(self) -> Row:
+        """Kernel and parameters k, c, x0 of the spring and damper."""
         return Row(spring_damper, (self.k, self.c, self.x0, 0.0))

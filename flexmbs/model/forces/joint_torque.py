@@ -12,12 +12,12 @@ from flexmbs.model.laws import Function, JointForceLaw, JointLaw
 
 @law_kernel
 def given(p, u, x, out):
-    """τ = u(t), or a user function u(t, x, η)"""
+    """Kernel of a joint torque τ = u(t), or of a user function u(t, x, η)."""
     out[0] = u[0]
 
 
 def law_row(law: Any) -> Row:
-    """Record of a law of a coordinate, of a function (t, x, v), or of a law of time."""
+    """Kernel record of a law of a joint coordinate, a user function or a law of time."""
     if isinstance(law, JointLaw):
         return law.row()
     return Row(
@@ -52,4 +52,5 @@ class JointTorque(JointForce, kind="joint-torque"):
     law: JointForceLaw = dataclasses.field(kw_only=False)
 
     def row(self) -> Row:
+        """Kernel and parameters of the law of the torque."""
         return law_row(self.law)

@@ -27,7 +27,7 @@ ACROSS, ALONG, BENDING, TORSION = range(3, 7)
 
 @LawPart
 def rubbing(p, x, out, load):
-    """τ = −(P + μ(η) W) tanh(η/v_r) for the rate η"""
+    """out ← friction τ = −(P + μ(η) W) tanh(η/v_r) under the load W."""
     v = x[2]
     y = v / p[STRIBECK]
     mu = p[DYNAMIC] + (p[STATIC] - p[DYNAMIC]) * math.exp(-y * y)
@@ -37,7 +37,7 @@ def rubbing(p, x, out, load):
 
 @LawPart
 def rubbing_slopes(p, x, out, load):
-    """−∂τ/∂η at the load, or a fraction of the secant −τ/η.
+    """out ← damping −∂τ/∂η of friction at the load, or a fraction of the secant −τ/η.
 
     The latter keeps the iteration from overshooting near sticking.
     """
@@ -55,41 +55,48 @@ def rubbing_slopes(p, x, out, load):
 
 @LawPart
 def load_of_pin(p, x):
-    """W = r (F_across + 2 M_bending/l) + r_a F_along; p[5:] = (r, 2/l, r_a)"""
+    """Friction load W = r (F_across + 2 M_bending/l) + r_a F_along of a journal bearing.
+
+    p[5:] = (r, 2/l, r_a)
+    """
     return p[5] * (x[ACROSS] + p[6] * x[BENDING]) + p[7] * x[ALONG]
 
 
 @LawPart
 def load_of_guide(p, x):
-    """W = F_across + 2 M_bending/l + 2 M_torsion/w; p[5:] = (2/l, 2/w)"""
+    """Friction load W = F_across + 2 M_bending/l + 2 M_torsion/w of a guide.
+
+    p[5:] = (2/l, 2/w)
+    """
     return x[ACROSS] + p[5] * x[BENDING] + p[6] * x[TORSION]
 
 
 @nonlinear_law
 def pin_friction(p, u, x, out):
-    """Friction torque of a pin"""
+    """Kernel of the friction torque of a pin under its joint reaction."""
     rubbing(p, x, out, load_of_pin(p, x))
 
 
 @pin_friction.slopes
 def pin_slopes(p, u, x, out):
-    """Damping of a pin"""
+    """Kernel of the damping by pin friction."""
     rubbing_slopes(p, x, out, load_of_pin(p, x))
 
 
 @nonlinear_law
 def guide_friction(p, u, x, out):
-    """Friction force of a slide"""
+    """Kernel of the friction force of a guide under its joint reaction."""
     rubbing(p, x, out, load_of_guide(p, x))
 
 
 @guide_friction.slopes
 def guide_slopes(p, u, x, out):
-    """Damping of a slide"""
+    """Kernel of the damping by guide friction."""
     rubbing_slopes(p, x, out, load_of_guide(p, x))
 
 
 def _coefficient(value: object) -> float:
+    """Validate a friction coefficient, 0 … MOST. Raises ValueError."""
     result = nonnegative(value)
     if result > MOST:
         raise ValueError(f"is a coefficient of at most {MOST:g}, not {result:g}")
@@ -140,6 +147,7 @@ class LoadedFriction(JointForce):
 
     @model_validator(mode="after")
     def _curve(self) -> "LoadedFriction":
+        """Raise `NestedError` for an inconsistent friction curve."""
         check_static("friction", self.friction, self.static, self.stribeck_velocity)
         return self
 
@@ -152,6 +160,7 @@ class LoadedFriction(JointForce):
         )
 
     def _curve_parameters(self) -> tuple[float, ...]:
+        """Parameters of the friction curve: preload, coefficients and velocities."""
         static = self.friction if self.static is None else self.static
         return (
             self.preload,
@@ -198,6 +207,7 @@ class PinFriction(LoadedFriction, kind="pin-friction"):
     turns: ClassVar[bool] = True
 
     def row(self) -> Row:
+        """Kernel and parameters of a journal bearing; reads the joint reactions."""
         arms = self.radius, 0.0 if self.length is None else 2.0 / self.length, self.arm
         return Row(pin_friction, (*self._curve_parameters(), *arms), loaded=True)
 
@@ -236,6 +246,7 @@ class GuideFriction(LoadedFriction, kind="guide-friction"):
     turns: ClassVar[bool] = False
 
     def row(self) -> Row:
+        """Kernel and parameters of a linear guide; reads the joint reactions."""
         arms = (
             0.0 if self.length is None else 2.0 / self.length,
             0.0 if self.width is None else 2.0 / self.width,

@@ -18,7 +18,9 @@ STIFFNESS, DAMPING, VISCOUS, COULOMB, STATIC, STRIBECK = range(6)
 
 @LawPart
 def bristles(p, x):
-    """State (z, ż, g, σ₀ |η|/g, g') for the rate η, ż = η − σ₀ |η| z/g.
+    """Bristle state (z, ż, g, σ₀ |η|/g, g') of LuGre friction at the rate η.
+
+    ż = η − σ₀ |η| z/g
 
     In an implicit stage z = c + a ż, x = (t, q, η, z, c, a): z = (c + a η)/(1 + a σ₀ |η|/g).
     """
@@ -33,7 +35,7 @@ def bristles(p, x):
 
 @nonlinear_law
 def lugre(p, u, x, out):
-    """τ = −(σ₀ z + σ₁ ż + σ₂ η).
+    """Kernel of LuGre friction, τ = −(σ₀ z + σ₁ ż + σ₂ η).
 
     The elastic part −σ₀ z (1 − σ₀ z sgn η/g) produces the power σ₀ z ż of the bristles.
     """
@@ -47,7 +49,7 @@ def lugre(p, u, x, out):
 
 @lugre.slopes
 def lugre_slopes(p, u, x, out):
-    """−∂τ/∂η with z of the stage, or a fraction of its secant from η = 0.
+    """Kernel of the damping −∂τ/∂η of LuGre friction, or a fraction of the secant.
 
     The latter keeps Newton's method from overshooting.
     """
@@ -114,10 +116,12 @@ class LuGreFriction(JointForce, kind="lugre-friction"):
 
     @model_validator(mode="after")
     def _curve(self) -> "LuGreFriction":
+        """Raise `NestedError` for an inconsistent friction curve."""
         check_static("coulomb", self.coulomb, self.static, self.stribeck_velocity)
         return self
 
     def row(self) -> Row:
+        """Kernel and parameters of the LuGre model; the bristle deflection is a state."""
         static = self.coulomb if self.static is None else self.static
         parameters = (
             self.stiffness,

@@ -17,7 +17,7 @@ TensionFunction = Annotated[
 
 @law_kernel
 def linear(p, u, x, out):
-    """F = k e + c ė, p = (k, c)"""
+    """Kernel of a linear spring and damper, F = k e + c ė, p = (k, c)."""
     out[1] = p[1] * x[2]
     out[0] = p[0] * x[1] + out[1]
 
@@ -27,7 +27,7 @@ linear.slopes(first_two)
 
 @law_kernel
 def given_tension(p, u, x, out):
-    """F = u(t, e, ė), a user function"""
+    """Kernel of a tension given by a user function, F = u(t, e, ė)."""
     out[0] = u[0]
 
 
@@ -65,9 +65,11 @@ class PointSpring(AlongLine, kind="point-spring"):
     law: TensionFunction = None
 
     def unloaded_length(self) -> float | None:
+        """Length at which the spring force is zero, m; None for the initial distance."""
         return self.length
 
     def row(self) -> Row:
+        """Kernel of the linear spring and damper, or of the law of the tension."""
         return (
             Row(linear, (self.k, self.c))
             if self.law is None

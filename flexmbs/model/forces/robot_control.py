@@ -48,8 +48,10 @@ class RobotControl(OnJoints, kind="robot-control"):
 
     @model_validator(mode="after")
     def _same_coordinates(self) -> Self:
-        """Require the coordinates of the robot in order, because a controller takes arrays of
-        them."""
+        """Raise `NestedError` unless the coordinates are those of the robot in order.
+
+        A controller takes arrays of them.
+        """
         if isinstance(self.controller, PathController):
             known = self.controller.robot.coordinates
             if [name.removesuffix(".0") for name in known] != [
@@ -65,14 +67,16 @@ class RobotControl(OnJoints, kind="robot-control"):
         return self
 
     def row(self) -> Row:
+        """Kernel that applies the joint forces of the controller."""
         n = len(self.of)
         return Row(as_given, (float(n),), laws=(_checked(self.controller, n),), gives=n)
 
 
 def _checked(controller: Controller, n: int) -> Callable[..., np.ndarray]:
-    """Forces of a controller, checked to be n finite numbers. Raises `InputError`."""
+    """Function of a controller's forces, checked to be n finite numbers. Raises `InputError`."""
 
     def forces(t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """Joint forces of the controller as an array (n,). Raises `InputError`."""
         item = f"{type(controller).__name__}.forces at t = {t:g} s"
         given: Any = controller.forces(t, q, qd)
         found = real_array(item, given)

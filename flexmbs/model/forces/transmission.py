@@ -48,6 +48,7 @@ class Transmission(OnCombination, kind="transmission"):
 
     @model_validator(mode="after")
     def _continuous(self) -> "Transmission":
+        """Raise `NestedError` for a sampled law."""
         if self.row().sampler:
             law: Any = self.law
             text = (
@@ -58,4 +59,5 @@ class Transmission(OnCombination, kind="transmission"):
         return self
 
     def row(self) -> Row:
+        """Kernel and parameters of the law."""
         return law_row(self.law)

@@ -65,10 +65,12 @@ class UserForce(OnFrame, kind="user-force"):
 
     @model_validator(mode="after")
     def _arguments(self) -> "UserForce":
+        """Raise `NestedError` unless the function takes the expected arguments."""
         require_arguments(self.function, *(READING if self.reads else ALONE), self.parameters)
         return self
 
     def row(self) -> Row:
+        """Kernel that applies the six components returned by the user function."""
         world = self.axes == "world"
         return Row(
             in_world_axes,

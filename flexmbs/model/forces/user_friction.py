@@ -15,7 +15,7 @@ LOADED_KINDS = ("revolute", "prismatic", "cylindrical")
 
 @nonlinear_law
 def as_given(p, u, x, out):
-    """τ = u, all of it dissipative"""
+    """Kernel of a user-defined friction τ = u; all of it is dissipative."""
     out[0] = u[0]
     out[1] = u[0]
 
@@ -60,7 +60,7 @@ class UserFriction(JointForce, kind="user-friction"):
     _arguments = takes_parameters(*ARGUMENTS)
 
     def unfit_for(self, joint: Joint, motion: Motion) -> str:
-        """Loads are defined for joints with one axis."""
+        """Reason why the joint does not have exactly one axis; "" if it has."""
         if joint.kind in LOADED_KINDS:
             return ""
         return (
@@ -69,4 +69,5 @@ class UserFriction(JointForce, kind="user-friction"):
         )
 
     def row(self) -> Row:
+        """Kernel that applies the user function of the joint reactions."""
         return Row(as_given, laws=(self.function,), loaded=True, constants=self.parameters)

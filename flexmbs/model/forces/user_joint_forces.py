@@ -12,7 +12,7 @@ ARGUMENTS = 3, "f(t, x, v) -> Q, one for each coordinate"
 
 @law_kernel
 def as_given(p, u, x, out):
-    """τ = u, p = (n,)"""
+    """Kernel of n user-defined joint forces τ = u, p = (n,)."""
     for a in range(int(p[0])):
         out[a] = u[a]
 
@@ -61,6 +61,7 @@ class UserJointForces(OnJoints, kind="user-joint-forces"):
     _arguments = takes_parameters(*ARGUMENTS)
 
     def row(self) -> Row:
+        """Kernel that applies the joint forces returned by the user function."""
         return Row(
             as_given,
             (float(len(self.of)),),

@@ -54,7 +54,7 @@ def coefficients(th):
 
 @LawPart
 def turned(th, v):
-    """exp(θ̃) v"""
+    """Rotated vector exp(θ̃) v for a rotation vector θ."""
     a, b, _ = coefficients(th)
     tv = cross(th, v)
     return add(v, add(scale(a, tv), scale(b, cross(th, tv))))
@@ -62,7 +62,7 @@ def turned(th, v):
 
 @LawPart
 def conjugate(th, m):
-    """T(θ)ᵀ m, the moment m conjugate to the rotation vector, T = 1 + b θ̃ + c θ̃²"""
+    """Moment T(θ)ᵀ m conjugate to a rotation vector, T = 1 + b θ̃ + c θ̃²."""
     _, b, c = coefficients(th)
     tm = cross(th, m)
     return add(m, sub(scale(c, cross(th, tm)), scale(b, tm)))
@@ -70,7 +70,7 @@ def conjugate(th, m):
 
 @LawPart
 def saturated(size, most):
-    """Factors (F/|Cξ|, (1 − x)³) of a force |Cξ| = ``size`` bounded by ``most``"""
+    """Saturation factors (F/|Cξ|, (1 − x)³) of a creep force ``size`` bounded by ``most``."""
     x = size / (3.0 * most) if size < 3.0 * most else 1.0
     left = 1.0 - x
     return (1.0 - x + x * x / 3.0 if x < 1.0 else most / size), left * left * left
@@ -78,7 +78,7 @@ def saturated(size, most):
 
 @LawPart
 def contact_of(p, th):
-    """Contact geometry of a wheel.
+    """Contact point, axes and depth of a wheel with rotation vector ``th``.
 
     Sine of the angle between axle and normal, contact point relative to the centre, directions
     along and across the track.
@@ -93,7 +93,7 @@ def contact_of(p, th):
 
 @LawPart
 def load_of(p, u, x, th, c, rate):
-    """Load and its elastic part (N, elastic), given, read, or due to the depth and its ``rate``"""
+    """(wheel load, its elastic part): given, read from a contact, or from depth and rate."""
     if p[SOURCE] == GIVEN:
         return u[0], 0.0
     if p[SOURCE] == READ:
@@ -105,7 +105,7 @@ def load_of(p, u, x, th, c, rate):
 
 @LawPart
 def creep(p, load, forward, slip):
-    """Force C ξ along and across the track for the ``slip`` (m/s), speed V, F/|C ξ| and (1 − x)³"""
+    """Creep force along and across the track for a ``slip`` (m/s) by Kalker's cubic law."""
     speed = math.sqrt(forward * forward + p[SLOW] * p[SLOW])
     f1, f2 = p[ALONG] * slip[0] / speed, p[ACROSS] * slip[1] / speed
     part, left = (
@@ -116,7 +116,7 @@ def creep(p, load, forward, slip):
 
 @LawPart
 def rolling(p, u, x):
-    """Contact of `contact_of`, load of `load_of`, speed along the track, creep of `creep`.
+    """Contact geometry, load, speed and creep forces of a wheel.
 
     The speed is that of the centre.
     """
@@ -135,7 +135,7 @@ def rolling(p, u, x):
 
 @nonlinear_law
 def wheel_creep(p, u, x, out):
-    """Force and moment on the wheel in axes of a.
+    """Kernel of the creep force and moment on the wheel in axes of frame a.
 
     Elastic parts of the tread, dissipative parts of its damping and of creep.
     """
@@ -155,7 +155,7 @@ def wheel_creep(p, u, x, out):
 
 @wheel_creep.slopes
 def wheel_creep_slopes(p, u, x, out):
-    """Symmetric parts of stiffness and damping.
+    """Kernel of the symmetric parts of stiffness and damping of a wheel.
 
     k g gᵀ of the tread, damping Σ d g gᵀ, with g = (t, c × t) for the velocity of the contact point
     along t.
@@ -170,7 +170,7 @@ def wheel_creep_slopes(p, u, x, out):
 
 @LawPart
 def along_direction(out, at, d, t, c):
-    """out[at:] += d g gᵀ (6, 6), g = (t, c × t)"""
+    """out[at:] += d g gᵀ (6, 6): stiffness d along t at lever arm c, g = (t, c × t)."""
     m = cross(c, t)
     for i in range(3):
         for j in range(3):
@@ -267,6 +267,7 @@ class WheelCreep(BetweenFrames, kind="wheel-creep"):
 
     @model_validator(mode="after")
     def _one_load(self) -> "WheelCreep":
+        """Raise `NestedError` unless exactly one of load, contact and stiffness is given."""
         given = [key for key in ("load", "contact", "stiffness") if getattr(self, key) is not None]
         if len(given) != 1:
             text = (
@@ -286,6 +287,7 @@ class WheelCreep(BetweenFrames, kind="wheel-creep"):
         return self
 
     def row(self) -> Row:
+        """Kernel and parameters of the creep forces, with the source of the wheel load."""
         source = GIVEN if self.load is not None else READ if self.contact is not None else SPRING
         parameters = (
             *self.normal,

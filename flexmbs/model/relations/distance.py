@@ -19,7 +19,7 @@ COINCIDING = 1e-6
 
 @law_kernel
 def at_distance(p, u, x, out):
-    """|y| − L; p = (L, direction e for coincident points)"""
+    """Kernel of the distance constraint g = |y| − L, p = (L, direction if coincident)."""
     y, v, w, zero = load3(x, 1), load3(x, 13), load3(x, 16), (0.0, 0.0, 0.0)
     r = math.sqrt(dot(y, y))
     e, turn = tmul(load9(x, 4), load3(p, 1)), zero
@@ -61,4 +61,5 @@ class Distance(Relation, kind="distance"):
     axis: Axis = "x"
 
     def row(self) -> Row:
+        """Kernel of the distance constraint, with length and axis."""
         return Row(at_distance, (self.length, *self.axis))

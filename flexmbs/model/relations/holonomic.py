@@ -55,11 +55,13 @@ class Holonomic(Relation, kind="holonomic"):
         return self.equations
 
     def constraint_classes(self) -> tuple[ConstraintClass, ...]:
+        """Holonomic rows, as many as equations."""
         return (
             ConstraintClass(self.equations, scleronomic=not self.rheonomic, active=self.rheonomic),
         )
 
     def warnings(self) -> list[Problem]:
+        """Warnings of slow numerical derivatives and of work done by moving constraints."""
         text = (
             "its derivatives take 10 to 40 calls per evaluation (complex steps or "
             "differences); give a jacobian for speed"
@@ -70,6 +72,7 @@ class Holonomic(Relation, kind="holonomic"):
         return [*found, Problem((self.section, self.name), WORK)] if self.rheonomic else found
 
     def row(self) -> FunctionRows:
+        """User functions of the constraint and its Jacobian."""
         return FunctionRows(
             values=self.function, rows=self.jacobian, key="jacobian", rheonomic=self.rheonomic
         )

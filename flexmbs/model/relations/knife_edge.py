@@ -8,7 +8,7 @@ from flexmbs.model.relations.relation import Relation, point_row
 
 @law_kernel
 def no_motion_along(p, u, x, out):
-    """d · v, p = d in the child's axes"""
+    """Kernel of the constraint d · v = 0, p = d in the child's axes."""
     zero = (0.0, 0.0, 0.0)
     point_row(out, 0, 0.0, load3(p, 0), zero, zero, zero, load3(x, 13), load3(x, 16))
 
@@ -44,4 +44,5 @@ class KnifeEdge(Relation, kind="knife-edge"):
         return 0
 
     def row(self) -> Row:
+        """Kernel of zero velocity along an axis."""
         return Row(no_motion_along, self.axis)

@@ -44,7 +44,9 @@ FLAT = 1e-9  # relative to its size: distance of the points of a plane curve fro
 
 @law_kernel
 def on_curve(p, u, x, out):
-    """g_k = n_k · (y − c(u)), k = 1 in the plane of the curve, 2 out of it.
+    """Kernel of the constraint of a point to a curve, g_k = n_k · (y − c(u)).
+
+    k = 1 in the plane of the curve, 2 out of it
 
     p = (rows, index of the normals e, the curve, e at its knots); its memory is u.
 
@@ -135,6 +137,7 @@ class PointOnCurve(Relation, kind="point-on-curve"):
         return float(np.ptp(np.array(self.points), axis=0).max())
 
     def row(self) -> Row:
+        """Kernel of a point on a curve, with the spline and its normals."""
         numbers = curve_numbers(self.points, self.closed)
         normals = normals_along(numbers, self._across())
         return Row(
@@ -143,7 +146,7 @@ class PointOnCurve(Relation, kind="point-on-curve"):
         )
 
     def clearance(self, R: Any, x: Any) -> float:
-        """Zero beyond the ends of an open curve, below 0.3 within 3 % of its length from an end."""
+        """Measure of distance from the ends of an open curve: 0 beyond, 1 well inside."""
         if self.closed:
             return 1.0
         numbers = curve_numbers(self.points, self.closed)
@@ -152,7 +155,7 @@ class PointOnCurve(Relation, kind="point-on-curve"):
         return 0.0 if is_beyond(numbers, 0, u) else float(min(max(10.0 * end, 0.0) + 1e-3, 1.0))
 
     def _across(self) -> np.ndarray:
-        """Normal of the plane of the curve.
+        """Unit normal of the plane of the curve.
 
         For a straight line any perpendicular direction, for a spatial curve the normal of the
         best-fitting plane.
@@ -162,6 +165,7 @@ class PointOnCurve(Relation, kind="point-on-curve"):
 
     @model_validator(mode="after")
     def _has_tangents(self) -> "PointOnCurve":
+        """Raise `NestedError` if consecutive chords reverse the direction of the curve."""
         x = np.array(self.points)
         ends = np.vstack(
             [x, x[:2]]
@@ -184,6 +188,7 @@ class PointOnCurve(Relation, kind="point-on-curve"):
 
     @model_validator(mode="after")
     def _has_normals(self) -> "PointOnCurve":
+        """Raise `NestedError` if a planar curve has points outside of its plane."""
         x, e = np.array(self.points), self._across()
         if self.planar and np.abs((x - x[0]) @ e).max() > FLAT * np.ptp(x, axis=0).max():
             raise NestedError.at(

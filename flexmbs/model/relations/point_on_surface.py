@@ -36,6 +36,7 @@ def _grid(value: object) -> Vector:
 
 
 def _rows(value: object) -> Any:
+    """List of rows of numbers as a tuple of vectors."""
     return tuple(vector(row) for row in items(value))
 
 
@@ -44,7 +45,7 @@ Grid = Annotated[Any, BeforeValidator(_grid)]
 
 @law_kernel
 def on_surface(p, u, x, out):
-    """g = z − f(x, y) for the child's origin in the parent's axes.
+    """Kernel of the constraint of a point to a surface, g = z − f(x, y).
 
     p = the surface; NaN beyond its edges.
     """
@@ -114,6 +115,7 @@ class PointOnSurface(Relation, kind="point-on-surface"):
 
     @model_validator(mode="after")
     def _one_height_each(self) -> "PointOnSurface":
+        """Raise `NestedError` unless there is one height for each (x, y)."""
         if len(self.heights) != len(self.x) or any(len(row) != len(self.y) for row in self.heights):
             lengths = ", ".join(map(str, sorted({len(row) for row in self.heights})))
             text = (
@@ -128,10 +130,11 @@ class PointOnSurface(Relation, kind="point-on-surface"):
         return float(max(np.ptp(self.x), np.ptp(self.y)))
 
     def row(self) -> Row:
+        """Kernel of a point on a surface, with the spline of the heights."""
         return Row(on_surface, surface_numbers(self.x, self.y, self.heights))
 
     def clearance(self, R: Any, x: Any) -> float:
-        """Zero beyond the edges, below 0.3 within 3 % of the size from an edge."""
+        """Measure of distance from the edges of a surface: 0 beyond, 1 well inside."""
         ends = [(grid[0], grid[-1], a) for grid, a in ((self.x, x[0]), (self.y, x[1]))]
         edge = min(min(a - low, high - a) / (high - low) for low, high, a in ends)
         outside = is_outside(

@@ -20,7 +20,7 @@ WORK = (
 
 
 def _equations(value: object) -> int:
-    """Number of equations between two frames."""
+    """Validate the number of equations between two frames."""
     n = index(value)
     if not 1 <= n <= MOST:
         raise ValueError(f"must be 1 … {MOST} equations between two frames, not {n}")

@@ -76,7 +76,7 @@ class Relation(Joint):
 
     @abc.abstractmethod
     def row(self) -> Row | FunctionRows:
-        """Record of its equations."""
+        """Record of the kernel of the constraint rows and its parameters."""
 
     @property
     def extent(self) -> float:
@@ -84,7 +84,7 @@ class Relation(Joint):
         return math.inf
 
     def clearance(self, R: Any, x: Any) -> float:
-        """Sine of the angle between a rotation and the nearest one at which the rows are undefined.
+        """Sine of the angle to the nearest orientation in which the rows are undefined.
 
         R (3, 3): the rotation, child → parent. An equivalent measure if the position x (3,) of the
         child in the parent is decisive.
@@ -114,7 +114,7 @@ def nonholonomic(joints: Iterable[Joint]) -> list[str]:
 
 @LawPart
 def point_row(out, r, g, d, dd, c, cd, v, w):
-    """Row r: g, and the velocity of a point c of the child along a direction d.
+    """Write row r: value g, covector of the velocity of point c along d, and rates.
 
     d · (v + ω × c) = (d, c × d) · (v, ω); b = ḋ · (v + ω × c) + d · (ω × ċ) with the rates ċ and ḋ.
     """

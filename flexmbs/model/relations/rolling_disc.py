@@ -29,7 +29,7 @@ FLAT = 1e-9
 
 @law_kernel
 def rolling_disc(p, u, x, out):
-    """Contact and no slip of a wheel.
+    """Kernel of contact and rolling without slip of a wheel.
 
     p = (n in parent axes, a in child axes, R, ρ); its memory is t₁ in parent axes.
 
@@ -104,13 +104,16 @@ class RollingDisc(Rolling, kind="rolling-disc"):
     )
 
     def row(self) -> Row:
+        """Kernel of rolling without slip of a disc with a rounded rim, and its parameters."""
         return Row(rolling_disc, (*self.normal, *self.axis, self.radius - self.rim, self.rim))
 
     def clearance(self, R: Any, x: Any) -> float:
+        """Sine of the angle between axis and normal; 0 if the disc lies flat."""
         return float(np.linalg.norm(np.cross(R @ self.axis, self.normal)))
 
     @model_validator(mode="after")
     def _round_within(self) -> "RollingDisc":
+        """Raise `NestedError` if the rim radius exceeds the radius."""
         if self.rim > self.radius:
             text = (
                 f"{self.rim:g} is larger than the radius {self.radius:g}; reduce it, the rim "

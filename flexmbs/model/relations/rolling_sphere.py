@@ -11,7 +11,7 @@ from flexmbs.model.relations.relation import Rolling, point_row
 
 @law_kernel
 def rolling_sphere(p, u, x, out):
-    """Contact and no slip of a sphere at c = −r n.
+    """Kernel of contact and rolling without slip of a sphere.
 
     Rows along the normal n and two directions in the plane, fixed in the parent like n, p = (n, t₁,
     t₂, r).
@@ -56,5 +56,6 @@ class RollingSphere(Rolling, kind="rolling-sphere"):
     normal: Axis = "z"
 
     def row(self) -> Row:
+        """Kernel of rolling without slip of a sphere on a plane, and its parameters."""
         first, second = normal_directions(self.normal)
         return Row(rolling_sphere, (*self.normal, *first, *second, self.radius))

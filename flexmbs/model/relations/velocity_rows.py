@@ -13,7 +13,7 @@ from flexmbs.model.relations.relation import FunctionRows, Relation
 
 
 def _covectors(value: object) -> Any:
-    """Rows of 6 numbers on (v, ω), or of 7 with a₀; also a single row."""
+    """Validate rows of 6 numbers on (v, ω), or of 7 with a₀; also a single row."""
     if value is None:
         return None
     rows = items(value)
@@ -82,6 +82,7 @@ class VelocityRows(Relation, kind="velocity-rows"):
         return 0
 
     def row(self) -> FunctionRows:
+        """Constant velocity rows or a user function that returns them."""
         constants = tuple(x for row in self.covectors or () for x in row)
         return FunctionRows(
             rows=self.function,
@@ -91,6 +92,7 @@ class VelocityRows(Relation, kind="velocity-rows"):
         )
 
     def constraint_classes(self) -> tuple[ConstraintClass, ...]:
+        """Nonholonomic rows, as many as equations."""
         return (
             ConstraintClass(
                 self.equations,
@@ -101,12 +103,13 @@ class VelocityRows(Relation, kind="velocity-rows"):
         )
 
     def warnings(self) -> list[Problem]:
+        """Warning if the constraints can do work."""
         works = self.rheonomic or any(row[6] for row in self.covectors or ())
         return [Problem((self.section, self.name), WORK)] if works else []
 
     @model_validator(mode="after")
     def _one_of_two(self) -> "VelocityRows":
-        """Require covectors or a function; covectors determine the number of equations."""
+        """Raise `NestedError` unless either covectors or a function is given."""
         if (self.covectors is None) == (self.function is None):
             raise NestedError.at(
                 ("covectors",), "give either constant covectors or a function of the pose"

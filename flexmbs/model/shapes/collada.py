@@ -1,5 +1,7 @@
-"""Triangles of COLLADA files (.dae): geometry of their scene in m, in the axes of the file, as in
-robot descriptions, and the colours of its materials.
+"""Triangles of COLLADA files (.dae).
+
+Geometry of their scene in m, in the axes of the file, as in robot descriptions, and the colours of
+its materials.
 
 The unit of the file is applied, its <up_axis> is not: meshes of URDF files use the axes of their
 link regardless of it. The opacity of an effect is A of its <transparent> times its <transparency>,
@@ -40,8 +42,10 @@ class ColouredMesh(NamedTuple):
 
 
 def read_collada(path: Path) -> list[ColouredMesh]:
-    """Geometry of a file, one mesh per colour. Raises InputError for files without a scene of
-    triangles or polygons, and for damaged ones."""
+    """Geometry of a file, one mesh per colour.
+
+    Raises InputError for files without a scene of triangles or polygons, and for damaged ones.
+    """
     root = read_xml(path)
     if root.tag != "COLLADA":
         raise InputError(f"{root.place}: the root element must be <COLLADA>")
@@ -61,6 +65,7 @@ def read_collada(path: Path) -> list[ColouredMesh]:
 
 
 def _joined(pieces: list[ColouredMesh], unit: float) -> ColouredMesh:
+    """One mesh of several ones, scaled to metres."""
     starts = np.cumsum([0, *(len(each.points) for each in pieces)])
     triangles = [each.triangles + start for each, start in zip(pieces, starts)]
     return ColouredMesh(
@@ -78,13 +83,15 @@ class _Scene:
         self.visited = 0
         self.named = {
             element.attributes["id"]: element
-            for element in _below(root)
+            for element in _descendants(root)
             if "id" in element.attributes
         }
 
     def meshes(self) -> Iterator[ColouredMesh]:
-        """Faces of each geometry in the scene, through its nodes; of all geometries in a file
-        without a scene."""
+        """Faces of each geometry in the scene, through its nodes.
+
+        Of all geometries in a file without a scene.
+        """
         scene = self.root.first("scene")
         instance = scene.first("instance_visual_scene") if scene else None
         if instance is None:
@@ -96,9 +103,11 @@ class _Scene:
             yield from self._node(node, np.eye(4), 0)
 
     def _of(self, element: XmlElement, key: str = "url") -> XmlElement:
+        """Element to which an attribute refers."""
         return self.named[element.attributes[key].removeprefix("#")]
 
     def _node(self, node: XmlElement, outer: FloatArray, depth: int) -> Iterator[ColouredMesh]:
+        """Coloured meshes of a node and its children, transformed to the scene."""
         self.visited += 1
         if depth > DEEPEST or self.visited > MOST_NODES:
             raise InputError("nodes that contain themselves")
@@ -107,7 +116,7 @@ class _Scene:
             T = T @ _transform(child)
         for child in node.children:
             if child.tag == "instance_geometry":
-                bound = [each for each in _below(child) if each.tag == "instance_material"]
+                bound = [each for each in _descendants(child) if each.tag == "instance_material"]
                 yield from self._geometry(
                     self._of(child),
                     T,
@@ -164,7 +173,7 @@ class _Scene:
             ),
             "source",
         )
-        accessor = next(each for each in _below(source) if each.tag == "accessor")
+        accessor = next(each for each in _descendants(source) if each.tag == "accessor")
         values = _numbers(self._of(accessor, "source"))
         start, stride = (
             int(accessor.attributes.get("offset", 0)),
@@ -194,8 +203,10 @@ def _opacity(profile: XmlElement, shader: XmlElement) -> float:
 
 
 def _value(profile: XmlElement, element: XmlElement, tag: str) -> FloatArray | None:
-    """Numbers of an effect element, directly or through a named parameter; None for others, such as
-    textures."""
+    """Numbers of an effect element, directly or through a named parameter.
+
+    None for others, such as textures.
+    """
     own, param = element.first(tag), element.first("param")
     if own is None and param is not None:
         named = [
@@ -214,7 +225,7 @@ def _value(profile: XmlElement, element: XmlElement, tag: str) -> FloatArray | N
 
 
 def _triangles(faces: XmlElement) -> IntArray:
-    """Point rows of the triangles (T, 3); polygons become fans from their first corner."""
+    """Point rows (T, 3) of the triangles; polygons are divided into fans."""
     inputs = [
         (int(each.attributes["offset"]), each.attributes["semantic"]) for each in faces.all("input")
     ]
@@ -258,7 +269,7 @@ def _transform(element: XmlElement) -> FloatArray:
 
 
 def _unit(root: XmlElement) -> float:
-    """Unit of length of the file, m."""
+    """Unit of length of the file in m."""
     asset = root.first("asset")
     unit = asset.first("unit") if asset else None
     try:
@@ -271,10 +282,11 @@ def _unit(root: XmlElement) -> float:
 
 
 def _numbers(element: XmlElement) -> FloatArray:
+    """Numbers in the text of an element."""
     return np.array(element.text.split(), float)
 
 
-def _below(element: XmlElement) -> Iterator[XmlElement]:
+def _descendants(element: XmlElement) -> Iterator[XmlElement]:
     """Element and all its descendants."""
     waiting = [element]
     while waiting:

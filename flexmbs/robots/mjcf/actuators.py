@@ -1,5 +1,6 @@
-"""Actuators of MJCF files on joints, fixed tendons and sites: force = gain w + bias, where w is the
-command or its first-order lag.
+"""Actuators of MJCF files on joints, fixed tendons and sites.
+
+Force = gain w + bias, where w is the command or its first-order lag.
 
 Source: MuJoCo documentation, Computation, section Actuation model; XML reference, section actuator.
 """
@@ -34,13 +35,14 @@ class Gains:
     """Gains of an actuator; a shortcut such as <position> overrides previously set gains."""
 
     def __init__(self) -> None:
+        """Default gains of MuJoCo: force = control."""
         self.kind = "general"
         self.gain, self.bias, self.lag = np.array([1.0, 0.0, 0.0]), np.zeros(3), 0.0
         self.gain_kind, self.bias_kind, self.dynamics = "fixed", "none", "none"
         self.dampratio, self.inherited, self.other = False, 0.0, ""
 
     def taken(self, given: ElementValues) -> "Gains":
-        """Gains updated by the attributes of an actuator element."""
+        """Update the gains from the attributes of an actuator element."""
         self.kind = given.element.tag
         self.inherited = given.number("inheritrange", self.inherited)
         shape = getattr(self, f"_{self.kind}", None)
@@ -51,6 +53,7 @@ class Gains:
         return self
 
     def _general(self, given: ElementValues) -> None:
+        """Set the gains from the attributes of a general actuator."""
         self.gain_kind, self.bias_kind = (
             given.text("gaintype", self.gain_kind),
             given.text("biastype", self.bias_kind),
@@ -62,9 +65,10 @@ class Gains:
         self.lag = float(_three(given, "dynprm", np.array([self.lag or 1.0, 0.0, 0.0]))[0])
 
     def _motor(self, given: ElementValues) -> None:
-        pass
+        """Leave the gains of a motor at their defaults."""
 
     def _position(self, given: ElementValues) -> None:
+        """Set the gains of a position servo from kp, kv and timeconst."""
         kp = given.number("kp", self.gain[0])
         self.gain[0], self.bias[1] = kp, -kp
         if "kv" in given:
@@ -78,10 +82,12 @@ class Gains:
         self.bias_kind = "affine"
 
     def _velocity(self, given: ElementValues) -> None:
+        """Set the gains of a velocity servo from kv."""
         kv = given.number("kv", self.gain[0])
         self.gain[0], self.bias[2], self.bias_kind = kv, -kv, "affine"
 
     def _damper(self, given: ElementValues) -> None:
+        """Set the gains of a damper that is scaled by the control."""
         self.gain = np.array([0.0, 0.0, -given.number("kv", -self.gain[2])])
         self.gain_kind = "affine"
 
@@ -109,7 +115,7 @@ class Gains:
 def gains_of(
     classes: Sequence[Sequence[XmlElement]], element: XmlElement, report: ImportLog
 ) -> Gains:
-    """Gains of an actuator with the defaults of its classes, outermost first.
+    """Gains of an actuator from its element and default classes, outermost first.
 
     <general> inherits from its class whichever element set the values; a shortcut inherits from the
     innermost class whose last element is the same shortcut or a <general> with matching gains, else
@@ -128,7 +134,7 @@ def gains_of(
 
 
 def _begun(kind: str, states: Sequence[Gains]) -> Gains:
-    """Gains inherited by an actuator element."""
+    """Initial gains of an actuator of a kind, from earlier states of its defaults."""
     if kind == "general":
         return deepcopy(states[0])
     for state in states:
@@ -140,7 +146,7 @@ def _begun(kind: str, states: Sequence[Gains]) -> Gains:
 
 
 def _of_general(kind: str, state: Gains) -> Gains:
-    """Gains of <general> inherited by a shortcut."""
+    """Gains that a shortcut element inherits from <general> defaults."""
     found = Gains()
     found.inherited, found.other = state.inherited, state.other
     if kind == "damper":
@@ -158,6 +164,7 @@ class Actuator:
     """Gains, gear and ranges, set by the default classes and then by the element itself."""
 
     def __init__(self, gains: Gains, elements: Sequence[XmlElement], report: ImportLog) -> None:
+        """Actuator from its elements, outermost default class first."""
         self.gains, self.gear = gains, np.array([1.0, 0.0, 0.0, 0.0, 0.0, 0.0])
         self.ranges: dict[str, tuple[bool | None, np.ndarray | None]] = {
             "ctrl": (None, None),
@@ -173,7 +180,7 @@ class Actuator:
                 self.ranges[key] = (given.switch(f"{key}limited", limited), own)
 
     def range(self, key: str, autolimits: bool) -> tuple[float, float]:
-        """Bounds; infinite if there are none."""
+        """(low, high) of the control or force; infinite if there is no range."""
         limited, bounds = self.ranges[key]
         if bounds is None or not counts(limited, bounds, autolimits):
             return -np.inf, np.inf
@@ -186,7 +193,7 @@ class Actuator:
 
 
 def _three(given: ElementValues, key: str, old: np.ndarray) -> np.ndarray:
-    """First three numbers of an attribute, completed from the previous values."""
+    """First three numbers of an attribute, completed from previous values."""
     if key not in given:
         return old.copy()
     found = given.numbers(key, (*old, *([0.0] * 30)), 1)
@@ -203,8 +210,11 @@ def add_actuators(
     off: set[str],
     disabled: set[int],
 ) -> None:
-    """Forces of the actuators. ``known``: commands by name; by default those of ``start``. ``off``,
-    ``disabled``: flags and groups that the file disables."""
+    """Add the forces of all actuators in a section of an MJCF file to the model.
+
+    ``known``: commands by name; by default those of ``start``. ``off``, ``disabled``: flags and
+    groups that the file disables.
+    """
     for element in section.children:
         name = element.attributes.get("name") or free_name(f"actuator {len(known) + 1}", known)
         at = len(known)
@@ -254,7 +264,7 @@ def _attach(
     """Add the force of an actuator; return the reason if it is left out, else ""."""
     target = next((key for key in TARGETS if key in given), "")
     aim = given.text(target)
-    command = command if "clampctrl" in off else _within(command, actuator, given, draft)
+    command = command if "clampctrl" in off else _clamped_command(command, actuator, given, draft)
     gains = actuator.gains
     if gains.gain_kind == "affine" and gains.gain[1:].any():
         if not isinstance(command, Constant):
@@ -277,10 +287,10 @@ def _attach(
     return f"acts on a {target} with refsite" if target == "site" else f"acts on a {target}"
 
 
-def _within(
+def _clamped_command(
     command: TimeLaw, actuator: Actuator, given: ElementValues, draft: ModelBuilder
 ) -> TimeLaw:
-    """Command, clamped to its range if it is constant."""
+    """Command clamped to its control range if it is constant."""
     low, high = actuator.range("ctrl", draft.compiler.autolimits)
     inherited, own = actuator.gains.inherited, actuator.ranges["ctrl"][1] is not None
     if inherited > 0.0 and not own and (found := draft.tree.joint(given.text("joint"))):
@@ -296,7 +306,7 @@ def _within(
 def _law(
     actuator: Actuator, draft: ModelBuilder, factor: float, command: TimeLaw, ref: float = 0.0
 ) -> AffineActuator:
-    """Law factor · force, with its length factor · q."""
+    """Force law of an actuator scaled by its transmission."""
     low, high = actuator.range("force", draft.compiler.autolimits)
     bounds = sorted((factor * low, factor * high)) if factor else (-np.inf, np.inf)
     gains = actuator.gains
@@ -316,6 +326,7 @@ def _law(
 def _on_joint(
     draft: ModelBuilder, actuator: Actuator, aim: str, name: str, command: TimeLaw
 ) -> str:
+    """Add the force of an actuator on a joint; the reason if this is not possible."""
     found = draft.tree.joint(aim)
     if found is None:
         return f"acts on joint '{aim}', which is not in the file"
@@ -335,6 +346,7 @@ def _on_joint(
 def _on_tendon(
     draft: ModelBuilder, actuator: Actuator, aim: str, name: str, command: TimeLaw
 ) -> str:
+    """Add the force of an actuator on a fixed tendon; the reason if this is not possible."""
     if aim not in draft.tendons:
         return f"acts on tendon '{aim}', which is not a fixed tendon of hinges and slides"
     if factors := draft.tendon(aim):
@@ -350,6 +362,7 @@ def _on_tendon(
 
 
 def _on_site(draft: ModelBuilder, actuator: Actuator, aim: str, name: str, command: TimeLaw) -> str:
+    """Add the wrench of an actuator on a site; the reason if this is not possible."""
     if aim not in draft.refs or not draft.tree.site(aim):
         return f"acts on site '{aim}', which is not in the file"
     if not isinstance(command, Constant) or actuator.gains.dynamics in LAGS:

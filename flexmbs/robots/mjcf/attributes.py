@@ -1,5 +1,6 @@
-"""Attributes of MJCF files that are read, and those that do not affect the motion; all others,
-including misspelt ones, are noted.
+"""Attributes of MJCF files that are read, and those that do not affect the motion.
+
+All others, including misspelt ones, are noted.
 
 Contacts of geoms are left out and equality constraints hold exactly, so attributes that only affect
 these are idle. Source: MuJoCo documentation, XML reference.
@@ -144,6 +145,7 @@ def note_unread(root: XmlElement, report: ImportLog) -> None:
 
 
 def _unread(element: XmlElement, around: str) -> Iterator[str]:
+    """Names of the attributes and elements that the importer does not read, recursively."""
     kind = f"{element.tag} of {around}" if f"{element.tag} of {around}" in READ else element.tag
     if around == "default" and element.tag == "tendon":
         kind = "fixed"

@@ -45,7 +45,7 @@ def from_mujoco(
     strict: bool = False,
     allow_outside: bool = False,
 ) -> ImportedModel:
-    """Model from an MJCF file of MuJoCo.
+    """Import a model from an MJCF file of MuJoCo.
 
     Read are bodies with inertia, given or from geoms; hinges, slides, balls and free joints,
     several per body if needed; springs, dampers, armature, friction and gravity compensation;
@@ -127,6 +127,7 @@ def from_mujoco(
 
 
 def _elements(root: XmlElement, section: str, tag: str) -> list[XmlElement]:
+    """Elements with a tag in all sections of a name."""
     return [element for each in root.all(section) for element in each.all(tag)]
 
 
@@ -141,7 +142,7 @@ def _options(root: XmlElement, report: ImportLog) -> ElementValues:
 def _note_rest(
     root: XmlElement, options: ElementValues, draft: ModelBuilder, *, limits: bool
 ) -> None:
-    """Note elements without a counterpart in the model, with their number."""
+    """Note the number of elements that the model does not represent."""
     report = draft.report
     note_unread(root, report)
     if draft.tree.touching > 1:
@@ -169,6 +170,7 @@ def _note_rest(
 
 
 def _keyframe(root: XmlElement, wanted: str | int, report: ImportLog) -> ElementValues:
+    """Keyframe with a name or number. Raises `InputError`."""
     keys = _elements(root, "keyframe", "key")
     names = [each.attributes.get("name", str(k)) for k, each in enumerate(keys)]
     k = names.index(wanted) if wanted in names else wanted
@@ -185,7 +187,9 @@ def _start(joints: dict[str, Joint], draft: ModelBuilder, key: ElementValues) ->
     nq = sum(POSITIONS[joint.kind] for _, joint in every)
     nv = sum({"ball": 3, "free": 6}.get(joint.kind, 1) for _, joint in every)
     rest = [
-        _rest(body.pose.o, joints[draft.coordinates[joint.name].joint], joint.kind, joint.ref)
+        _reference_value(
+            body.pose.o, joints[draft.coordinates[joint.name].joint], joint.kind, joint.ref
+        )
         for body, joint in every
     ]
     qpos = key.numbers("qpos", tuple(np.concatenate(rest)) if rest else (), nq)
@@ -207,8 +211,8 @@ def _start(joints: dict[str, Joint], draft: ModelBuilder, key: ElementValues) ->
         joints[name] = replace(joints[name], q0=tuple(found), v0=tuple(velocity[name]))
 
 
-def _rest(place: np.ndarray, joint: Joint, kind: str, ref: float) -> np.ndarray:
-    """Value of qpos0 of a joint."""
+def _reference_value(place: np.ndarray, joint: Joint, kind: str, ref: float) -> np.ndarray:
+    """Reference value (qpos0) of a joint."""
     if kind == "free":
         return np.array(joint.initial_position)
     return np.array([1.0, 0.0, 0.0, 0.0]) if kind == "ball" else np.array([ref])
@@ -217,8 +221,10 @@ def _rest(place: np.ndarray, joint: Joint, kind: str, ref: float) -> np.ndarray:
 def from_mujoco_coordinates(
     kind: str, ref: float, q: np.ndarray, v: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Coordinates and velocities of a joint from those of MuJoCo, where a free joint has its
-    velocity in world axes."""
+    """Coordinates and velocities of a joint from those of MuJoCo.
+
+    There a free joint has its velocity in world axes.
+    """
     if kind == "ball":
         return _unit(q), v
     if kind == "free":

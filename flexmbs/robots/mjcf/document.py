@@ -29,8 +29,10 @@ MAIN = "main"
 
 
 def read_document(path: Path, reach: PathPolicy) -> XmlElement:
-    """Root <mujoco> with the content of included files in place of <include>. Raises
-    `InputError`."""
+    """Root <mujoco> with the content of included files in place of <include>.
+
+    Raises `InputError`.
+    """
     root = read_xml(path)
     if root.tag != "mujoco":
         raise InputError(f"{root.place}: the root element must be <mujoco>, not <{root.tag[:40]}>")
@@ -44,12 +46,14 @@ class _Includes:
         self.reach, self.seen = reach, {path.resolve()}
 
     def expanded(self, element: XmlElement) -> XmlElement:
+        """Element with all included files in place of <include>."""
         children: list[XmlElement] = []
         for child in element.children:
             children += self._included(child) if child.tag == "include" else [self.expanded(child)]
         return replace(element, children=children)
 
     def _included(self, element: XmlElement) -> list[XmlElement]:
+        """Elements of the file that <include> names. Raises `InputError`."""
         name = element.attributes.get("file", "")
         if not name:
             raise InputError(f"{element.place}: <include>: attribute 'file' is missing")
@@ -76,6 +80,7 @@ class Defaults:
     """Attributes by default class; a nested class inherits those of its enclosing class."""
 
     def __init__(self, root: XmlElement, report: ImportLog) -> None:
+        """Default attributes by class from all sections <default>."""
         self.report = report
         self.classes: dict[str, dict[str, dict[str, str]]] = {MAIN: {}}
         # outermost class first
@@ -87,6 +92,7 @@ class Defaults:
             self._fill(main, section)
 
     def _fill(self, name: str, section: XmlElement) -> None:
+        """Collect the defaults of a class and of the classes nested in it."""
         known = self.classes[name]
         for element in section.children:
             if element.tag in ACTUATORS:
@@ -107,15 +113,17 @@ class Defaults:
             self._fill(inner, nested)
 
     def of(self, element: XmlElement, around: str, tag: str = "") -> dict[str, str]:
-        """Attributes of an element; its own precede those of its class, or of the enclosing class
-        ``around``."""
+        """Attributes of an element, completed by the defaults of its class.
+
+        Its own precede those of its class, or of the enclosing class ``around``.
+        """
         return merged(
             self.classes[self.name_of(element, around)].get(tag or element.tag, {}),
             element.attributes,
         )
 
     def name_of(self, element: XmlElement, around: str) -> str:
-        """Default class of an element."""
+        """Name of the default class of an element."""
         name = element.attributes.get("class", around)
         if name in self.classes:
             return name

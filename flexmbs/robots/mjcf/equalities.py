@@ -1,5 +1,7 @@
-"""Equality constraints and fixed tendons of MJCF files; MuJoCo softens constraints, the model
-satisfies them exactly."""
+"""Equality constraints and fixed tendons of MJCF files.
+
+MuJoCo softens constraints, the model satisfies them exactly.
+"""
 
 from dataclasses import dataclass
 
@@ -33,7 +35,7 @@ class Polynomial:
         return float(x[0] - np.polynomial.polynomial.polyval(x[1], self.coefficients))
 
     def gradient(self, t: float, x: np.ndarray) -> np.ndarray:
-        """∂g/∂x"""
+        """Gradient ∂g/∂x of the polynomial constraint."""
         slopes = np.polynomial.polynomial.polyder(self.coefficients)
         return np.array([1.0, -np.polynomial.polynomial.polyval(x[1], slopes)])
 
@@ -41,8 +43,10 @@ class Polynomial:
 def read_tendons(
     draft: ModelBuilder, section: XmlElement, defaults: Defaults, off: set[str]
 ) -> None:
-    """Fixed tendons as factors of the coordinates of hinges and slides, with their springs and
-    dampers; other effects are noted."""
+    """Read fixed tendons as factors of joint coordinates, with springs and dampers.
+
+    Other effects are noted.
+    """
     for element in section.children:
         given = ElementValues(element, defaults.of(element, MAIN, "tendon"), draft.report)
         name = element.attributes.get("name", "")
@@ -67,8 +71,10 @@ def read_tendons(
 
 
 def _passive(draft: ModelBuilder, given: ElementValues, name: str, off: set[str]) -> None:
-    """Spring and damper of a fixed tendon: −k (L − L₀) − c L̇ on its length; L₀ from the joints'
-    springs unless given."""
+    """Spring and damper of a fixed tendon: −k (L − L₀) − c L̇ on its length.
+
+    L₀ from the joints' springs unless given.
+    """
     stiffness, damping = (
         given.numbers(key, (0.0, 0.0, 0.0), 1) for key in ("stiffness", "damping")
     )
@@ -96,8 +102,10 @@ def _passive(draft: ModelBuilder, given: ElementValues, name: str, off: set[str]
 
 
 def add_equalities(draft: ModelBuilder, section: XmlElement, defaults: Defaults) -> list[str]:
-    """Add joints and couplings of the active constraints; return the names of loop-closing
-    joints."""
+    """Add joints and couplings of the active constraints.
+
+    Return the names of loop-closing joints.
+    """
     closing: list[str] = []
     for k, element in enumerate(section.children):
         given = ElementValues(element, defaults.of(element, MAIN, "equality"), draft.report)
@@ -114,8 +122,10 @@ def add_equalities(draft: ModelBuilder, section: XmlElement, defaults: Defaults)
 
 
 def _closing(draft: ModelBuilder, given: ElementValues, name: str) -> list[str]:
-    """Spherical joint (connect) or fixed joint (weld) between two bodies, at their poses for qpos0
-    unless given."""
+    """Spherical joint (connect) or fixed joint (weld) of an equality between two bodies.
+
+    At their poses for qpos0 unless given.
+    """
     weld = given.element.tag == "weld"
     turns = not weld or given.number("torquescale", 1.0) == 0.0
     ends = _sites(draft, given) if "site1" in given else _bodies(draft, given, weld)
@@ -134,6 +144,7 @@ def _closing(draft: ModelBuilder, given: ElementValues, name: str) -> list[str]:
 def _sites(
     draft: ModelBuilder, given: ElementValues
 ) -> tuple[tuple[MjBody, RigidPose], tuple[MjBody, RigidPose]] | None:
+    """The two sites of an equality with their bodies and poses; None if one is missing."""
     found = [draft.tree.site(given.text(key)) for key in ("site1", "site2")]
     if found[0] is None or found[1] is None:
         given.problem("site1 and site2: both must be sites of the file")
@@ -144,6 +155,7 @@ def _sites(
 def _bodies(
     draft: ModelBuilder, given: ElementValues, weld: bool
 ) -> tuple[tuple[MjBody, RigidPose], tuple[MjBody, RigidPose]] | None:
+    """The two bodies of an equality with the poses of the anchor; None if one is missing."""
     first, second = (
         draft.tree.body(given.text("body1")),
         draft.tree.body(given.text("body2", "world")),
@@ -169,6 +181,7 @@ def _bodies(
 
 
 def _relative(first: RigidPose, second: RigidPose) -> RigidPose:
+    """Pose of the second frame relative to the first."""
     return RigidPose(first.R.T @ second.R, first.R.T @ (second.o - first.o))
 
 
@@ -206,8 +219,10 @@ def _coupling(draft: ModelBuilder, given: ElementValues, name: str) -> None:
 
 
 def _factors(draft: ModelBuilder, given: ElementValues, key: str) -> dict[str, float] | None:
-    """Factors by joint of a joint or tendon; empty if there is none, None if it has no
-    counterpart."""
+    """Factors by joint of a joint or tendon.
+
+    Empty if there is none, None if it has no counterpart.
+    """
     aim = given.text(key)
     if not aim:
         return {}
@@ -218,6 +233,7 @@ def _factors(draft: ModelBuilder, given: ElementValues, key: str) -> dict[str, f
 
 
 def _coordinate(draft: ModelBuilder, joint: str) -> str:
+    """Name of the coordinate of a joint in the model."""
     use: CoordinateUse = draft.coordinates[joint]
     body = draft.tree.joint(joint)
     assert body is not None

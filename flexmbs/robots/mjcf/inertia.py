@@ -39,7 +39,7 @@ class MeshAsset(NamedTuple):
 
 
 def explicit(given: ElementValues, compiler: Compiler) -> MassProperties:
-    """Mass, position, and principal moments or full matrix of an <inertial> element."""
+    """Inertia given by an <inertial> element."""
     mass, com = given.number("mass", 0.0), given.vector("pos")
     if "fullinertia" in given:
         xx, yy, zz, xy, xz, yz = given.numbers("fullinertia", (0.0,) * 6)
@@ -148,8 +148,10 @@ def size_and_pose(
 
 
 def bounded(lump: MassProperties, compiler: Compiler) -> MassProperties:
-    """Inertia with the least mass and moments, and physically possible moments, as requested by the
-    <compiler> options."""
+    """Inertia raised to the minimum mass and moments and made physically possible.
+
+    As requested by the <compiler> options.
+    """
     mass = max(lump.mass, compiler.least_mass)
     moments, axes = np.linalg.eigh(lump.inertia)
     raised = np.maximum(moments, compiler.least_inertia)

@@ -28,6 +28,7 @@ class ModelBuilder:
     """Frames by body, and items in the order in which they are added to the model."""
 
     def __init__(self, tree: BodyTree, compiler: Compiler, report: ImportLog) -> None:
+        """Empty model draft for the bodies of a tree."""
         self.tree, self.compiler, self.report = tree, compiler, report
         self.places: dict[MjBody, tuple[str, RigidPose]] = {}
         self.frames: dict[str, dict[str, Frame]] = {GROUND: {}}
@@ -44,8 +45,7 @@ class ModelBuilder:
                 self.refs.setdefault(site, self.frame(body, pose, site))
 
     def _place(self, body: MjBody) -> None:
-        """Attach bodies without joint and mass, and bodies fixed in the world, as frames to their
-        carrier."""
+        """Attach bodies without joint and mass, and fixed bodies, as frames to their carrier."""
         above = None if body.parent is None else self.places[body.parent]
         if above is None:
             self.places[body] = (GROUND, body.pose)
@@ -72,7 +72,7 @@ class ModelBuilder:
         )
 
     def tendon(self, name: str) -> dict[str, float]:
-        """Factors of the coordinates of a fixed tendon."""
+        """Factors of the joint coordinates in a fixed tendon, by joint."""
         uses = {joint: self.coordinates[joint] for joint in self.tendons[name]}
         return {
             f"{use.joint}.{use.coordinate}": factor
@@ -81,8 +81,10 @@ class ModelBuilder:
         }
 
     def tendon_sum(self, name: str, of: Callable[[MjJoint], float]) -> float:
-        """Sum Σ aᵢ of(joint) over a fixed tendon; for ``ref`` it is its length minus the length in
-        model coordinates."""
+        """Sum Σ aᵢ of(joint) over a fixed tendon.
+
+        For ``ref`` it is its length minus the length in model coordinates.
+        """
         joints = [(self.tree.joint(joint), factor) for joint, factor in self.tendons[name].items()]
         return float(sum(factor * of(found[1]) for found, factor in joints if found))
 
@@ -97,7 +99,7 @@ class ModelBuilder:
         self.items.append(item)
 
     def model(self, name: str, gravity: np.ndarray) -> Model:
-        """Finished model."""
+        """Finished model with all items."""
         model = Model(item_name(name), gravity=gravity, frames=self.frames[GROUND])
         for body in self.tree.bodies:
             carrier, _ = self.places[body]
@@ -113,8 +115,10 @@ class ModelBuilder:
 
 
 def add_joints(draft: ModelBuilder, body: MjBody) -> None:
-    """Add the joint between a body and its parent, one chain of all its joints; nothing for a frame
-    on another body."""
+    """Add the joint between a body and its parent, one chain of all its joints.
+
+    Nothing for a frame on another body.
+    """
     if not draft.is_model_body(body):
         return
     single = len(body.joints) == 1
@@ -127,6 +131,7 @@ def add_joints(draft: ModelBuilder, body: MjBody) -> None:
 
 
 def _joint(draft: ModelBuilder, body: MjBody, name: str) -> Joint:
+    """Joint of the model between a body and its parent, from all its MuJoCo joints."""
     assert body.parent is not None
     joints = body.joints
     if joints and joints[0].kind == "free":
@@ -149,6 +154,7 @@ def _joint(draft: ModelBuilder, body: MjBody, name: str) -> Joint:
 
 
 def _motions(joints: list[MjJoint]) -> tuple[Motion, ...]:
+    """Motions of successive MuJoCo joints, with the displacements between them."""
     found: list[Motion] = []
     at = joints[0].pos
     for joint in joints:
@@ -166,8 +172,10 @@ def _motions(joints: list[MjJoint]) -> tuple[Motion, ...]:
 def add_passive(
     draft: ModelBuilder, body: MjBody, joint: MjJoint, off: set[str], *, limits: bool
 ) -> None:
-    """Add springs, dampers, armature, friction and limits of a joint; those in ``off`` are disabled
-    in the file."""
+    """Add springs, dampers, armature, friction and limits of a joint.
+
+    Those in ``off`` are disabled in the file.
+    """
     given = joint.given
     k, c = (given.numbers(key, (0.0, 0.0, 0.0), 1) for key in ("stiffness", "damping"))
     for key, value in (("stiffness", k), ("damping", c)):
@@ -205,7 +213,7 @@ def add_passive(
 def _on_coordinate(
     draft: ModelBuilder, body: MjBody, joint: MjJoint, values: dict[str, float]
 ) -> None:
-    """Add elements acting on the coordinate of a hinge or slide."""
+    """Add springs, dampers, friction and limits on the coordinate of a hinge or slide."""
     on: dict[str, Any] = dict(zip(("joint", "coordinate"), draft.coordinates[joint.name]))
     own = item_name(joint.name)
     if values["spring"] or values["damper"]:
@@ -234,8 +242,7 @@ def _on_coordinate(
 
 
 def _on_pose(draft: ModelBuilder, body: MjBody, joint: MjJoint, values: dict[str, float]) -> None:
-    """Add elements of a ball or free joint: springs and dampers of equal stiffness about all
-    axes."""
+    """Add springs and dampers of a ball or free joint, of equal stiffness about all axes."""
     for key in ("armature", "frictionloss"):
         if values[key]:
             draft.report.note(f"joint '{joint.name}' ({joint.kind}): {key}")

@@ -28,8 +28,10 @@ UNREAD = ("replicate", "attach", "composite", "flexcomp")
 
 
 class MjJoint(NamedTuple):
-    """Joint with motion of type ``kind`` about or along ``axis`` through ``pos`` in body axes; its
-    model coordinate is q − ref."""
+    """Joint with motion of type ``kind`` about or along ``axis`` through ``pos`` in body axes.
+
+    Its model coordinate is q − ref.
+    """
 
     name: str
     kind: str
@@ -40,7 +42,7 @@ class MjJoint(NamedTuple):
     unit: float  # rad of one unit of angle in the file; 1 for lengths
 
     def limited(self, compiler: Compiler) -> bool:
-        """True if its range is active."""
+        """True if the range of the joint is active."""
         return counts(
             self.given.switch("limited", None),
             self.given.numbers("range", (0.0, 0.0)),
@@ -48,7 +50,7 @@ class MjJoint(NamedTuple):
         )
 
     def limits(self, compiler: Compiler) -> tuple[float, float] | None:
-        """Lower and upper limit of q − ref; None without limits."""
+        """(lower, upper) limit of q − ref; None without limits."""
         if not self.limited(compiler) or FREEDOMS[self.kind] > 1:
             return None
         low, high = self.given.numbers("range", (0.0, 0.0)) * self.unit - self.ref
@@ -87,8 +89,10 @@ class MjBody:
 
 @dataclass(eq=False)
 class BodyTree:
-    """All bodies, each after its parent; the world is ``bodies[0]``. touching: number of geoms that
-    can collide."""
+    """All bodies, each after its parent.
+
+    The world is ``bodies[0]``. touching: number of geoms that can collide.
+    """
 
     bodies: list[MjBody]
     visuals: list[Visual] = field(default_factory=list)
@@ -96,25 +100,25 @@ class BodyTree:
     fluid_shapes: int = 0
 
     def body(self, name: str) -> MjBody | None:
-        """Body with a name."""
+        """Body with this name; None if there is none."""
         return next((each for each in self.bodies if each.name == name), None)
 
     def joint(self, name: str) -> tuple[MjBody, MjJoint] | None:
-        """Joint with a name, and its body."""
+        """(body, joint) with this joint name; None if there is none."""
         return next(
             ((body, joint) for body in self.bodies for joint in body.joints if joint.name == name),
             None,
         )
 
     def site(self, name: str) -> tuple[MjBody, RigidPose] | None:
-        """Site with a name, and its body."""
+        """(body, pose) of the site with this name; None if there is none."""
         return next(((body, body.sites[name]) for body in self.bodies if name in body.sites), None)
 
 
 def read_tree(
     root: XmlElement, defaults: Defaults, compiler: Compiler, looks: MjcfVisuals
 ) -> BodyTree:
-    """Bodies of all <worldbody> elements."""
+    """Read the bodies of all <worldbody> elements."""
     report = looks.report
     reader = _TreeReader(defaults, compiler, looks)
     world = MjBody(WORLD, None, HERE, ElementValues(root, {}, report))
@@ -152,11 +156,11 @@ class _TreeReader:
         self.names: dict[str, set[str]] = {"body": {WORLD}, "joint": set(), "site": set()}
 
     def given(self, element: XmlElement, around: str) -> ElementValues:
-        """Element with the attributes of its class."""
+        """Attribute values of an element with the defaults of its class."""
         return ElementValues(element, self.defaults.of(element, around), self.report)
 
     def name(self, element: XmlElement, section: str) -> str:
-        """Name of an element, or a number; a problem if it is taken."""
+        """Unique name of an element; reports a problem if it is taken."""
         taken = self.names[section]
         name = element.attributes.get("name", "")
         if name in taken:
@@ -174,8 +178,10 @@ class _TreeReader:
         frame: RigidPose,
         geoms: list[MassProperties],
     ) -> None:
-        """Read the content of a body or <frame>, whose pose in the body is ``frame``; geoms are
-        collected in the list."""
+        """Read the content of a body or <frame>, whose pose in the body is ``frame``.
+
+        Geoms are collected in the list.
+        """
         for child in element.children:
             if child.tag in UNREAD:
                 self.report.problem(

@@ -24,7 +24,7 @@ class RigidPose(NamedTuple):
     o: np.ndarray
 
     def then(self, inner: "RigidPose") -> "RigidPose":
-        """Composition with an inner pose."""
+        """This pose followed by an inner pose."""
         return RigidPose(self.R @ inner.R, self.o + self.R @ inner.o)
 
     def point(self, x: np.ndarray) -> np.ndarray:
@@ -51,8 +51,10 @@ class ElementValues:
         return self.attributes.get(key, default)
 
     def numbers(self, key: str, default: tuple[float, ...], least: int | None = None) -> np.ndarray:
-        """Numbers of an attribute, at least ``least`` of them (default: as many as ``default``);
-        missing ones are taken from ``default``."""
+        """Numbers of an attribute, at least ``least`` of them (default: as many as ``default``).
+
+        Missing ones are taken from ``default``.
+        """
         if key not in self.attributes:
             return np.array(default)
         least = len(default) if least is None else least
@@ -71,7 +73,7 @@ class ElementValues:
         return float(self.numbers(key, (default,))[0])
 
     def switch(self, key: str, default: bool | None) -> bool | None:
-        """True or False; None for "auto"."""
+        """Boolean attribute; None for "auto"."""
         value = self.attributes.get(key)
         if value is None:
             return default
@@ -142,12 +144,12 @@ def compiler_of(root: XmlElement, report: ImportLog) -> Compiler:
 
 
 def counts(limited: bool | None, bounds: np.ndarray, autolimits: bool) -> bool:
-    """True if the range is active; with ``limited`` None, any increasing pair is."""
+    """True if a range is active; with ``limited`` None, any increasing pair is."""
     return autolimits and bool(bounds[0] < bounds[1]) if limited is None else limited
 
 
 def pose_of(given: ElementValues, compiler: Compiler) -> RigidPose:
-    """Position and orientation of an element."""
+    """Pose of an element from its position and orientation attributes."""
     return RigidPose(rotation_of(given, compiler), given.vector("pos"))
 
 
@@ -182,7 +184,7 @@ def quaternion_rotation(quat: np.ndarray) -> np.ndarray:
 
 
 def turned_z(direction: np.ndarray) -> np.ndarray:
-    """Smallest rotation that turns z into a direction; a half turn is about x."""
+    """Rotation matrix of the smallest rotation from z to a direction."""
     unit = direction / np.linalg.norm(direction)
     axis = np.array([-unit[1], unit[0], 0.0])
     sine = float(np.linalg.norm(axis))
@@ -191,7 +193,7 @@ def turned_z(direction: np.ndarray) -> np.ndarray:
 
 
 def _euler(angles: np.ndarray, sequence: str) -> np.ndarray:
-    """Sequence of rotations about moving axes (lower-case letters) and fixed axes (capitals)."""
+    """Rotation matrix of a sequence about moving (lower-case) and fixed (capital) axes."""
     R = np.eye(3)
     for angle, letter in zip(angles, sequence):
         one = Rotation.from_euler(letter.lower(), angle).as_matrix()
@@ -200,6 +202,7 @@ def _euler(angles: np.ndarray, sequence: str) -> np.ndarray:
 
 
 def _unit(given: ElementValues, key: str, value: np.ndarray) -> Any:
+    """Vector scaled to unit length; reports a problem for a zero vector."""
     length = float(np.linalg.norm(value))
     if length < SHORT:
         given.problem(f"{key}: has zero length; give a direction")

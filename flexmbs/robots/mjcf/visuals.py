@@ -1,5 +1,6 @@
-"""Visuals of the bodies of an MJCF file: geoms of the groups that MuJoCo shows, materials, mesh
-files.
+"""Visuals of the bodies of an MJCF file.
+
+Geoms of the groups that MuJoCo shows, materials, mesh files.
 
 Planes and height fields are left out. Source: MuJoCo documentation, XML reference (asset,
 body/geom).
@@ -38,6 +39,7 @@ class MjcfVisuals:
     def __init__(
         self, root: XmlElement, defaults: Defaults, report: ImportLog, reach: PathPolicy
     ) -> None:
+        """Reader of visual geometry, with the materials and meshes of the file."""
         self.defaults, self.report, self.reach = defaults, report, reach
         compiler = {
             key: value for each in root.all("compiler") for key, value in each.attributes.items()
@@ -51,6 +53,7 @@ class MjcfVisuals:
         )
 
     def _assets(self, root: XmlElement, tag: str) -> Iterator[ElementValues]:
+        """Values of the assets with a tag."""
         for section in root.all("asset"):
             for element in section.all(tag):
                 yield ElementValues(element, self.defaults.of(element, MAIN), self.report)
@@ -77,6 +80,7 @@ class MjcfVisuals:
         return given.text("name", Path(file).stem), MeshAsset(values, pose, mode, problem)
 
     def _colour(self, given: ElementValues) -> tuple[float, ...] | None:
+        """Colour (r, g, b, opacity) of an element; None if it has none."""
         return tuple(given.numbers("rgba", (1.0,) * 4).tolist()) if "rgba" in given else None
 
     def of_geom(
@@ -106,4 +110,5 @@ class MjcfVisuals:
 
 
 def _frame(pose: RigidPose) -> Frame:
+    """Frame of a rigid pose."""
     return Frame(pose.o, pose.R)

@@ -56,7 +56,7 @@ def from_sdf(
     allow_outside: bool = False,
     package_path: str | Path | Iterable[str | Path] = (),
 ) -> ImportedModel:
-    """Model from an SDF file (SDFormat 1.5 or later) with one world or one model.
+    """Import a model from an SDF file (1.5 or later) with one world or one model.
 
     Read are links with inertia; joints of types fixed, ball, revolute, continuous, prismatic,
     screw, universal and revolute2 with springs, dampers and friction, also in closed loops; mimics
@@ -118,6 +118,7 @@ def from_sdf(
 
 
 def _all(scope: Scope) -> Iterator[Scope]:
+    """A scope and all scopes within it."""
     yield scope
     for inner in scope.models.values():
         yield from _all(inner)
@@ -129,6 +130,7 @@ class _Builder:
     def __init__(
         self, reader: SdfReader, report: ImportLog, gravity: np.ndarray, *, limits: bool
     ) -> None:
+        """Builder of a model from SDF elements; ``limits`` adds contacts at joint limits."""
         self.reader, self.report, self.gravity, self.with_limits = reader, report, gravity, limits
         self.poses = SdfPoses(reader)
         # by item name, with their poses in the world
@@ -144,7 +146,7 @@ class _Builder:
         self.single: set[str] = set()
 
     def place(self, scope: Scope) -> None:
-        """Add the links of a scope."""
+        """Add the bodies of all links of a scope."""
         for name, element in scope.links.items():
             full, pose = scope.full(name), self.poses.of(scope, name, element)
             self.visuals += visuals_of(self.reader, self.poses, scope, full, pose)
@@ -167,6 +169,7 @@ class _Builder:
                 )
 
     def _inertia(self, link: XmlElement, name: str) -> MassProperties:
+        """Mass properties of a link from <inertial>, or the defaults of the specification."""
         element = link.first("inertial")
         if element is None:
             self.report.note(
@@ -239,6 +242,7 @@ class _Builder:
         return None
 
     def _joint(self, scope: Scope, name: str, element: XmlElement) -> None:
+        """Add the joint of an element with its limits, spring and friction."""
         kind, full = element.attributes.get("type", ""), scope.full(name)
         if kind not in AXES:
             self.report.problem(
@@ -283,6 +287,7 @@ class _Builder:
         axes: list[np.ndarray],
         element: XmlElement,
     ) -> Joint:
+        """Joint of an SDF kind between two frames."""
         if kind == "fixed":
             return Fixed(name, parent, child)
         if kind == "ball":
@@ -306,7 +311,7 @@ class _Builder:
         return (Prismatic if kind == "prismatic" else Revolute)(name, parent, child, axis=axes[0])
 
     def _axis(self, scope: Scope, joint: XmlElement, tag: str, pose: RigidPose) -> np.ndarray:
-        """Unit vector of an axis in the joint's frame."""
+        """Unit vector of a joint axis in the joint frame."""
         axis = joint.first(tag)
         xyz = None if axis is None else axis.first("xyz")
         direction = np.array([0.0, 0.0, 1.0]) if xyz is None else self.reader.vector(xyz, 3)
@@ -337,7 +342,7 @@ class _Builder:
     def _along(
         self, scope: Scope, full: str, own: str, k: int, kind: str, axis: XmlElement | None
     ) -> None:
-        """Add spring, damper, friction, limits and mimic of one axis."""
+        """Add spring, damper, friction, limits and mimic of one joint axis."""
         if axis is None:
             return
         number, dynamics, limit = self.reader.number, axis.first("dynamics"), axis.first("limit")
@@ -382,7 +387,7 @@ class _Builder:
             self.mimics.append((scope, full, mimic))
 
     def _couple(self, model: Model) -> None:
-        """Add the couplings q = multiplier (q_leader − reference) + offset of the mimics."""
+        """Add couplings q = multiplier (q_leader − reference) + offset for mimic joints."""
         for scope, full, mimic in self.mimics:
             inside, name = scope.inner(mimic.attributes.get("joint", ""))
             leader = inside.full(name)
@@ -434,8 +439,7 @@ class _Builder:
         return model
 
     def _release(self, model: Model) -> None:
-        """Add free joints for links without a chain of joints to the ground, one per connected
-        group."""
+        """Add a free joint for each group of links without a chain of joints to the ground."""
         reached, waiting = {GROUND}, dict(self.bodies)
         edges = [(joint.parent.body, joint.child.body) for joint in model.joints.values()]
         while True:

@@ -1,5 +1,6 @@
-"""Elements of SDF files that are read or do not affect the motion; all others, including misspelt
-ones, are noted.
+"""Elements of SDF files that are read or do not affect the motion.
+
+All others, including misspelt ones, are noted.
 
 Collisions and plugins are noted by their number; limits of efforts and velocities only bound
 controllers. Source: SDFormat specification 1.12.
@@ -78,6 +79,7 @@ def note_unread(scopes: Sequence[Scope], report: ImportLog) -> None:
 
 
 def _unread(element: XmlElement) -> Iterator[str]:
+    """Names of the attributes and elements that the importer does not read, recursively."""
     kind = "axis" if element.tag == "axis2" else element.tag
     for key in element.attributes:
         if key not in ATTRIBUTES and not key.startswith("xmlns"):

@@ -22,8 +22,10 @@ DEEPEST = 20  # levels of nested models: a bound for files that include themselv
 
 @dataclass(eq=False)
 class Scope:
-    """Name scope: a model or the world. ``prefix``: prepended to the names of its items, "" for the
-    outermost model."""
+    """Name scope: a model or the world.
+
+    ``prefix``: prepended to the names of its items, "" for the outermost model.
+    """
 
     element: XmlElement
     prefix: str
@@ -40,7 +42,7 @@ class Scope:
         return f"{self.prefix}{BETWEEN}{name}" if self.prefix else name
 
     def inner(self, name: str) -> "tuple[Scope, str]":
-        """Scope of a name with "::", and the name in it."""
+        """(scope, local name) of a name with "::"."""
         scope: Scope = self
         *way, last = name.split(BETWEEN)
         for step in way:
@@ -64,7 +66,7 @@ class SdfReader:
         depth: int = 0,
         placed: XmlElement | None = None,
     ) -> Scope:
-        """Scope of a model or world, with nested and included models."""
+        """Read a model or world as a scope, with nested and included models."""
         own = placed if placed is not None and placed.first("static") is not None else element
         static = self.switch(own, "static") or (around is not None and around.static)
         found = Scope(element, prefix, around, static, placed=placed)
@@ -99,12 +101,14 @@ class SdfReader:
     def _nest(
         self, scope: Scope, element: XmlElement, name: str, placed: XmlElement | None, depth: int
     ) -> None:
+        """Add a nested model to a scope; reports a problem if its name is not unique."""
         if not name or name in scope.models:
             self.report.problem(element, f"model {shown(name)} needs a unique name; rename it")
             return
         scope.models[name] = self.scope(element, scope.full(name), scope, depth + 1, placed)
 
     def _included(self, element: XmlElement) -> XmlElement:
+        """Model element of an included file. Raises `InputError`."""
         if element.attributes.get("merge", "false").lower() in ("true", "1"):
             self.report.problem(
                 element,
@@ -160,7 +164,7 @@ class SdfReader:
             return default
 
     def vector(self, child: XmlElement, count: int) -> np.ndarray:
-        """Numbers of an element."""
+        """``count`` numbers in the text of an element."""
         try:
             return np.array(numbers(child.text, count))
         except ValueError as error:
@@ -212,8 +216,7 @@ class SdfPoses:
         self.open: list[tuple[Scope, str]] = []  # poses being evaluated, to detect cycles
 
     def of(self, scope: Scope, name: str, element: XmlElement) -> RigidPose:
-        """Pose of a link, joint, frame, nested model (by its name), the model itself, or the
-        world."""
+        """World pose of a link, joint, frame, nested model, the model itself, or the world."""
         if name == WORLD:
             return HERE
         inside, own = scope.inner(name)
@@ -230,6 +233,7 @@ class SdfPoses:
         return self.known[key]
 
     def _found(self, scope: Scope, name: str, element: XmlElement) -> RigidPose:
+        """Pose of a named frame, link, joint or model in its scope. Raises `InputError`."""
         if name == MODEL:
             return self._model(scope)
         if name in scope.models:
@@ -244,13 +248,13 @@ class SdfPoses:
         )
 
     def _relative(self, scope: Scope, item: XmlElement, default: str) -> RigidPose:
+        """Pose of an item, given relative to another one."""
         pose = item.first("pose")
         base = (pose.attributes.get("relative_to", "") if pose is not None else "") or default
         return self.of(scope, base, item).then(self.reader.pose(pose))
 
     def _model(self, scope: Scope) -> RigidPose:
-        """Model frame: its pose in the enclosing scope, through the placement frame if it has
-        one."""
+        """Pose of the model frame, through the placement frame if it has one."""
         item = (
             scope.element
             if scope.placed is None or scope.placed.first("pose") is None
@@ -283,7 +287,7 @@ class SdfPoses:
 
 
 def _carrier(item: XmlElement) -> str:
-    """Default reference of the pose of a joint or frame."""
+    """Name of the frame to which the pose of a joint or frame refers by default."""
     if item.tag == "frame":
         return item.attributes.get("attached_to", "") or MODEL
     child = item.first("child")

@@ -1,5 +1,6 @@
-"""Visuals of the links of an SDF file: shapes, mesh files, materials; planes and other geometries
-are left out.
+"""Visuals of the links of an SDF file: shapes, mesh files, materials.
+
+Planes and other geometries are left out.
 
 Source: SDFormat specification 1.12, <visual>, <geometry>, <material>.
 """
@@ -61,6 +62,7 @@ def _values(reader: SdfReader, shape: XmlElement) -> dict[str, Any]:
 def _numbers(
     reader: SdfReader, element: XmlElement, tag: str, default: tuple[float, ...]
 ) -> tuple[float, ...]:
+    """Numbers of a child element; the default if it is missing."""
     child = element.first(tag)
     return default if child is None else tuple(reader.vector(child, len(default)).tolist())
 

@@ -116,6 +116,7 @@ class ControlLoop:
     """
 
     def __init__(self, stepper: Stepper, path: str | os.PathLike[str], *, period: float) -> None:
+        """Loop of a stepper with a controller in another process, by a shared file."""
         if not isinstance(stepper, Stepper):
             raise InputError(f"stepper: must be a Stepper, not {type(stepper).__name__}")
         if not is_number(period) or not 0.0 < period < float("inf"):
@@ -160,7 +161,7 @@ class ControlLoop:
         return n
 
     def close(self) -> None:
-        """End the loop, also without a run: its controller is notified, the file is removed."""
+        """End the loop: notify the controller, remove the shared file."""
         if self.path is not None:
             with contextlib.suppress(OSError), self.path.open("r+b") as file:
                 file.seek(4 * OVER)
@@ -170,6 +171,7 @@ class ControlLoop:
 
     @contextlib.contextmanager
     def _mapped(self) -> Iterator[LoopMemory]:
+        """Shared memory of the loop, unmapped at the end. Raises `SolverError`."""
         assert self.path is not None
         try:
             with self.path.open("r+b") as file:
@@ -185,7 +187,7 @@ class ControlLoop:
             self.close()
 
     def _show(self, memory: LoopMemory, k: int) -> int:
-        """Show sample k; the instant (ns)."""
+        """Publish sample k to the controller; time (ns) of publication."""
         half = memory.outputs[k % 2]
         half[0] = self.stepper.t
         for i, value in enumerate(self.stepper.outputs.values()):
@@ -195,7 +197,7 @@ class ControlLoop:
         return now
 
     def _wait(self, memory: LoopMemory, samples: int, timeout: float, *pause: float) -> None:
-        """Wait until a number of samples are answered."""
+        """Wait until the controller has answered a number of samples. Raises on timeout."""
         if not waited(lambda: memory.counts[ANSWERED] >= 2 * samples, timeout, *pause):
             mend = "start the controller" if samples == 1 else "has the controller ended?"
             raise SolverError(
@@ -203,13 +205,14 @@ class ControlLoop:
             )
 
     def _take(self, memory: LoopMemory) -> int:
-        """The latest answer as inputs; how many samples have been answered."""
+        """Set the inputs from the latest answer; number of answered samples."""
         answered, half = divmod(memory.counts[ANSWERED], 2)
         for i, name in enumerate(self.stepper.inputs):
             self.stepper.inputs[name] = memory.inputs[half][i]
         return answered
 
     def _in_step(self, memory: LoopMemory, n: int, timeout: float) -> LoopTiming:
+        """Run n periods, each after the controller has answered."""
         begun, response = self.stepper.t, []
         for k in range(n):
             at = self._show(memory, k)
@@ -221,6 +224,7 @@ class ControlLoop:
         return LoopTiming(n, 0, np.zeros(n), 1e-9 * np.array(response[1:]))
 
     def _in_real_time(self, memory: LoopMemory, n: int) -> LoopTiming:
+        """Run n periods at the pace of the clock; late answers are counted."""
         begun, first = self.stepper.t, time.monotonic_ns() + round(1e9 * self.period)
         jitter, response, late, at = np.empty(n), [], 0, 0
         for k in range(n):
@@ -238,7 +242,7 @@ class ControlLoop:
 
 
 def _new_file(path: Path, stepper: Stepper, period: float) -> Path:
-    """The file of a loop, made. Raises `InputError` if one is there."""
+    """Create the shared file of a loop. Raises `InputError` if it exists."""
     names = json.dumps({"inputs": list(stepper.inputs), "outputs": list(stepper.outputs)}).encode()
     head = HEADER.pack(MAGIC, len(stepper.inputs), len(stepper.outputs), period, 0, 0, 0, 0)
     whole = (
@@ -265,7 +269,7 @@ def _new_file(path: Path, stepper: Stepper, period: float) -> Path:
 
 
 def _wait_until(due: int) -> None:
-    """Until an instant of the monotonic clock (ns): asleep but for the end."""
+    """Sleep, then spin, until a time of the monotonic clock (ns)."""
     while (left := 1e-9 * (due - time.monotonic_ns())) > 0.0:
         if left > SPIN:
             time.sleep(left - SPIN)

@@ -144,7 +144,7 @@ class Wire(NamedTuple):
 def _run(
     stepper: Stepper, units: Mapping[str, FmiUnit], wires: list[Wire], n: int, h: float
 ) -> dict[str, np.ndarray]:
-    """The coupled run of n communication steps."""
+    """Run n coupled communication steps of length h."""
     sources, begun = list(dict.fromkeys(wire.source for wire in wires)), stepper.t
     found: dict[str, np.ndarray] = {
         _name(end): np.empty(n + 1) for wire in wires for end in (wire.source, wire.target)
@@ -173,7 +173,7 @@ def _run(
 
 
 def _points(stepper: Stepper, step: float, t_end: float | None) -> tuple[int, float]:
-    """Number of communication steps, and their length (s). Raises `InputError`."""
+    """(number, length in s) of the communication steps. Raises `InputError`."""
     if not isinstance(stepper, Stepper):
         raise InputError(f"stepper: must be a Stepper, not {type(stepper).__name__}")
     t_end = stepper.t_end if t_end is None else t_end
@@ -195,7 +195,7 @@ def _points(stepper: Stepper, step: float, t_end: float | None) -> tuple[int, fl
 
 
 def _check_names(units: Units) -> None:
-    """Raise `InputError` for units that are none, or whose names do not go before a dot."""
+    """Raise `InputError` for objects that are not units and for invalid names."""
     if not isinstance(units, Mapping) or not units:
         raise InputError(f"units: must be a mapping of names to files .fmu, not {shown(units)}")
     for name in units:
@@ -214,7 +214,7 @@ def _check_step(unit: FmiUnit, h: float) -> None:
 
 
 def _by_unit(parameters: Mapping[str, Any], units: Units) -> dict[str, dict[str, Any]]:
-    """Parameters of each unit. Raises `InputError`."""
+    """Parameter values sorted by unit. Raises `InputError`."""
     if not isinstance(parameters, Mapping):
         raise InputError(
             f"parameters: must be a mapping of 'unit.variable' to values, not {shown(parameters)}"
@@ -233,7 +233,7 @@ def _by_unit(parameters: Mapping[str, Any], units: Units) -> dict[str, dict[str,
 def _wires(
     stepper: Stepper, units: Mapping[str, FmiUnit], connections: Mapping[str, str]
 ) -> list[Wire]:
-    """The connections. Raises `InputError` for ends that do not fit each other."""
+    """Connections between units and stepper, checked. Raises `InputError`."""
     if not isinstance(connections, Mapping) or not connections:
         raise InputError(
             f"connections: must be a mapping of inputs to outputs, not {shown(connections)}"
@@ -267,7 +267,7 @@ def _wires(
 def _end(
     name: str, item: str, units: Mapping[str, FmiUnit], ports: Mapping[str, str], causality: str
 ) -> tuple[tuple[str, str], Scale]:
-    """An end of a connection, and the scale of its values. Raises `InputError`."""
+    """(unit, variable, scale) of one end of a connection. Raises `InputError`."""
     if name in ports:
         return ("", name), Scale(exponents=frozenset({(*EXPONENTS[ports[name]], 0, 0, 0, 0)}))
     unit, dot, key = str(name).partition(".")
@@ -281,4 +281,5 @@ def _end(
 
 
 def _name(end: tuple[str, str]) -> str:
+    """Name "unit.variable" of an end of a connection."""
     return f"{end[0]}.{end[1]}" if end[0] else end[1]

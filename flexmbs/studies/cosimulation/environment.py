@@ -103,7 +103,7 @@ def environment(
         raise InputError(f"period: must be within 0 … t_end = {t_end:g} s, not {period:g}")
     last = math.ceil(t_end / period - 1e-9)
     bounds = _bounds(inputs, limits)
-    spread = _spread(vary)
+    spread = _distributions(vary)
     for key, function in {"reward": reward, **({} if ended is None else {"ended": ended})}.items():
         if not callable(function):
             raise InputError(f"{key}: {shown(function)} is not a function of the outputs")
@@ -115,6 +115,7 @@ def environment(
         metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012
 
         def __init__(self) -> None:
+            """Environment with action and observation spaces for the ports of the stepper."""
             low, high = np.array(list(bounds.values())).T
             self.action_space = gymnasium.spaces.Box(low, high, dtype=np.float64)
             self.stepper, self._periods = self._begun(made(model, {})), 0
@@ -122,20 +123,24 @@ def environment(
             self.observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (n,), np.float64)
 
         def _begun(self, built: Any) -> Stepper:
+            """New stepper at the start of an episode."""
             return Stepper(built, t_end=t_end, step=step, inputs=inputs, outputs=outputs)
 
         def _observed(self) -> np.ndarray:
+            """Observation: the outputs as an array."""
             return np.array(list(self.stepper.outputs.values()))
 
         def reset(
             self, *, seed: int | None = None, options: dict[str, Any] | None = None
         ) -> tuple[np.ndarray, dict[str, Any]]:
+            """Start an episode with drawn parameters; observation and info."""
             super().reset(seed=seed)
             drawn = {name: each.at(float(self.np_random.random())) for name, each in spread.items()}
             self.stepper, self._periods = self._begun(made(model, drawn)), 0
             return self._observed(), {"t": self.stepper.t, **drawn}
 
         def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+            """Apply an action for one period; observation, reward, ends and info."""
             if self._periods == last:
                 raise InputError("step: the episode is over; reset the environment")
             for (name, (low, high)), value in zip(bounds.items(), _values(action, bounds)):
@@ -164,7 +169,7 @@ def _bounds(inputs: Any, limits: Any) -> dict[str, tuple[float, float]]:
 
 
 def _values(action: Any, bounds: Mapping[str, Any]) -> list[float]:
-    """A number for each input, in their order. Raises `InputError`."""
+    """Action as one number for each input. Raises `InputError`."""
     try:
         values = np.asarray(action, float).ravel()
     except (TypeError, ValueError):
@@ -183,7 +188,8 @@ def _truth(value: Any, t: float) -> bool:
     return bool(value)
 
 
-def _spread(vary: Any) -> dict[str, Spread]:
+def _distributions(vary: Any) -> dict[str, Spread]:
+    """Distributions of the varied parameters. Raises `InputError`."""
     if vary is not None and not isinstance(vary, Mapping):
         raise InputError(
             f"vary: {shown(vary)} is not a mapping; give {{'bodies.tool.mass': fm.Range(1.0, 2.0)}}"

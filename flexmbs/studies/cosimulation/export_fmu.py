@@ -173,7 +173,7 @@ def export_fmu(
 
 
 def _check_code(model: Model) -> None:
-    """Raise `InputError` for all code of the user.
+    """Raise `InputError` if the model contains user code, which a unit cannot carry.
 
     The code would not be available where the unit is run, and would end the program that runs it.
     """
@@ -185,7 +185,7 @@ def _check_code(model: Model) -> None:
 
 
 def _states(stepper: Stepper, wanted: bool | None) -> dict[str, Any] | None:
-    """The states that a unit with derivatives shows, None without.
+    """Description of the continuous states of the unit; None without derivatives.
 
     Raises `InputError` and `MachineError` where they are wanted and cannot be had.
     """
@@ -214,7 +214,7 @@ def _states(stepper: Stepper, wanted: bool | None) -> dict[str, Any] | None:
 
 
 def _communication_step(given: float | None, default: float, t_end: float) -> float:
-    """The step (s) that is suggested to the importing program. Raises `InputError`."""
+    """Suggested communication step (s). Raises `InputError`."""
     if given is None:
         return default
     if not is_number(given) or not 0.0 < given <= t_end:
@@ -225,7 +225,7 @@ def _communication_step(given: float | None, default: float, t_end: float) -> fl
 
 
 def _builder(version: int) -> Any:
-    """The builder of PythonFMU. Raises `MachineError` where it is not installed."""
+    """FMU builder of PythonFMU. Raises `MachineError` if it is not installed."""
     try:
         if version == 2:
             from pythonfmu.builder import FmuBuilder
@@ -239,7 +239,7 @@ def _builder(version: int) -> Any:
 
 
 def identifier(text: str) -> str:
-    """A name that is an identifier of C and Python. Raises `InputError`."""
+    """Text as an identifier of C and Python. Raises `InputError`."""
     found = re.sub(r"\W", "_", text, flags=re.ASCII)
     if not re.match(r"[A-Za-z]", found) or keyword.iskeyword(found):
         raise InputError(
@@ -249,7 +249,7 @@ def identifier(text: str) -> str:
 
 
 def variables(ports: Ports, key: str, kinds: Mapping[str, str]) -> dict[str, Port]:
-    """Ports by names of variables of a unit. Raises `InputError`."""
+    """Ports by the names of the unit's variables. Raises `InputError`."""
     found: dict[str, Port] = {}
     for name, port in named(ports, key, kinds).items():
         own = identifier(name)
@@ -260,7 +260,7 @@ def variables(ports: Ports, key: str, kinds: Mapping[str, str]) -> dict[str, Por
 
 
 def _with_files(model: Model, folder: Path) -> Model:
-    """A copy of the model whose flexible bodies are files of the folder, without pictures."""
+    """Copy of the model whose flexible bodies are stored as files in a folder, without shapes."""
     made = model.without_items()
     made.run, made.shapes, made.folder = model.run, (), Path()
     for section in ("bodies", "joints", "forces", "drives", "couplings", "contacts", "rotors"):

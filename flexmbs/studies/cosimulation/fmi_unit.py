@@ -72,6 +72,7 @@ class FmiUnit:
             ) from error
 
     def _instance(self, about: Any) -> Any:
+        """Instantiated unit of FMI 2 or 3."""
         from fmpy.fmi2 import FMU2Slave
         from fmpy.fmi3 import FMU3Slave
 
@@ -82,7 +83,7 @@ class FmiUnit:
         return unit
 
     def initialize(self, parameters: Mapping[str, Any], t: float, t_end: float) -> None:
-        """Begin at the time t (s) with values of variables. Raises `InputError`, `SolverError`."""
+        """Start the unit at time t (s) with parameters. Raises `InputError`, `SolverError`."""
         for key, value in parameters.items():
             self._set_parameter(key, value)
         if self.version == 2:
@@ -101,6 +102,7 @@ class FmiUnit:
         self._runs = True
 
     def _set_parameter(self, key: str, value: Any) -> None:
+        """Set a start value of the unit. Raises `InputError`."""
         item = f"parameters.{self.name}.{key}"
         variable = self.variable(key, item)
         if variable.start is None or variable.variability == "constant":
@@ -115,7 +117,7 @@ class FmiUnit:
         self._called(item, getattr(self._fmu, f"set{kind}"), [variable.valueReference], [given])
 
     def variable(self, key: str, item: str) -> Any:
-        """The variable of a name. Raises `InputError`."""
+        """Variable description with this name. Raises `InputError`."""
         require_known(key, self.variables, f"{item}: unit '{self.name}' has no variable '{key}'")
         return self.variables[key]
 
@@ -152,7 +154,7 @@ class FmiUnit:
         )
 
     def go_on(self, t: float, h: float) -> None:
-        """One communication step. Raises `SolverError` if the unit does not reach its end."""
+        """Perform one communication step. Raises `SolverError`."""
         done = self._called(f"step at t = {t:g} s", self._fmu.doStep, t, h)
         if done is not None:
             _, ended, early, last = done
@@ -163,7 +165,7 @@ class FmiUnit:
                 )
 
     def close(self) -> None:
-        """End the unit by the calls that it still allows."""
+        """Terminate and free the unit."""
         if self._runs and self._worst < ERROR:
             with suppress(SolverError):  # a unit may refuse to
                 self._called("end", self._fmu.terminate)
@@ -172,6 +174,7 @@ class FmiUnit:
                 self._fmu.freeInstance()
 
     def _called(self, what: str, function: Any, *given: Any, **named: Any) -> Any:
+        """Call a function of the unit. Raises `SolverError` if it fails."""
         try:
             return function(*given, **named)
         except Exception as error:  # FMPy raises its own for each status that is not OK
@@ -183,7 +186,7 @@ class FmiUnit:
 
 
 def _value(kind: str, value: Any) -> Any:
-    """A value as one of a type of FMI, None if it is none."""
+    """Value converted to an FMI type; None if it does not fit."""
     if kind in WHOLE:
         low, high = WHOLE[kind]
         fits = (
@@ -198,7 +201,7 @@ def _value(kind: str, value: Any) -> Any:
 
 
 def _scale(unit: Any) -> Scale:
-    """Scale of a unit in the description of an FMU."""
+    """Scale factor to SI of a unit of measurement in an FMU."""
     base = unit.baseUnit
     if base is None:
         return Scale()

@@ -45,9 +45,7 @@ SI = {  # powers of base units
 
 
 class LinearTerms:
-    """States, their rates and slopes at one state of the run,
-    each found when it is needed first.
-    """
+    """States, their rates and derivatives at one state of the run, computed on demand."""
 
     def __init__(self, here: State, chosen: Coordinates, outputs: list[Port]) -> None:
         self._here, self._chosen, self._outputs = here, chosen, outputs
@@ -75,6 +73,7 @@ class SlaveUnit:
     """
 
     def __init__(self, **kwargs: Any) -> None:
+        """Unit for co-simulation from the model and options in its resources."""
         super().__init__(**kwargs)
         self._folder = Path(str(kwargs["resources"]))
         facts = json.loads((self._folder / OPTIONS).read_text(encoding="utf-8"))
@@ -96,6 +95,7 @@ class SlaveUnit:
         self._register(facts["experiment"])
 
     def _register(self, experiment: dict[str, Any]) -> None:
+        """Register the variables of the unit: inputs, outputs and parameters."""
         package = "pythonfmu" if self._version == 2 else "pythonfmu3"
         tools, enums = import_module(package), import_module(f"{package}.enums")
         real = tools.Real if self._version == 2 else tools.Float64
@@ -151,7 +151,7 @@ class SlaveUnit:
         }
 
     def to_xml(self, *options: Any) -> Any:
-        """The description with units and the dependencies of its variables."""
+        """Model description with units and dependencies of the variables."""
         root = super().to_xml(*options)  # type: ignore[misc]
         self._add_units(root)
         kind, given = root.find("CoSimulation"), bool(self._states)
@@ -188,7 +188,7 @@ class SlaveUnit:
         return root
 
     def _add_units(self, root: Element) -> None:
-        """Units of the variables, and their definition by SI units.
+        """Add units of measurement and their SI definition to the model description.
 
         The definition follows the kind of the unit.
         """
@@ -210,7 +210,7 @@ class SlaveUnit:
         return Stepper(load(self._folder / MODEL), **self._options)
 
     def _linear(self) -> "LinearTerms":
-        """x, ẋ and their slopes at the present state with the present inputs."""
+        """States x, ẋ and their derivatives at the present state."""
         key = (self._accepted, tuple(self._given.values()))
         if self._present is None or self._present[0] != key:
             assert self._states is not None
@@ -233,7 +233,7 @@ class SlaveUnit:
     def _answer(
         self, references: list[int], known: Callable[[list[int]], list[float]]
     ) -> list[float]:
-        """Values of variables, NaN if there are none; then the next step is refused.
+        """Values of variables by reference, NaN if there are none; the next step is then refused.
 
         To a question a status and the answer: an exception here would end the unit, and perhaps the
         program.
@@ -261,15 +261,15 @@ class SlaveUnit:
             return [math.nan] * len(references)
 
     def set_real(self, references: list[int], values: list[float]) -> None:
-        """Inputs (FMI 2)."""
+        """Set inputs (FMI 2)."""
         self._take(references, values)
 
     def set_float64(self, references: list[int], values: list[float]) -> None:
-        """Inputs (FMI 3)."""
+        """Set inputs (FMI 3)."""
         self._take(references, values)
 
     def _take(self, references: list[int], values: list[float]) -> None:
-        """Store values of inputs; invalid ones are refused at the next step.
+        """Store values of inputs; invalid ones make the next step fail.
 
         An exception here would end the unit.
         """
@@ -282,7 +282,7 @@ class SlaveUnit:
                 self.log(self._refused, self._failed)  # type: ignore[attr-defined]
 
     def _along(self, words: np.ndarray) -> np.ndarray:
-        """Derivatives of unknowns along seeds of knowns.
+        """Directional derivatives of unknowns for seeds of the known variables.
 
         Numbers of both, value references, halves of the seeds.
         """
@@ -312,13 +312,13 @@ class SlaveUnit:
         )
 
     def enter_initialization_mode(self) -> None:
-        """Start initialization mode, from which on derivatives may be requested."""
+        """Enter initialization mode; derivatives may be requested from then on."""
         self._entered = True
 
     def setup_experiment(
         self, start_time: float, stop_time: float | None = None, tolerance: float | None = None
     ) -> None:
-        """The times of the importing program; runs begin at zero."""
+        """Check the start time, which must be zero, and the stop time."""
         if start_time != 0.0:
             self._wrong = f"start time: must be 0 s, not {start_time:g}"
         elif stop_time is not None and stop_time > self._last * (1.0 + AT):
@@ -339,6 +339,7 @@ class SlaveUnit:
         return True
 
     def _step(self, current_time: float, step_size: float) -> None:
+        """Advance the stepper by a communication step. Raises `InputError`."""
         here = self.stepper.t
         wrong, self._refused = self._wrong or self._refused, ""
         if wrong:
@@ -353,7 +354,7 @@ class SlaveUnit:
         self._begun = self.stepper.advance(current_time + step_size)
 
     def _get_fmu_state(self) -> dict[str, Any]:
-        """The state; an empty one, which cannot be put back, where the run cannot begin."""
+        """State of the unit; empty, and not restorable, if the run cannot begin."""
         try:
             return {"stepper": self.stepper.state, "given": dict(self._given), "begun": self._begun}
         except Exception as error:
@@ -361,7 +362,7 @@ class SlaveUnit:
             return {}
 
     def _set_fmu_state(self, state: dict[str, Any]) -> None:
-        """Puts a state back; where that fails the next step is refused."""
+        """Restore a state; if that fails the next step is refused."""
         self._accepted += 1
         try:
             if not state:
@@ -378,6 +379,7 @@ class SlaveUnit:
 
     @staticmethod
     def _fmu_state_to_bytes(state: dict[str, Any]) -> bytes:
+        """Serialize a state of the unit."""
         file = io.BytesIO()
         rest = json.dumps({key: state[key] for key in ("given", "begun") if key in state})
         np.savez(file, allow_pickle=False, _rest=np.array(rest), **state.get("stepper", {}))
@@ -385,6 +387,7 @@ class SlaveUnit:
 
     @staticmethod
     def _fmu_state_from_bytes(state: bytes) -> dict[str, Any]:
+        """State of the unit from its serialized form."""
         try:
             with np.load(io.BytesIO(state), allow_pickle=False) as arrays:
                 rest = json.loads(str(arrays["_rest"]))

@@ -80,6 +80,7 @@ class LoopController:
     """
 
     def __init__(self, path: str | os.PathLike[str], *, timeout: float = 10.0) -> None:
+        """Controller side of a loop; waits until the loop has begun."""
         check_timeout(timeout)
         self._path, self._timeout = file_path(path), timeout
         if not waited(lambda: _is_whole(self._path), timeout, START):
@@ -127,13 +128,13 @@ class LoopController:
             yield dict(zip(self._outputs, values[1:], strict=True))
 
     def _present(self) -> LoopMemory:
-        """The shared memory. Raises `InputError` after the end of the ``with`` block."""
+        """Shared memory of the loop. Raises `InputError` after the ``with`` block."""
         if self._memory.map.closed:
             raise InputError(f"{self._path}: this controller has left the loop; make another one")
         return self._memory
 
     def answer(self, inputs: Mapping[str, float]) -> None:
-        """Inputs [N, N m] by name for the present sample; those that are not named stay.
+        """Write inputs [N, N m] by name as answer to the present sample; others keep their value.
 
         Raises `InputError`.
         """
@@ -159,7 +160,7 @@ class LoopController:
 
 
 def _is_whole(path: Path) -> bool:
-    """True if a file is there and is a loop's. Raises `InputError` for another one."""
+    """True if a file is a complete loop file. Raises `InputError` for another file."""
     try:
         with path.open("rb") as file:
             begun = file.read(len(MAGIC))
@@ -173,7 +174,7 @@ def _is_whole(path: Path) -> bool:
 
 
 def _description(whole: bytes, path: Path) -> tuple[float, list[str], list[str]]:
-    """Period (s), names of inputs and of outputs in a file.
+    """(period in s, input names, output names) stored in a loop file.
 
     Raises `InputError` for a damaged one.
     """

@@ -33,6 +33,7 @@ class LoopMemory:
     """The mapped file: both halves of outputs and inputs, and the counters."""
 
     def __init__(self, file: Any, n_inputs: int, n_outputs: int) -> None:
+        """Views of counters, outputs and inputs in a memory-mapped file."""
         self.map = mmap.mmap(file.fileno(), 0)
         whole = memoryview(self.map)
         numbers = 8 * 2 * (1 + n_outputs + n_inputs)
@@ -55,13 +56,14 @@ class LoopMemory:
         return bool(self.flags[OVER])
 
     def close(self) -> None:
+        """Release the views and unmap the file."""
         for view in self._views:
             view.release()
         self.map.close()
 
 
 def check_timeout(timeout: float) -> None:
-    """Raise `InputError` for a time to wait that is not positive."""
+    """Raise `InputError` for a timeout that is not positive."""
     if not isinstance(timeout, numbers.Real) or isinstance(timeout, bool) or not timeout > 0.0:
         raise InputError(f"timeout: must be a positive time in s, not {shown(timeout)}")
 

@@ -86,7 +86,7 @@ class Coordinates(NamedTuple):
         ]
 
     def stored(self, compiled: Compiled) -> dict[str, list[Any]]:
-        """Coordinates by names, for `named_coordinates`."""
+        """Names of the coordinates, from which `named_coordinates` restores them."""
         velocities = velocity_names(compiled)
         return {
             "freedoms": [freedom.names for freedom in self.freedoms],
@@ -97,17 +97,17 @@ class Coordinates(NamedTuple):
         }
 
     def values(self, here: State) -> np.ndarray:
-        """x at a state."""
+        """State vector x at a state of the model."""
         return np.concatenate([here.q[self.q], here.s[self.s], here.z[self.z]])
 
     def rates(self, here: State) -> np.ndarray:
-        """ẋ at a state."""
+        """Rates ẋ at a state of the model."""
         qd = kinematic_matrix(here)[self.q] @ here.s
         return np.concatenate([qd, here.sd[self.s], evaluate(here).force_rate[self.z]])
 
 
 def coordinates_of(stepper: Stepper) -> tuple[Coordinates, Compiled]:
-    """States of a stepper besides its inputs, and their model.
+    """State coordinates of a stepper without those of its inputs, and their model.
 
     Raises `InputError` for models without slopes, and where no coordinates are independent.
     """
@@ -120,7 +120,7 @@ def coordinates_of(stepper: Stepper) -> tuple[Coordinates, Compiled]:
 
 
 def present_state(stepper: Stepper, inputs: Mapping[str, float]) -> State:
-    """The present state of a stepper in joint coordinates with values of its inputs.
+    """Present state of a stepper in joint coordinates, for given inputs.
 
     Raises `InputError`.
     """
@@ -176,7 +176,7 @@ def named_coordinates(compiled: Compiled, stored: Mapping[str, list[Any]]) -> Co
 
 
 def freedoms(compiled: Compiled) -> Iterator[Freedom]:
-    """All freedoms, in the order of q."""
+    """All degrees of freedom in the order of q."""
     names = velocity_names(compiled)
     for primary, row in zip(compiled.topology.tree, rows_of(compiled.system.tree)):
         q, s = int(row.q_at), int(row.s_at)
@@ -215,7 +215,7 @@ def _independent(known: list[Freedom], N: np.ndarray) -> list[Freedom] | None:
 
 
 def _completed(taken: list[Freedom], single: list[Freedom], N: np.ndarray) -> list[Freedom] | None:
-    """The taken freedoms and single ones, by pivoting; None where these do not suffice."""
+    """Selection of independent degrees of freedom by pivoting; None if there are too few."""
     rows = [k for each in taken for k in each.s]
     missing = N.shape[1] - len(rows)
     if missing > len(single):
@@ -231,6 +231,7 @@ def _completed(taken: list[Freedom], single: list[Freedom], N: np.ndarray) -> li
 
 
 def _regular(rows: np.ndarray) -> bool:
+    """True if rows are linearly independent."""
     size = np.linalg.svd(rows, compute_uv=False)
     return len(rows) <= rows.shape[1] and bool(
         size.min(initial=np.inf) > INDEPENDENT * size.max(initial=0.0)
@@ -238,7 +239,7 @@ def _regular(rows: np.ndarray) -> bool:
 
 
 def slopes(here: State, chosen: Coordinates, outputs: Sequence[Port]) -> np.ndarray:
-    """(states + outputs, states + inputs + 1): of ẋ and the outputs along x, u and t.
+    """Derivatives of ẋ and outputs by states x, inputs u and t.
 
     Raises `InputError` at corners and jumps, and where the chosen coordinates are dependent.
     """
@@ -274,6 +275,7 @@ def slopes(here: State, chosen: Coordinates, outputs: Sequence[Port]) -> np.ndar
     rate[:, at_s] += B
 
     def along(name: str) -> np.ndarray:
+        """Derivative of a named term along the independent directions."""
         parts = (getattr(each, name) for each in (by.q, by.s, by.z, by.t))
         of_q, of_s, of_z, of_t = parts
         change = of_q.T @ delta + of_s.T @ rate + np.outer(of_t[0], time)
@@ -294,7 +296,7 @@ def slopes(here: State, chosen: Coordinates, outputs: Sequence[Port]) -> np.ndar
 
 
 def _turning(here: State, chosen: Coordinates, H: np.ndarray) -> np.ndarray:
-    """(q, ns): δ(H s) = … δ at fixed s.
+    """Derivative (q, ns) of H(q) s with respect to displacements at fixed s.
 
     For Euler parameters ṗ = ½ p ∘ (0, ω), and for a free motion ẋ = A v.
     """
@@ -312,7 +314,7 @@ def _turning(here: State, chosen: Coordinates, H: np.ndarray) -> np.ndarray:
 
 
 def _explicit(here: State, outputs: Sequence[Port], by: Tangents) -> np.ndarray:
-    """∂/∂t of the outputs at fixed q and s."""
+    """Partial derivatives of the outputs by t at fixed q and s."""
     drift = evaluate(replace(here, s=np.zeros_like(here.s))).eta
     found = []
     for port in outputs:

@@ -57,7 +57,7 @@ class Equilibrium:
 
     @property
     def frequencies(self) -> np.ndarray:
-        """|λ| (rad/s), ascending, of modes that oscillate or grow.
+        """Frequencies |λ| (rad/s), ascending, of modes that oscillate or grow.
 
         It is negative for a mode that grows, and 0 for each unsupported coordinate.
 
@@ -84,7 +84,7 @@ class Equilibrium:
 
     @cached_property
     def _neutral(self) -> np.ndarray:
-        """Eigenvalues (m,) of unsupported coordinates, two of each at most.
+        """Eigenvalues (m,) of unsupported coordinates, at most two for each.
 
         They are below the frequency that counts as support.
         """
@@ -118,7 +118,7 @@ class Equilibrium:
 
     @property
     def _stability(self) -> Check:
-        """The stability as a check, which is a finding and no error."""
+        """Check that states whether the equilibrium is stable; never FAIL."""
         if self.stable:
             return Check("Stability", PASS, "stable: no mode grows")
         fastest = float(self.eigenvalues.real.max())

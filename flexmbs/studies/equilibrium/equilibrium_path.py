@@ -25,7 +25,7 @@ REMEDY = "follow the path by displacements, with a drive instead of the load, or
 
 
 def growth(found: Equilibrium) -> float:
-    """Real part (1/s) of the fastest eigenvalue, 0 for a stable equilibrium."""
+    """Growth rate (1/s): largest real part of the eigenvalues, 0 if stable."""
     return 0.0 if found.stable else float(found.eigenvalues.real.max())
 
 
@@ -52,10 +52,11 @@ def path_checks(
 
 
 def _jumps(states: Sequence[State], followed: Callable[[State, float], State]) -> list[Check]:
-    """First of the largest displacements between outputs that smaller intervals do not reduce."""
+    """WARN for the largest jump between outputs of a followed equilibrium; empty if none."""
     sizes = displacement_sizes(states[0].compiled)
 
     def span(a: State, b: State) -> float:
+        """Largest scaled displacement between two states."""
         return float(np.abs(displacement(a, b) / sizes).max(initial=0.0))
 
     found = sorted(

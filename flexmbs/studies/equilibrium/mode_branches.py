@@ -137,7 +137,7 @@ class Campbell(ModeBranches):
     turning: NDArray[np.bool_]
 
     def critical(self, order: float = 1.0) -> list[Critical]:
-        """Speeds at which an oscillating mode has the frequency order · |Ω|/2π, ascending.
+        """Critical speeds at which a mode has the frequency order · |Ω|/2π, ascending.
 
         By monotone cubic interpolation between the given speeds of one sense. Raises InputError.
         """
@@ -229,12 +229,12 @@ def campbell(
     >>> (6.283185 * diagram.frequency).round(3).tolist()  # √(k/m) ∓ Ω, as seen from the table
     [[20.0, 20.0], [15.0, 25.0]]
     """
-    make = _turned(model, drive)
+    make = _model_at_speed(model, drive)
     found, states = _followed(make, number_list(speeds, "speeds"), "speed", steady=True)
     whirl = np.full(found.eigenvalue.shape, np.nan)
     if frame is not None:
         whirl = np.sign(found.values)[:, None] * _whirl(found, states, frame, axis)
-    kept = _kept(found.eigenvalue, modes)
+    kept = _lowest_branches(found.eigenvalue, modes)
     turning = _turning(found, states)
     checks = _audited(
         states, found.values, "speed", found.eigenvalue[:, kept] if modes else None, audit=audit
@@ -278,7 +278,7 @@ def root_locus(
     if not callable(model):
         raise InputError("model: must be a function of the parameter that gives a model")
     found, states = _followed(model, number_list(values, "values"), "value", steady=False)
-    kept = _kept(found.eigenvalue, modes)
+    kept = _lowest_branches(found.eigenvalue, modes)
     checks = _audited(
         states, found.values, "value", found.eigenvalue[:, kept] if modes else None, audit=audit
     )
@@ -301,7 +301,7 @@ def _audited(
     *,
     audit: bool,
 ) -> tuple[Check, ...]:
-    """The worst check of each title over the values, with its value.
+    """Worst check of each title over all parameter values.
 
     kept (n, m): eigenvalues of the requested branches, the frequencies that have to be
     accurate.
@@ -322,8 +322,8 @@ def _audited(
     return tuple(worst.values())
 
 
-def _turned(model: Model | Maker, drive: str | None) -> Maker:
-    """The model at a speed, by the function given or with another motion of its drive."""
+def _model_at_speed(model: Model | Maker, drive: str | None) -> Maker:
+    """Function that makes the model at a speed of rotation."""
     if drive is None:
         if not callable(model):
             raise InputError(
@@ -338,6 +338,7 @@ def _turned(model: Model | Maker, drive: str | None) -> Maker:
     start = float(given.motion.state(0.0)[0])
 
     def at(speed: float) -> Model:
+        """The model with its drive at another speed."""
         other = copy.copy(model)
         other.drives = {
             **model.drives,
@@ -351,7 +352,7 @@ def _turned(model: Model | Maker, drive: str | None) -> Maker:
 def _followed(
     make: Maker, values: FloatArray, what: str, *, steady: bool
 ) -> tuple[ModeBranches, list[Linearization]]:
-    """The branches at the values, with the linearizations. Raises `InputError` naming the value."""
+    """Mode branches over the values, with the linearizations. Raises `InputError`."""
     linear: list[Linearization] = []
     for value in values:
         found = _linear(make(float(value)), steady=steady)
@@ -389,6 +390,7 @@ def _followed(
 
 
 def _linear(made: Made, *, steady: bool) -> Linearization:
+    """Linearization of what the user function returned: model, state or linearization."""
     if isinstance(made, Linearization):
         return made
     if isinstance(made, Model):
@@ -401,8 +403,8 @@ def _linear(made: Made, *, steady: bool) -> Linearization:
     return linearize(made.state.compiled.declared, at=made, audit=False)  # type: ignore[arg-type]
 
 
-def _kept(eigenvalue: ComplexArray, modes: int | None) -> np.ndarray:
-    """Indices of the branches, sorted by the frequency at which they begin; at most ``modes``."""
+def _lowest_branches(eigenvalue: ComplexArray, modes: int | None) -> np.ndarray:
+    """Indices of the branches with the lowest initial frequencies, at most ``modes``."""
     count = None if modes is None else whole_number(modes, "modes", least=1)
     there = np.isfinite(eigenvalue.real)
     first = np.abs(eigenvalue[there.argmax(axis=0), np.arange(eigenvalue.shape[1])])
@@ -411,7 +413,7 @@ def _kept(eigenvalue: ComplexArray, modes: int | None) -> np.ndarray:
 
 
 def _turning(found: ModeBranches, states: list[Linearization]) -> NDArray[np.bool_]:
-    """True if a branch (m,) is mostly displacement in rotating coordinates.
+    """Mask (m,) of branches that mostly move rotating coordinates.
 
     At the highest speed.
     """
@@ -424,7 +426,7 @@ def _turning(found: ModeBranches, states: list[Linearization]) -> NDArray[np.boo
 
 
 def _whirl(found: ModeBranches, states: list[Linearization], frame: str, axis: str) -> FloatArray:
-    """−2 Im(ū₁ u₂)/(|u₁|² + |u₂|²) of the displacements u across the axis.
+    """Sense of whirl −1 … 1 of each mode, from its displacements across the axis.
 
     1: counter-clockwise about it, −1: clockwise.
     """

@@ -24,7 +24,7 @@ NODES = 100  # of a body
 
 
 def compared_shapes(linear: Sequence[Linearization], sizes: FloatArray) -> list[ComplexArray]:
-    """Columns (n, mₖ) by which the modes of each linearization are compared.
+    """Mode shapes (n, mₖ) of each linearization in coordinates that all models share.
 
     sizes (ns,): comparable displacements of the velocity coordinates.
     """
@@ -49,12 +49,12 @@ def compared_shapes(linear: Sequence[Linearization], sizes: FloatArray) -> list[
 
 
 def _differ(data: Sequence[FlexibleBodyData]) -> bool:
-    """True if a body is not the same in all models."""
+    """True if a flexible body differs between the models."""
     return any(each is not data[0] and each.digest != data[0].digest for each in data)
 
 
 def _same_places(surfaces: Sequence[Surface]) -> list[IntArray]:
-    """Rows of some nodes of the first surface, and of the corresponding nodes of each other one.
+    """Rows of corresponding surface nodes in each of several surfaces.
 
     Corresponding nodes are at the same place of the bounding box.
     """
@@ -64,6 +64,6 @@ def _same_places(surfaces: Sequence[Surface]) -> list[IntArray]:
 
 
 def _in_box(nodes: FloatArray) -> FloatArray:
-    """Places from 0 to 1 in the bounding box."""
+    """Node positions scaled to 0 … 1 in their bounding box."""
     extent = np.ptp(nodes, axis=0)
     return np.asarray((nodes - nodes.min(axis=0)) / np.where(extent > 0.0, extent, 1.0))

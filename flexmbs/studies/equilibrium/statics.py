@@ -125,7 +125,7 @@ def statics(
 
 
 def _first(model: Model, t: float, start: HasState | None) -> State:
-    """The declared position at rest, or that of ``start``, without multipliers."""
+    """Initial guess of the equilibrium: declared position, or that of ``start``, at rest."""
     t = instant(t)
     declaration_report(model).raise_errors()
     require_no_contacts(model, "statics")
@@ -146,6 +146,7 @@ class _Search:
     """One search for an equilibrium."""
 
     def __init__(self, state: State, *, steady: bool, allow_indifferent: bool) -> None:
+        """Search for an equilibrium from a state with balancing multipliers."""
         self.steady, self.allow_indifferent = steady, allow_indifferent
         self.load_steps = self.iterations = 0
         state = self._motion(state)
@@ -156,7 +157,7 @@ class _Search:
         self.start = replace(state, lam=state.lam + change)
 
     def run(self, load_steps: int) -> Equilibrium:
-        """The equilibrium by load increments.
+        """Find the equilibrium, by load increments first. Raises `SolverError`.
 
         By relaxation if the start is not stable, or as a zero of the residual.
         """
@@ -165,6 +166,7 @@ class _Search:
         return found
 
     def _found(self, load_steps: int) -> Equilibrium:
+        """Equilibrium found by load steps. Raises `SolverError`."""
         here = balance(self.start)
         positive = bool((here.free()[0] > here.held).all())
         at_rest = here.span(here.step(0.0 * here.r)[0]) < CONVERGED and here.fall() < AT_REST
@@ -186,14 +188,14 @@ class _Search:
             return found
 
     def _accepted(self, state: State | None) -> Equilibrium | None:
-        """The equilibrium at a state, None if it is none."""
+        """Equilibrium at a state; None if the state is not balanced."""
         try:
             return None if state is None else self._result(state)
         except SolverError:
             return None
 
     def _loaded(self, residual: np.ndarray, load_steps: int) -> State | None:
-        """The loads in increments from the start; None if even the smallest does not converge."""
+        """Equilibrium by load increments; None if the smallest one does not converge."""
         state, done, increment = self.start, 0.0, 1.0 / load_steps
         while done < 1.0:
             factor = min(1.0, done + increment)
@@ -210,7 +212,7 @@ class _Search:
         return state
 
     def _newton(self, state: State, load: np.ndarray) -> tuple[State | None, int]:
-        """The state where R is the load, or None, and the number of steps."""
+        """(state with residual R = load or None, number of Newton steps)."""
         before = np.inf
         for count in range(1, NEWTON_STEPS + 1):
             here = balance(state)
@@ -225,9 +227,7 @@ class _Search:
         return None, NEWTON_STEPS
 
     def _relaxed(self) -> State:
-        """Bounded descent steps, then Newton's method:
-        converges to a stable equilibrium or fails.
-        """
+        """Find a stable equilibrium by bounded descent steps, then Newton's method."""
         state, reach, nothing = self.start, REACH, np.zeros(len(self.start.s))
         last: np.ndarray | None = None
         for _ in range(RELAXATIONS):
@@ -256,7 +256,7 @@ class _Search:
         )
 
     def _zero(self) -> State | None:
-        """A zero of the residual R by steps within a trust region; None if there is none.
+        """State with zero residual by a trust-region method; None if there is none.
 
         The stiffness may be indefinite.
 
@@ -288,7 +288,7 @@ class _Search:
         return None
 
     def _motion(self, state: State) -> State:
-        """The state, with the motion of the drives if a steady motion is requested.
+        """State with the velocities of the drives if a steady motion is requested.
 
         The motion consists of velocities and accelerations.
         """
@@ -300,7 +300,7 @@ class _Search:
         return replace(state, sd=np.linalg.lstsq(known.G, dense(state).gamma, rcond=None)[0])
 
     def steadiness(self, found: Equilibrium) -> tuple[Check, ...]:
-        """Check that a steady motion is one: a little later the same state is still in equilibrium.
+        """Check that a steady motion is still in equilibrium a little later.
 
         It is not where loads at rest, such as weight, act on a turning part, or where a drive
         speeds up.
@@ -326,6 +326,7 @@ class _Search:
         return (Check(title, WARN, text, remedy),)
 
     def _result(self, state: State) -> Equilibrium:
+        """Equilibrium from a balanced state. Raises `SolverError` for unsupported directions."""
         here = balance(state)
         loose = (here.N @ here.loose()[1]).T
         names = tuple(dict.fromkeys(_name(here, direction) for direction in loose))
@@ -387,7 +388,7 @@ def _name(here: Balance, direction: np.ndarray) -> str:
 
 
 def _shortened(here: Balance, shift: float, reach: float) -> tuple[np.ndarray, np.ndarray]:
-    """The step with the shift that limits it to the length ``reach``."""
+    """Step with a Levenberg shift that limits it to the length ``reach``."""
     nothing = np.zeros(len(here.r))
     low, high = shift, max(2.0 * shift, 1.0)
     while here.span(here.step(nothing, high)[0]) > reach and high < 1e30:
@@ -461,7 +462,7 @@ def quasi_static(
 def _followed(
     state: State, t: float, *, allow_indifferent: bool, halvings: int = MOST_HALVINGS
 ) -> Equilibrium:
-    """The equilibrium at time t that follows a state, with intermediate times if necessary."""
+    """Equilibrium at time t continued from a state, with intermediate times if necessary."""
     try:
         return _Search(replace(state, t=t), steady=False, allow_indifferent=allow_indifferent).run(
             1

@@ -32,7 +32,7 @@ FIELDS = ("s", "sd", "lam", "z", "work")
 
 
 def adjoint_derivative(tangent: Tangent, solution: Solution, outputs: Sequence[Output]) -> Exact:
-    """The outputs of the run with this solution, and their derivatives.
+    """Outputs of the run and their derivatives by the adjoint method.
 
     Raises `InputError` for outputs that are functions of the whole solution, and for steps without
     an adjoint.
@@ -72,7 +72,7 @@ def adjoint_derivative(tangent: Tangent, solution: Solution, outputs: Sequence[O
 
 
 def _weights(outputs: Sequence[Output], solution: Solution) -> FloatArray:
-    """∂Y/∂x(t_i) (outputs, nt) of each output by its channel at each time, by differences."""
+    """Derivatives ∂Y/∂x(t_i) (outputs, nt) of outputs by their channels, by differences."""
     t, found = solution.t, []
     for output, x in zip(outputs, observed(outputs, solution)):
         step = min(FINE * (float(np.abs(x).max()) or 1.0), PEAK * _flatness(x))
@@ -85,7 +85,7 @@ def _weights(outputs: Sequence[Output], solution: Solution) -> FloatArray:
 
 
 def _flatness(x: FloatArray) -> float:
-    """Smallest difference between the largest or least value of a channel and its neighbours.
+    """Smallest difference between an extreme value of a channel and its neighbours.
 
     Infinite if there is none. Changes of single values must not make another one the largest.
     """
@@ -105,7 +105,7 @@ def _by_states(
     outputs: Sequence[Output],
     numbers: FloatArray,
 ) -> Iterator[tuple[int, FloatArray]]:
-    """(index in Y, slopes (outputs, n) of the channels) of the state coordinates that matter.
+    """(indices in Y, derivatives (outputs, n) of the channels) for relevant states.
 
     These are the coordinates of the state on which channels depend.
     """
@@ -136,9 +136,7 @@ def _slope(
     direction: FloatArray,
     size: float,
 ) -> FloatArray:
-    """Slopes (outputs, n) of the channels along a direction
-    (n, ·) of one field of the trajectory.
-    """
+    """Derivatives (outputs, n) of the channels along a direction of a trajectory field."""
     values = [
         np.array(
             observed(
@@ -152,4 +150,5 @@ def _slope(
 
 
 def _parts(values: FloatArray, outputs: int) -> FloatArray:
+    """Values (outputs, n), one row for each output."""
     return values.reshape(outputs, -1)

@@ -56,7 +56,7 @@ class DerivativeColumn:
 
     @property
     def kinks(self) -> np.ndarray:
-        """Outputs (n,) whose one-sided slopes do not approach each other with smaller steps.
+        """Mask (n,) of outputs whose one-sided derivatives differ.
 
         Elsewhere their difference is halved.
         """
@@ -68,7 +68,7 @@ class DerivativeColumn:
 
     @property
     def notes(self) -> list[str]:
-        """Notes on the derivatives."""
+        """Notes on failed runs and inaccurate derivatives."""
         if not self.steps:
             return [
                 f"{self.name}: no derivative: "
@@ -112,7 +112,7 @@ def gradient(
     workers: int,
     at: Values | None = None,
 ) -> Gradient:
-    """Derivatives of the outputs at these values.
+    """Derivatives of the outputs with errors, by extrapolated differences.
 
     Raises `InputError`, `SolverError` where the model itself does not run.
     """
@@ -186,7 +186,7 @@ def _advance(
     noise: FloatArray,
     accuracy: float,
 ) -> None:
-    """Take up the runs of one level, and decide whether another one is needed."""
+    """Add the runs of one step size to a column, and mark whether it needs another step size."""
     refused = {side: text for side, text in sides.items() if isinstance(text, str)}
     others = {
         side: middle.course.difference(run.course)
@@ -224,7 +224,7 @@ def _advance(
 
 
 def _result(column: DerivativeColumn, noise: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Derivatives and errors of a parameter so far.
+    """Derivatives and errors for a parameter from the runs so far.
 
     None if its steps gave no runs of the same course.
     """

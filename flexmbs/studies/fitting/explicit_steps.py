@@ -34,7 +34,7 @@ class ExplicitSteps:
         self.points, self.states, self.beside = points, states, beside
 
     def varied(self, numbers: FloatArray) -> Varied:
-        """The variations of the states at the points with these numbers, by each parameter."""
+        """Variations of the states by each parameter at the points with these numbers."""
         found = [np.array(list(self._along(each, set(numbers.tolist())))) for each in self.beside]
         found = [each[np.searchsorted(np.unique(numbers), numbers)] for each in found]
         q, s, z = (part.shape[1] for part in (self.points.q, self.points.s, self.points.z))
@@ -43,7 +43,7 @@ class ExplicitSteps:
         return Varied(q_part, s_part, sd, lam, z_part, w)
 
     def _along(self, each: Variants, numbers: set[int]) -> Iterator[FloatArray]:
-        """(δy, δṡ, δλ) at the requested points."""
+        """Variations (δy, δṡ, δλ) by one parameter at the requested points."""
         change = difference(np.array([run.ready.run.state.y for run in each.runs]), each.step)
         for n, y in enumerate(self.states):
             beside = [(run, y + c * each.step * change) for c, run in zip(PLACES, each.runs)]

@@ -17,7 +17,7 @@ GAIN = 2.0  # of noise in extrapolated differences, by steps that are halved
 def extrapolated(
     steps: FloatArray, differences: FloatArray, noise: FloatArray, *, central: bool
 ) -> tuple[FloatArray, FloatArray]:
-    """Derivatives (n,) and their errors (n,) from differences (m, n), m ≥ 1.
+    """Richardson extrapolation of differences (m, n): derivatives and errors (n,).
 
     With decreasing steps (m,).
 

@@ -223,6 +223,7 @@ class Fit:
         bounds: dict[str, Limits],
         workers: int,
     ) -> None:
+        """Least-squares problem of runs and measured signals in scaled parameters."""
         self.runs = runs.evaluating(self.computed)
         self.measured, self.workers, self.count = measured, workers, 0
         self.known: dict[tuple[str, bytes], FloatArray] = {}
@@ -245,11 +246,11 @@ class Fit:
         self.dependent = max(DEPENDENT, NOISY * noise / 0.5**self.level)
 
     def computed(self, solution: Solution) -> FloatArray:
-        """Values of a solution in the place of the measured ones."""
+        """Outputs of a solution at the measured times."""
         return np.concatenate([each.of(solution) for each in self.measured])
 
     def values(self, x: FloatArray) -> Values:
-        """Parameters from those relative to their sizes."""
+        """Parameter values by name from scaled parameters x."""
         return {name: float(value) * self.scale[name] for name, value in zip(self.names, x)}
 
     def residuals(self, x: FloatArray) -> FloatArray:
@@ -257,7 +258,7 @@ class Fit:
         return self._once("residuals", x, self._residuals)
 
     def slopes(self, x: FloatArray) -> FloatArray:
-        """Derivatives of the residuals by the relative parameters."""
+        """Jacobian of the residuals with respect to the scaled parameters."""
         return self._once("slopes", x, self._slopes)
 
     def _once(self, what: str, x: FloatArray, of: Callable[[FloatArray], FloatArray]) -> FloatArray:
@@ -268,17 +269,19 @@ class Fit:
         return self.known[key]
 
     def _residuals(self, x: FloatArray) -> FloatArray:
+        """Differences between data and run at scaled parameters x."""
         self.count += 1
         return self.data - self.runs(self.values(x)).values
 
     def _slopes(self, x: FloatArray) -> FloatArray:
+        """Jacobian of the residuals with respect to scaled parameters x."""
         before = self.derivatives.count
         J = self.derivatives(self.values(x))
         self.count += self.derivatives.count - before
         return -J * np.array([self.scale[name] for name in self.names])
 
     def refined(self, found: Estimate) -> tuple[Estimate, tuple[str, ...]]:
-        """The estimate with accurate derivatives, and what limits them."""
+        """Estimate with accurate derivatives, and notes on their accuracy."""
         exact = gradient(
             self.runs, self.scale, accuracy=ACCURACY, workers=self.workers, at=self.values(found.x)
         )
@@ -287,11 +290,11 @@ class Fit:
         return found._replace(slopes=np.where(np.isfinite(J), J, found.slopes)), exact.notes
 
     def parts(self, values: FloatArray) -> dict[str, FloatArray]:
-        """Values by channel."""
+        """Split values into those of each channel."""
         return dict(zip(self.channels, np.split(values, self.ends[:-1])))
 
     def spread(self, noise: Mapping[str, float]) -> FloatArray:
-        """The noise of every value."""
+        """Standard deviation of the noise of every value."""
         return np.concatenate([np.full(len(each.t), noise[each.channel]) for each in self.measured])
 
 
@@ -310,7 +313,7 @@ class SearchDirections(NamedTuple):
 
     @property
     def effective(self) -> FloatArray:
-        """J (n + m, m) without the parts that have no effect, and m zero residuals below.
+        """Jacobian without ineffective directions, extended by rows of zero residuals.
 
         The derivatives of these residuals keep a search from changing combinations of parameters
         without effect. Without these rows it would change them arbitrarily, as J does not have full
@@ -342,6 +345,7 @@ class Estimate(NamedTuple):
 
 
 def _identified(fit: Fit, known: dict[str, float], confidence: float) -> Identification:
+    """Parameters with noise levels and confidence intervals, from repeated fits."""
     if len(fit.data) <= len(fit.names):
         raise InputError(
             f"measured: {len(fit.data)} values cannot determine {len(fit.names)} "
@@ -387,7 +391,7 @@ def _identified(fit: Fit, known: dict[str, float], confidence: float) -> Identif
 
 
 def _search(fit: Fit, start: FloatArray, noise: Mapping[str, float]) -> Estimate:
-    """The least squares with these weights. Raises `SolverError`."""
+    """Least-squares estimate with these noise levels as weights. Raises `SolverError`."""
     from scipy.optimize import least_squares
 
     spread = fit.spread(noise)
@@ -397,6 +401,7 @@ def _search(fit: Fit, start: FloatArray, noise: Mapping[str, float]) -> Estimate
     held = np.zeros(len(start))
 
     def residuals(x: FloatArray) -> FloatArray:
+        """Weighted residuals and regularization; constants for a failed run."""
         try:
             return np.concatenate([fit.residuals(x) / spread, held])
         except FlexmbsError:
@@ -414,7 +419,7 @@ def _search(fit: Fit, start: FloatArray, noise: Mapping[str, float]) -> Estimate
             gtol=TOLERANCE,
         )
         at, f, J = found.x, found.fun[: len(spread)], found.jac[: len(spread)]
-        if found.success and _settled(fit, at, f, J):
+        if found.success and _small_step_left(fit, at, f, J):
             return Estimate(at, f * spread, J * spread[:, None])
     values = ", ".join(f"{name} = {value:.6g}" for name, value in fit.values(found.x).items())
     raise SolverError(
@@ -422,7 +427,7 @@ def _search(fit: Fit, start: FloatArray, noise: Mapping[str, float]) -> Estimate
     )
 
 
-def _settled(fit: Fit, x: FloatArray, residuals: FloatArray, J: FloatArray) -> bool:
+def _small_step_left(fit: Fit, x: FloatArray, residuals: FloatArray, J: FloatArray) -> bool:
     """True if the remaining Gauss–Newton step is small.
 
     Relative to the deviations or to the parameters.
@@ -442,7 +447,7 @@ def _settled(fit: Fit, x: FloatArray, residuals: FloatArray, J: FloatArray) -> b
 
 
 def _first_noise(fit: Fit) -> dict[str, float]:
-    """The size of each channel: weights of the first pass."""
+    """Root mean square of each channel, as noise level of the first pass."""
     sizes = {
         name: float(np.sqrt(np.mean(values**2))) for name, values in fit.parts(fit.data).items()
     }
@@ -501,7 +506,7 @@ def _statistics(
 
 
 def _doubts(fit: Fit, found: Estimate, known: Mapping[str, float]) -> list[str]:
-    """Channels whose residuals are not independent noise, or larger than the known noise.
+    """Notes on channels whose residuals are correlated or exceed the known noise.
 
     For independent noise, neighbours are uncorrelated within 1/√n, and Σ r²/σ² is distributed as χ²
     with n degrees of freedom.
@@ -540,6 +545,7 @@ def _quantile(confidence: float, freedoms: int | None) -> float:
 
 
 def _at_bounds(fit: Fit, x: FloatArray) -> list[str]:
+    """Names of the parameters at a bound."""
     low, high = fit.bounds
     near = (x - low < 1e-6) | (high - x < 1e-6)
     return [name for name, at in zip(fit.names, near) if at]

@@ -58,7 +58,7 @@ class UnknownLayout(NamedTuple):
 
 
 def layout_of(compiled: Compiled) -> UnknownLayout:
-    """The parts of Y for a model."""
+    """Index ranges of the parts of the unknowns Y of a step."""
     _, _, ns, nc, nz = (int(n) for n in compiled.system.layout)
     ends = np.cumsum([0, ns, ns, ns, ns, nc, nz + POWERS, nz + POWERS]).tolist()
     q, s, a, sd, lam, x, xd = (slice(first, last) for first, last in itertools.pairwise(ends))
@@ -94,7 +94,7 @@ def _by_position(compiled: Compiled, q: FloatArray, d: FloatArray) -> FloatArray
 
 
 def _slopes(of: Callable[[FloatArray], FloatArray], ns: int) -> FloatArray:
-    """Derivatives of positions (n, nq) by a step (ns,), stacked last."""
+    """Derivatives of positions (n, nq) with respect to displacements, by differences."""
     found = [
         difference(np.array([of(c * TURN * unit) for c in PLACES]), TURN) for unit in np.eye(ns)
     ]
@@ -117,6 +117,7 @@ class ImplicitSteps:
     """
 
     def __init__(self, base: Begun, points: TrajectoryPoints, beside: list[Variants]) -> None:
+        """Derivatives of implicit steps at the points of a trajectory, by perturbed runs."""
         self.compiled, self.work = base.compiled, base.ready.run.work
         self.points, self.method = points, base.ready.method
         self.at = layout_of(self.compiled)
@@ -130,7 +131,7 @@ class ImplicitSteps:
         self.output, self.start = self._start(beside, by_parameters[0])
 
     def _equations(self, found: FloatArray) -> FloatArray:
-        """Rows of (n, r g ġ ẋ, m) that hold: g of holonomic constraints, ġ of the others."""
+        """Active rows: g of holonomic constraints and ġ of nonholonomic ones."""
         ns, nc = self.at.s.stop - self.at.s.start, len(self.rows)
         r, g, gd, xd = np.split(found, np.cumsum([ns, nc, nc]), axis=1)
         return np.concatenate([r, np.where(self.rows[:, None], g, gd), xd], axis=1)
@@ -138,7 +139,7 @@ class ImplicitSteps:
     def _start(
         self, beside: list[Variants], by_parameters: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """dY₀/dp for the first output and for the first step.
+        """Derivatives dY₀/dp of the initial state, for outputs and for the first step.
 
         With θ and δs on the differenced constraints: their errors would appear in accelerations
         divided by h² and h.
@@ -161,13 +162,13 @@ class ImplicitSteps:
         return first, step
 
     def blocks(self, *, backwards: bool = False) -> Iterator[StepBlock]:
-        """The matrices of all steps, some at a time."""
+        """Iterate over the matrices of all steps in blocks, also backwards."""
         firsts = range(0, len(self.points.t) - 1, BLOCK)
         for first in reversed(firsts) if backwards else firsts:
             yield self._block(first, min(first + BLOCK, len(self.points.t) - 1))
 
     def _block(self, first: int, last: int) -> StepBlock:
-        """Steps to the points first + 1 … last."""
+        """Matrices of the steps to the points first + 1 … last."""
         at, points, method = self.at, self.points.part(first, last + 1), self.method
         assert isinstance(method, GeneralizedAlpha)
         am, af, beta, gamma = method.parameters()
@@ -197,7 +198,7 @@ class ImplicitSteps:
         return StepBlock(first, *self._scaled(h, E, F, R))
 
     def _by_rows(self, E: FloatArray) -> FloatArray:
-        """∂g/∂θ = G of holonomic rows, from −Gᵀ in the equations of motion.
+        """Constraint Jacobian ∂g/∂θ from the coefficients −Gᵀ of the multipliers.
 
         Its round-off is smaller there; the other rows are kept.
         """
@@ -208,13 +209,13 @@ class ImplicitSteps:
         )
 
     def _scaled(self, h: FloatArray, *matrices: FloatArray) -> list[FloatArray]:
-        """Rows of the equations of motion times h²: entries are then alike."""
+        """Multiply the rows of the equations of motion by h² for equal scales."""
         rows = np.ones((len(h), self.at.size, 1))
         rows[:, self.at.a] = rows[:, self.at.sd] = h * h
         return [rows * each for each in matrices]
 
     def _displaced(self, points: TrajectoryPoints) -> tuple[FloatArray, FloatArray]:
-        """P and T (n, ns, ns) of the steps between points.
+        """Derivatives P and T (n, ns, ns) of the positions over a step.
 
         Unity if positions are sums of displacements.
         """
@@ -226,14 +227,14 @@ class ImplicitSteps:
         return H @ _by_position(self.compiled, q, d), H @ _by_displacement(self.compiled, q, d)
 
     def varied(self, numbers: FloatArray) -> Varied:
-        """The variations of the states at the points with these numbers, by each parameter."""
+        """Variations of the states by each parameter at the points with these numbers."""
         at, Y = self.at, self.tangent(numbers)
         q = basis(self.compiled, self.points.q[numbers]) @ Y[:, at.q]
         z, work = np.split(Y[:, at.x], [self.points.z.shape[1]], axis=1)
         return Varied(q, Y[:, at.s], Y[:, at.sd], Y[:, at.lam], z, work)
 
     def tangent(self, wanted: FloatArray) -> FloatArray:
-        """Y (n, k, m) at the points ``wanted``, by each parameter.
+        """Derivatives of Y (n, k, m) by parameters at the points ``wanted``.
 
         The start is one of them.
         """
@@ -248,7 +249,7 @@ class ImplicitSteps:
         return np.array([kept[n] for n in wanted.tolist()])
 
     def adjoint(self, slopes: Mapping[int, FloatArray]) -> FloatArray:
-        """dy/dp (outputs, m) of y = Σ ȳₙᵀ Yₙ, ȳₙ (k, outputs) by the number n > 0 of the point."""
+        """Derivatives dy/dp (outputs, m) by the adjoint method, from ∂y/∂Yₙ."""
         shape = self.at.size, next(iter(slopes.values())).shape[1]
         total, carried = np.zeros((shape[1], self.start.shape[1])), np.zeros(shape)
         for block in self.blocks(backwards=True):

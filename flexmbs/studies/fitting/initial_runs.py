@@ -1,6 +1,4 @@
-"""Runs at their start, with other values of a parameter too:
-what derivatives of a run are made of.
-"""
+"""Initial states of the nominal and perturbed runs, for derivatives by parameters."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
@@ -77,12 +75,12 @@ class Variants(NamedTuple):
     runs: tuple[Begun, ...]
 
     def slope(self, of: Callable[[Begun], FloatArray]) -> FloatArray:
-        """dy/dp of a function of these runs, by their difference."""
+        """Derivative dy/dp of a function of the perturbed runs, by central differences."""
         return difference(np.array([of(run) for run in self.runs]), self.step)
 
     @property
     def bend(self) -> float:
-        """Largest relative change of the initial slopes from ± step to ± 2 step, or 0.
+        """Largest relative change of initial derivatives when the step is doubled, or 0.
 
         The slopes of q, s and the constants of the start.
         """
@@ -112,15 +110,16 @@ def difference(values: FloatArray, step: float) -> FloatArray:
 
 
 def begun(runs: Runs, values: Values) -> Begun:
-    """The run with these values at its start, Newton's method with a small tolerance. Raises
-    `InputError`.
+    """Initial run with these parameter values and a tight Newton tolerance.
+
+    Raises `InputError`.
     """
     ready = runs.solving().prepared(values)
     return Begun(ready, _beginning(ready))
 
 
 def _beginning(ready: Prepared) -> Beginning:
-    """State at the start, and as the first step of generalized-α takes it.
+    """Initial state, as the first step of the generalized-α method takes it.
 
     See `flexmbs.integrators.generalized_alpha.suit`.
     """
@@ -140,7 +139,7 @@ def _beginning(ready: Prepared) -> Beginning:
 
 
 def _shift(run: Run, rates: FloatArray, factors: tuple[float, float]) -> FloatArray:
-    """Δs with G Δs = ``rates`` of holonomic rows, by the factor of the first step."""
+    """Velocity change Δs with G Δs = ``rates``, by the matrix of the first step."""
     packed, exchange, form = (
         run.packed,
         run.context.exchange,
@@ -157,8 +156,9 @@ def _shift(run: Run, rates: FloatArray, factors: tuple[float, float]) -> FloatAr
 
 
 def step_of(run: Run) -> bool:
-    """One step of a run; whether it was not at its end. Raises `SolverError` and exceptions of user
-    functions.
+    """Take one step of a run; True if it was not at its end.
+
+    Raises `SolverError` and exceptions of user functions.
     """
     clock, context = run.context.clock, run.packed.context
     if not clock.time < clock.end:
@@ -183,32 +183,33 @@ def variants(
     quick: bool = False,
     mapped: Callable[..., Iterable[Any]] = map,
 ) -> Variants:
-    """Perturbed runs, with steps within which their initial states are smooth.
+    """Initial runs with perturbed parameter, with steps for which they are smooth.
 
     Near a singular position the assembled state changes over a small interval of a parameter.
     Raises `InputError` if the perturbed model has other coordinates or constraints, or does not
     run.
     """
     places = QUICK * scale * PLACES[:2] if quick else PART * scale * PLACES
-    best = Variants(name, scale, places[0], _beside(runs, base, name, places, mapped))
+    best = Variants(name, scale, places[0], _perturbed_runs(runs, base, name, places, mapped))
     for k in range(1, TRIES):
         if best.bend <= STRAIGHT:
             break
         finer = places * FINER**k
-        found = Variants(name, scale, finer[0], _beside(runs, base, name, finer, mapped))
+        found = Variants(name, scale, finer[0], _perturbed_runs(runs, base, name, finer, mapped))
         if 0.5 * best.bend < found.bend < BENT:  # round-off
             break
         best = min(best, found, key=lambda each: each.bend)
     return best
 
 
-def _beside(
+def _perturbed_runs(
     runs: Runs, base: Begun, name: str, changes: FloatArray, mapped: Callable[..., Iterable[Any]]
 ) -> tuple[Begun, ...]:  # fmt: skip
-    """Runs with changes of a parameter. Raises `InputError`."""
+    """Initial runs with changes of one parameter. Raises `InputError`."""
     middle = runs.base[name]
 
     def made(change: float) -> Begun:
+        """Initial run with a changed parameter. Raises `InputError` naming the value."""
         try:
             return begun(runs, {name: middle + change})
         except InputError as error:
@@ -229,7 +230,7 @@ def _beside(
 
 
 def _shape(compiled: Compiled) -> tuple[Any, ...]:
-    """Discrete properties of a compiled model.
+    """Discrete properties of a compiled model that perturbed runs must share.
 
     Bodies in their order, the joints between them and which are cut, numbers.
     """
@@ -243,7 +244,7 @@ def _shape(compiled: Compiled) -> tuple[Any, ...]:
 
 
 def recorded(base: Begun) -> tuple[TrajectoryPoints, FloatArray]:
-    """States at the start and at the ends of all steps, and y of them.
+    """Run to the end: states and unknowns y at the ends of all steps.
 
     The run is at its end afterwards. Raises `SolverError`.
     """

@@ -50,7 +50,7 @@ class Measured(NamedTuple):
     values: FloatArray
 
     def of(self, solution: Solution) -> FloatArray:
-        """Values of a solution in place of the measurement (n,). Raises `InputError`."""
+        """Values (n,) of a solution at the measured times. Raises `InputError`."""
         found = signal(solution, self.channel)
         try:
             return values_at(pieces(found.t, found.values, breaks(solution)), self.t)
@@ -94,6 +94,7 @@ def read_measured(given: Any) -> list[Signal]:
 
 
 def _from_arrays(heading: str, values: Any) -> Signal:
+    """Signal from times and values, or a signal itself. Raises `InputError`."""
     if isinstance(values, Signal):
         return values
     if not isinstance(values, Sequence) or len(values) != 2:
@@ -108,6 +109,7 @@ def _from_arrays(heading: str, values: Any) -> Signal:
 
 
 def _signal(heading: str, t: FloatArray, values: FloatArray) -> Signal:
+    """Signal with name and unit from a heading such as "x [m]"."""
     match = HEADING.fullmatch(heading)
     assert match
     if len(t) != len(values):
@@ -118,7 +120,7 @@ def _signal(heading: str, t: FloatArray, values: FloatArray) -> Signal:
 
 
 def _from_csv(path: str | os.PathLike[str]) -> list[Signal]:
-    """The columns of a CSV file, the first is the time; empty cells are left out."""
+    """Signals from the columns of a CSV file; the first column is the time."""
     try:
         rows = list(csv.reader(io.StringIO(read_text(path))))
     except FileNotFoundError:
@@ -139,6 +141,7 @@ def _from_csv(path: str | os.PathLike[str]) -> list[Signal]:
 
 
 def _column(path: str | os.PathLike[str], rows: list[list[str]], k: int, seconds: float) -> Signal:
+    """Signal of column k of a table, without its empty cells. Raises `InputError`."""
     heading, pairs = rows[0][k], []
     for number, row in enumerate(rows[1:], 2):
         if len(row) != len(rows[0]):

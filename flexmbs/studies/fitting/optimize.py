@@ -179,7 +179,7 @@ def optimize(
         whole_number(workers, "workers", least=1, most=1000),
     )
     allowed = read_limits(limits, "limits")
-    wanted = _wanted(minimize, allowed, outputs)
+    wanted = _requested_outputs(minimize, allowed, outputs)
     runs = prepared_runs(
         model,
         parameters,
@@ -209,13 +209,12 @@ class ConstraintSide(NamedTuple):
 
 
 class PointSearch:
-    """Runs at points x, parameters relative to their sizes,
-    each computed once, with their history.
-    """
+    """Runs at points x of scaled parameters, each computed once, with their history."""
 
     def __init__(
         self, runs: Runs, scale: dict[str, float], bounds: dict[str, Limits], workers: int
     ) -> None:
+        """Search in scaled parameters within bounds."""
         self.runs, self.scale, self.workers = runs, scale, workers
         self.names, self.size = list(runs.base), np.array(list(scale.values()))
         self.start = np.array(list(runs.base.values())) / self.size
@@ -233,7 +232,7 @@ class PointSearch:
         self.count = 1
 
     def values(self, x: FloatArray) -> Values:
-        """Parameters of a point."""
+        """Parameter values by name from scaled parameters x."""
         return dict(zip(self.names, (x * self.size).tolist()))
 
     def relative(self, x: FloatArray) -> FloatArray:
@@ -250,7 +249,7 @@ class PointSearch:
         return self.known[key] / self.level
 
     def objective(self, x: FloatArray) -> float:
-        """The relative output that is minimized."""
+        """Objective at a point, relative to its size at the start."""
         return float(np.nan_to_num(self.relative(x)[0], nan=REFUSED))
 
     def kept(self, x: FloatArray, side: ConstraintSide) -> float:
@@ -260,7 +259,7 @@ class PointSearch:
         )
 
     def slope(self, x: FloatArray) -> FloatArray:
-        """Derivatives of `relative`. Raises `SolverError`."""
+        """Derivatives of the relative outputs. Raises `SolverError`."""
         key = x.tobytes()
         if key not in self.slopes:
             before = self.derivatives.count
@@ -277,8 +276,8 @@ class PointSearch:
         return self.slopes[key]
 
 
-def _wanted(minimize: Any, limits: Mapping[str, Limits], named: Any) -> list[Output]:
-    """The objective, then the limited outputs. Raises `InputError`."""
+def _requested_outputs(minimize: Any, limits: Mapping[str, Limits], named: Any) -> list[Output]:
+    """Outputs to evaluate: the objective first, then the limited ones. Raises `InputError`."""
     if named is not None and not isinstance(named, Mapping):
         raise InputError(f"outputs: {shown(named)} is not a dict of outputs, {{'name': function}}")
     named = dict(named or {})
@@ -298,7 +297,7 @@ def _wanted(minimize: Any, limits: Mapping[str, Limits], named: Any) -> list[Out
 
 
 def _sides(search: PointSearch, constraints: Sequence[Limits]) -> Iterator[ConstraintSide]:
-    """The one-sided constraints of limited outputs."""
+    """One-sided constraints (output, bound, sign) of the limited outputs."""
     for row, (low, high) in enumerate(constraints, 1):
         for sign, limit in ((1.0, low), (-1.0, high)):
             if math.isfinite(limit):
@@ -308,7 +307,7 @@ def _sides(search: PointSearch, constraints: Sequence[Limits]) -> Iterator[Const
 def _descent(
     search: PointSearch, constraints: Sequence[Limits], most: int
 ) -> tuple[FloatArray, str]:
-    """The end of SLSQP, and how it ended."""
+    """Run SLSQP from the start; (point reached, message)."""
     from scipy.optimize import minimize
 
     search.course.require_smooth()
@@ -332,7 +331,7 @@ def _descent(
 def _evolution(
     search: PointSearch, constraints: Sequence[Limits], most: int
 ) -> tuple[FloatArray, str]:
-    """The end of differential evolution, and how it ended. Raises `InputError` without bounds."""
+    """Run differential evolution; (point, message). Raises `InputError` without bounds."""
     from scipy.optimize import NonlinearConstraint, differential_evolution
 
     for name, pair in zip(search.names, search.bounds):
@@ -350,6 +349,7 @@ def _evolution(
     with RunThreads(search.workers) as pool:
 
         def mapped(function: Any, points: Iterable[FloatArray]) -> list[Any]:
+            """Values of a function at points, computed by the pool."""
             return list(pool.map(function, points))
 
         found = differential_evolution(
@@ -375,6 +375,7 @@ def _optimum(
     x: FloatArray,
     message: str,
 ) -> Optimum:
+    """Result at the point x, with limits that are not kept."""
     results = search.relative(x) * search.level
     broken = [
         f"{output.name} = {value:.6g} is not within its limits {low:g} … {high:g}"
@@ -417,5 +418,6 @@ def _optimum(
 
 
 def _at_bounds(search: PointSearch, x: FloatArray) -> list[str]:
+    """Names of the parameters at a bound."""
     low, high = search.bounds.T
     return [name for name, at in zip(search.names, (x - low < CLOSE) | (high - x < CLOSE)) if at]

@@ -34,6 +34,7 @@ def read_limits(given: Any, key: str, known: Sequence[str] | None = None) -> dic
 
 
 def _pair(value: Any, key: str) -> Limits:
+    """Pair (low, high), infinite for None. Raises `InputError`."""
     if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != 2:
         raise InputError(
             f"{key}: must be two numbers (low, high), or None for no limit, not {shown(value)}"
@@ -59,7 +60,7 @@ def require_within(values: Mapping[str, float], bounds: Mapping[str, Limits]) ->
 def sizes(
     values: Mapping[str, float], scales: Mapping[str, float], bounds: Mapping[str, Limits]
 ) -> dict[str, float]:
-    """Size of each parameter.
+    """Scale of each parameter: given, from its value or from its bounds.
 
     The given one, its absolute value, for a zero the width of its bounds, or 1.
     """

@@ -112,7 +112,7 @@ class Runs:
     solved: bool = False
 
     def model(self, values: Mapping[str, float]) -> Model:
-        """The model with these values. Raises `InputError`."""
+        """Model with these parameter values. Raises `InputError`."""
         return made(self.build, {**self.base, **values})
 
     def __call__(self, values: Mapping[str, float], **options: Any) -> Result:
@@ -124,7 +124,7 @@ class Runs:
         return Result(self.evaluate(solution), course(solution))
 
     def solution(self, values: Mapping[str, float], **options: Any) -> Solution:
-        """The run with these values, and other options. Raises `InputError`, `SolverError`."""
+        """Solution of a run with these parameter values. Raises `InputError`, `SolverError`."""
         ready = self.prepared(values, **options)
         begun = time.perf_counter()
         status, written = ready.run.integrate(None)
@@ -133,7 +133,7 @@ class Runs:
         return unaudited(ready, status, written, time.perf_counter() - begun)
 
     def prepared(self, values: Mapping[str, float], **options: Any) -> Prepared:
-        """The run with these values, and other options, at its start. Raises `InputError`."""
+        """Run with these parameter values, not started. Raises `InputError`."""
         model = self.model(values)
         found = requested_options(model, {**self.options, **options})
         method = chosen_integrator(found["integrator"], {key: found[key] for key in OF_INTEGRATOR})
@@ -145,7 +145,7 @@ class Runs:
         return prepared(model, found, RunStart(), self.events, None)
 
     def solving(self) -> "Runs":
-        """The same runs, of equations that are solved to round-off."""
+        """Same runs with Newton's method converged to round-off."""
         return dataclasses.replace(self, solved=True)
 
     def evaluating(self, evaluate: Evaluate) -> "Runs":
@@ -159,12 +159,12 @@ class Runs:
         return dataclasses.replace(self, options=self.options | {"output_step": step, "t_end": end})
 
     def audited(self, values: Mapping[str, float]) -> Solution:
-        """The solution of `simulate` with these values, its findings as warnings."""
+        """Audited solution with these parameter values; findings become warnings."""
         return simulate(self.model(values), **self.options, events=self.events)
 
 
 def course(solution: Solution) -> Course:
-    """Discrete course of a run.
+    """Discrete course of a run: how it ended, its events, impacts and contact states.
 
     How it ended, its events, impacts, states of rigid contacts, redundant constraints.
     """
@@ -183,11 +183,12 @@ def course(solution: Solution) -> Course:
 
 
 def _passed(states: np.ndarray) -> str:
-    """The states through which a rigid contact passes."""
+    """Sequence of states that a rigid contact passes through."""
     return " ".join(KINDS[kind] for kind in states[np.flatnonzero(np.diff(states, prepend=-1))])
 
 
 def _text(value: Any) -> str:
+    """Value as text: quoted string, or number and first items of a list."""
     if isinstance(value, str):
         return f"'{value}'"
     return (
@@ -198,7 +199,7 @@ def _text(value: Any) -> str:
 
 
 def base_values(build: Build, parameters: Any) -> Values:
-    """The parameters with their values, those of the model if only paths are given.
+    """Initial values of the parameters, from the model if only paths are given.
 
     Raises `InputError`.
     """
@@ -278,7 +279,7 @@ def prepared_runs(
     *,
     end: float | None = None,
 ) -> Runs:
-    """Runs of the parameters about their values, to ``end`` if neither options nor model say so.
+    """Runs that vary parameters about their initial values.
 
     Raises `InputError`.
     """

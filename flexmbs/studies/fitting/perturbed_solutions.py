@@ -21,7 +21,7 @@ class Varied(NamedTuple):
 def perturbed_solution(
     solution: Solution, compiled: Compiled, changes: dict[str, FloatArray]
 ) -> Solution:
-    """Solution of another compiled model with a perturbed trajectory.
+    """Solution with a perturbed trajectory, of another compiled model.
 
     changes (n, ·): differences of its fields.
     """

@@ -112,7 +112,7 @@ def sensitivities(
     scales: Mapping[str, float] | None = None,
     workers: int = 1,
 ) -> Sensitivities:  # fmt: skip
-    """Derivatives of outputs of a run by parameters of its model, with an error estimate of each.
+    """Derivatives of outputs of a run by parameters of its model, with error estimates.
 
     "differences": central differences of whole runs, extrapolated to the step zero. Steps are
     halved until the estimated errors are below ``accuracy``, or noise prevents it; noise is
@@ -231,4 +231,5 @@ def sensitivities(
 
 
 def _names(outputs: Sequence[Output]) -> tuple[str, ...]:
+    """Names of the outputs."""
     return tuple(output.name for output in outputs)

@@ -69,12 +69,12 @@ class Observed(NamedTuple):
 
 
 def everything(runs: Runs) -> Observed:
-    """The outputs themselves."""
+    """Observation function that returns the output values themselves."""
     return Observed(runs.evaluate, lambda values: values, np.ones(1, bool))
 
 
 def channels(outputs: Sequence[Output], solution: Solution) -> Observed:
-    """Channels of the outputs, which alone determine for instance the time of the largest value."""
+    """Channels of the outputs, from which the outputs follow."""
     parts = observed(outputs, solution)
     ends = np.cumsum([len(part) for part in parts])[:-1]
     single = np.concatenate(
@@ -88,7 +88,7 @@ def channels(outputs: Sequence[Output], solution: Solution) -> Observed:
 
 
 def require_exact(runs: Runs, base: Begun) -> None:
-    """Raise `InputError` for runs whose steps are not smooth, or have no known tangent."""
+    """Raise `InputError` for runs whose steps have no exact tangent."""
     method, run = base.ready.method, base.ready.run
     remedy = "take method='differences'"
     if runs.events:
@@ -154,6 +154,7 @@ class Tangent:
     def __init__(
         self, runs: Runs, at: Values, scales: Values, *, workers: int = 1, quick: bool = False
     ) -> None:
+        """Derivatives of a run at parameter values, from its steps and perturbed initial runs."""
         self.runs = dataclasses.replace(runs, base={**runs.base, **at})
         self.base = begun(self.runs, {})
         require_exact(runs, self.base)
@@ -192,7 +193,7 @@ class Tangent:
         return next(map(self.base.compiled.whole_of, found), "")
 
     def derivative(self, solution: Solution, seen: Observed) -> Exact:
-        """The outputs of the run with this solution, and their derivatives."""
+        """(outputs of the run, their derivatives by the tangent method)."""
         middle = seen.of(solution)
         columns = [
             _concluded(seen, middle, values, each.step, FINE * each.scale)[:3]
@@ -211,7 +212,7 @@ class Tangent:
     def _seen(
         self, solution: Solution, of: Callable[[Solution], FloatArray]
     ) -> Iterator[FloatArray]:
-        """Observed quantities of the perturbed solutions, for each parameter."""
+        """Observed quantities of the perturbed solutions, parameter by parameter."""
         varied = self.steps.varied(step_numbers(self.points, solution.t))
         for k, each in enumerate(self.beside):
             values = []
@@ -230,7 +231,7 @@ class Tangent:
     def along(
         self, seen: Observed, workers: int
     ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Derivative along one direction (m,) of all parameters, by differences of five runs (n,).
+        """Directional derivative along all parameters (m,) by differences of five runs.
 
         With the direction, the error (n,) of the derivative, and the difference of the one-sided
         slopes at a kink (n,).
@@ -239,6 +240,7 @@ class Tangent:
         sizes = np.array([each.scale for each in self.beside]) * signs / math.sqrt(len(self.beside))
 
         def run(c: float) -> FloatArray:
+            """Outputs of a run with all parameters moved by c times their scale."""
             moved = {
                 each.name: self.runs.base[each.name] + c * self.compared * size
                 for each, size in zip(self.beside, sizes)
@@ -262,7 +264,7 @@ def concluded_run(run: Begun) -> Solution:
 def _concluded(
     seen: Observed, middle: FloatArray, values: FloatArray, step: float, fine: float
 ) -> tuple[FloatArray, FloatArray, np.ndarray, FloatArray]:  # fmt: skip
-    """Derivatives of outputs, their errors, kinks and jumps of the slope.
+    """Derivatives of outputs with errors, kinks and jumps of the slope.
 
     From observed values (4, n) at `PLACES` times a step and in the middle. The last array is the
     difference of the derivatives to both sides, where the observed values have a kink.
@@ -286,7 +288,7 @@ def _concluded(
 def _differentiated(
     values: FloatArray, middle: FloatArray, step: float
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Derivative, its error and the difference of the slopes to both sides.
+    """Derivative, its error, and the difference of the one-sided slopes.
 
     From values (4, n) at `PLACES` times a step and in the middle. The difference is zero where
     there is no kink.

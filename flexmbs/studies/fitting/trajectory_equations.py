@@ -55,7 +55,7 @@ class TrajectoryPoints(NamedTuple):
 def values_along(
     compiled: Compiled, work: Work, points: TrajectoryPoints, steps: FloatArray | None = None
 ) -> FloatArray:
-    """Equations at points of a trajectory, (n, m, ns + 2 nc + nz + 3).
+    """Residuals of the equations (n, m, …) at points of a trajectory and displaced ones.
 
     steps (m, …): changes of the points, none by default. The path in ``work`` is overwritten.
     Raises the exceptions of user functions.
@@ -110,7 +110,7 @@ def slopes_along(compiled: Compiled, work: Work, points: TrajectoryPoints) -> Fl
 
 
 def _sizes(compiled: Compiled, points: TrajectoryPoints) -> FloatArray:
-    """Steps along the directions of `slopes_along`.
+    """Step sizes for the directions of `slopes_along`.
 
     Along ṡ and λ they exceed the values, which reduces round-off.
     """
@@ -128,7 +128,7 @@ def _unsettled(
     size: FloatArray,
     counts: tuple[int, int],
 ) -> np.ndarray:
-    """Points at which differences with two steps differ by more than round-off.
+    """Mask of points where differences with two step sizes disagree.
 
     In r, in constraint values, or in rates.
     """
@@ -145,7 +145,9 @@ def _unsettled(
 
 
 def _exact(compiled: Compiled, point: TrajectoryPoints) -> FloatArray:
-    """Slopes (2 ns + nz, …) along q, s and z at one point.
+    """Derivatives along q, s and z at one point of a trajectory, from `tangents`.
+
+    By differences of the mechanics and exact slopes of the laws.
 
     By differences of the mechanics and exact slopes of the laws.
     """

@@ -56,6 +56,6 @@ def equations_along(system, work, t, base, beta, steps, x, out):
 
 @packed()
 def displacements(tree, joints, q, d, out):
-    """out[n] = q[n] ⊕ d[n]"""
+    """out[n] ← q[n] ⊕ d[n] for all rows."""
     for n in range(q.shape[0]):
         displace(tree, joints, q[n], d[n], out[n])

@@ -121,7 +121,7 @@ def state_space(linear: Linearization) -> Any:
 
 
 def linear_system(linear: Linearization) -> LinearSystem:
-    """The linearised model as what files of other programs hold.
+    """The linearised model in the form of export files.
 
     Raises `InputError` for a motion that is not steady.
     """
@@ -146,7 +146,7 @@ def linear_system(linear: Linearization) -> LinearSystem:
 
 
 def _state_names(linear: Linearization) -> list[str]:
-    """Names of x = (y, σ, z)."""
+    """Names of the states x = (y, σ, z)."""
     rest = len(linear.A) - len(linear.coordinates) - len(linear.velocities)
     return [
         *linear.coordinates,
@@ -156,7 +156,7 @@ def _state_names(linear: Linearization) -> list[str]:
 
 
 def _column(H: ComplexArray, f: FloatArray, efforts: int, drives: int, k: int) -> ComplexArray:
-    """Response to input k, for a drive with its rate and acceleration.
+    """Column of the frequency response to input k; drives with rate and acceleration.
 
     Per unit of the one that is named.
     """
@@ -174,7 +174,7 @@ def _column(H: ComplexArray, f: FloatArray, efforts: int, drives: int, k: int) -
 
 
 def _require_bounded(linear: Linearization, f: FloatArray) -> None:
-    """Raise `InputError` where iω is an eigenvalue."""
+    """Raise `InputError` at frequencies where iω is an eigenvalue."""
     value = linear.modes.eigenvalue
     omega = TURN * f
     away = np.abs(1j * omega[:, None] - value)

@@ -147,14 +147,14 @@ class Linearization:
 
     @cached_property
     def solution(self) -> Solution:
-        """A solution with the one state, and the audit."""
+        """Solution with this single state, for its views and audit."""
         found = solution_of([self.state], options={"analysis": "linearization", "t": self.state.t})
         more = [self._motion, *self._band] if self.judge else []
         return with_state_checks(found, audit=self.judge, balanced=True, shape=True, more=more)
 
     @property
     def _motion(self) -> Check:
-        """True for the state of a rest or of a steady motion."""
+        """Check that the state is at rest or in steady motion."""
         status = graded(self.leaving, KEPT if self.state.s.any() else SAG)
         if not self.steady and not self.alike and status != PASS:
             remedy = (
@@ -192,7 +192,7 @@ class Linearization:
 
     @property
     def audit(self) -> tuple[Check, ...]:
-        """Checks of the state, as of a run, and the frequencies up to which the modes are accurate.
+        """Checks of the state and of the frequency range of accurate modes.
 
         Reactions that are not unique change no small motion.
         """
@@ -310,7 +310,7 @@ def linearize(
             constant = _constant(found, states)
             if constant:
                 leaving, moved = _leaving(found, [here, *states])
-                alike = ROUND_OFF < leaving < np.inf and _alike(found, [here, *states], moved)
+                alike = ROUND_OFF < leaving < np.inf and _same_matrix(found, [here, *states], moved)
             else:
                 leaving = np.inf
         except (InputError, SolverError):  # a drive moves the model elsewhere
@@ -323,7 +323,7 @@ def linearize(
 
 
 def _constant(found: Linearization, states: Sequence[State]) -> bool:
-    """True if A is the same in states further along a motion with constant velocities.
+    """True if A is the same at later states of a motion with constant velocities.
 
     It is not with springs across a rotating shaft, for example, or, at rest, with a stiffness that
     a user function changes.
@@ -342,7 +342,7 @@ def _constant(found: Linearization, states: Sequence[State]) -> bool:
 
 
 def _sizes(found: Linearization) -> np.ndarray:
-    """Comparable displacements (n,) of the coordinates y."""
+    """Scales (n,) of displacements of the coordinates y."""
     names = velocity_names(found.state.compiled)
     return displacement_sizes(found.state.compiled)[
         [names.index(name) for name in found.coordinates]
@@ -350,13 +350,13 @@ def _sizes(found: Linearization) -> np.ndarray:
 
 
 def _comparable(found: Linearization, sizes: np.ndarray) -> np.ndarray:
-    """A in coordinates of equal size, in 1/s."""
+    """Matrix A scaled to coordinates of equal size, 1/s."""
     every = np.concatenate([sizes, sizes, np.ones(len(found.A) - 2 * len(sizes))])
     return found.A * every / every[:, None]
 
 
 def _further(here: State) -> list[State]:
-    """States in which a steady motion must be the same.
+    """Later states at which the linearization of a steady motion must be the same.
 
     At rest a later time, if there are user functions. Raises `InputError` if the motion ends
     before.
@@ -379,8 +379,8 @@ def _further(here: State) -> list[State]:
     return [] if loaded else [there]
 
 
-def _alike(found: Linearization, states: Sequence[State], moved: np.ndarray) -> bool:
-    """True if A is the same at states displaced by ``moved`` (ns,) and against it.
+def _same_matrix(found: Linearization, states: Sequence[State], moved: np.ndarray) -> bool:
+    """True if A is the same at states displaced by ±``moved`` (ns,).
 
     Their velocities are those reached meanwhile with the largest of the accelerations that cause
     this displacement.
@@ -402,7 +402,7 @@ def _alike(found: Linearization, states: Sequence[State], moved: np.ndarray) -> 
 
 
 def _leaving(found: Linearization, states: Sequence[State]) -> tuple[float, np.ndarray]:
-    """Displacement (ns,) by unbalanced loads at the state or in later ones, after its size.
+    """(relative size, displacement (ns,)) by unbalanced loads at the state or at later ones.
 
     The size is relative to that of the model. Such loads are, for example, the unbalance of a rotor
     on bearings at rest. For each direction the displacement is the acceleration over the larger of
@@ -430,14 +430,14 @@ def _leaving(found: Linearization, states: Sequence[State]) -> tuple[float, np.n
 def _about(
     here: State, inputs: Sequence[Port], outputs: Sequence[Port], independent: Sequence[str]
 ) -> Linearization:
-    """The linearization about a state; steady if the velocities are constant."""
+    """Linearization about a state; steady if the velocities are constant."""
     slopes = tangents(here)
     require_slopes(here, slopes)
     return _with_slopes(here, slopes, inputs, outputs, independent)
 
 
 def modes_about(here: State, slopes: Tangents) -> Modes:
-    """The modes about a state with its tangents, which are mean ones at corners."""
+    """Modes about a state from its tangents; mean tangents at corners."""
     return _with_slopes(here, slopes, (), (), ()).modes
 
 
@@ -448,7 +448,7 @@ def _with_slopes(
     outputs: Sequence[Port],
     independent: Sequence[str],
 ) -> Linearization:
-    """The linearization about a state with its tangents."""
+    """Linearization about a state with given tangents."""
     known = dense(here)
     full, A = _full(here, slopes, known)
     wanted, shown = read_inputs(here, inputs), read_outputs(here, outputs, slopes)
@@ -532,7 +532,7 @@ def require_slopes(here: State, slopes: Tangents) -> None:
 
 
 def _full(here: State, slopes: Tangents, known: Terms) -> tuple[Full, np.ndarray]:
-    """The matrices over δ, δ̇, δ̈, and A of δs = δ̇ + A δ."""
+    """Matrices of the equations in δ, δ̇, δ̈, and A of δs = δ̇ + A δ."""
     A, Ad = displacement_rates(here, here.s), displacement_rates(here, here.sd)
     M, G, D = known.M, known.G, slopes.s.r.T
     K = slopes.q.r.T + D @ A + M @ Ad

@@ -39,7 +39,7 @@ class Turned:
     s_at: int
 
     def matrix(self, q: np.ndarray) -> np.ndarray:
-        """E (nv, nv) at positions q."""
+        """Transformation E (nv, nv) of velocities at positions q."""
         nq = sum(motion.nq for motion in self.motions)
         return chain_twists(self.motions, q[self.q_at : self.q_at + nq], self.after)[self.rows]
 
@@ -55,8 +55,9 @@ class Turned:
 
 @dataclass(frozen=True)
 class SteadyAxes:
-    """Velocities and displacements ŝ = E s, δ̂ = E δ; δŝ = E
-    δs + E' δ with E' δ = (∂E/∂q · δ) s.
+    """Velocities and displacements ŝ = E s, δ̂ = E δ.
+
+    Δŝ = E δs + E' δ with E' δ = (∂E/∂q · δ) s.
     """
 
     state: State
@@ -82,7 +83,7 @@ class SteadyAxes:
         return bool(np.abs(rate).max(initial=0.0) <= _limit(self.state))
 
     def map(self, q: np.ndarray, s: np.ndarray) -> np.ndarray:
-        """S (2 ns, 2 ns) of (δ̂, δŝ) = S (δ, δs) at positions and velocities."""
+        """Transformation S (2 ns, 2 ns) of (δ, δs) to these axes."""
         ns = len(s)
         S = np.eye(2 * ns)
         for joint in self.turned:
@@ -96,7 +97,7 @@ class SteadyAxes:
         return S
 
     def map_rate(self) -> np.ndarray:
-        """Ṡ along the motion."""
+        """Rate Ṡ of the transformation along the motion."""
         if not self.turned:
             return np.zeros((2 * len(self.state.s),) * 2)
         q, s, sd = self.state.q, self.state.s, self.state.sd
@@ -109,7 +110,7 @@ class SteadyAxes:
 
 
 def candidates(state: State) -> list[SteadyAxes]:
-    """The joint velocities and, if another choice is possible, constant twists.
+    """Candidate velocity axes: joint velocities, and twists if another choice is possible.
 
     Twists of the child frame come first.
     """
@@ -137,7 +138,7 @@ def candidates(state: State) -> list[SteadyAxes]:
 
 
 def _twist_rate(joint: Turned, state: State, nv: int) -> np.ndarray:
-    """V̇ = E η̇ + Ė η of the six components."""
+    """Rate V̇ = E η̇ + Ė η of the twist of a joint."""
     own, at = slice(joint.s_at, joint.s_at + nv), slice(joint.q_at, joint.q_at + nv)
     along = np.zeros(len(state.q))
     along[at] = state.s[own]
@@ -147,7 +148,7 @@ def _twist_rate(joint: Turned, state: State, nv: int) -> np.ndarray:
 
 
 def _slope(function):  # type: ignore[no-untyped-def]
-    """Derivative at zero by differences of fourth order."""
+    """Derivative of a function at zero, by differences of fourth order."""
     return sum(weight * function(factor * STEP) for factor, weight in STENCIL) / STEP
 
 
@@ -157,4 +158,5 @@ def speed_of(state: State) -> float:
 
 
 def _limit(state: State) -> float:
+    """Limit of accelerations below which a motion is steady."""
     return STEADY * (1.0 + speed_of(state) ** 2)

@@ -86,7 +86,7 @@ def first_order(
     outputs: LinearOutputs,
     independent: Sequence[str],
 ) -> FirstOrder:
-    """The first-order form at a state.
+    """Matrices of the first-order form ẋ = A x + B u at a state.
 
     Raises `InputError` for coordinates that are not independent.
     """
@@ -98,6 +98,7 @@ def first_order(
     seen = np.hstack([outputs.position, outputs.rate])
 
     def accelerated(sdd: np.ndarray) -> np.ndarray:
+        """Rates of the first-order state for accelerations ``sdd``."""
         return np.vstack([small.take[:, ns:] @ sdd, np.zeros((nz, sdd.shape[1]))])
 
     free = small.N @ small.N.T
@@ -136,8 +137,8 @@ def first_order(
 def _steadiest(
     here: State, known: Terms, slopes: Tangents, independent: Sequence[str]
 ) -> tuple[Chosen, bool]:
-    """The axes in which A changes least along the motion, and whether it is constant."""
-    found = [_chosen(here, known, axes, independent) for axes in candidates(here)]
+    """Axes in which A changes least along the motion; True if it is constant."""
+    found = [_independent_coordinates(here, known, axes, independent) for axes in candidates(here)]
     speed = speed_of(here)
     if speed == 0.0:
         return found[0], True
@@ -159,13 +160,15 @@ def _steadiest(
 
 
 def later(here: State, h: float) -> State:
-    """The state a short time later."""
+    """State a short time h later."""
     system, q = here.compiled.system, here.q.copy()
     displaced(system, here.q, h * here.s + 0.5 * h * h * here.sd, q)
     return settled_state(here.compiled, here.t + h, q, here.s + h * here.sd, here.beta, here.z)
 
 
-def _chosen(here: State, known: Terms, axes: SteadyAxes, independent: Sequence[str]) -> Chosen:
+def _independent_coordinates(
+    here: State, known: Terms, axes: SteadyAxes, independent: Sequence[str]
+) -> Chosen:
     """Independent displacements and velocities.
 
     In the tangent of the holonomic rows, and in the kernel of all rows.
@@ -190,8 +193,9 @@ def _chosen(here: State, known: Terms, axes: SteadyAxes, independent: Sequence[s
 def _small(
     here: State, known: Terms, slopes: Tangents, chosen: Chosen, driven: Sequence[int]
 ) -> Small:
-    """Small motions at a state in the chosen coordinates;
-    drives' changes on the rows ``driven``.
+    """Linearized motions in the chosen coordinates, with changes of the drives.
+
+    The drives' changes are on the rows ``driven``.
     """
     ns, S = len(here.s), chosen.axes.map(here.q, here.s)
     E, turning, W = S[:ns, :ns], S[ns:, :ns], slopes.q.gs.velocity.T
@@ -205,7 +209,7 @@ def _small(
     c = c - Y @ (E @ c)[chosen.y]
 
     def velocities(delta: np.ndarray, rate: np.ndarray) -> np.ndarray:
-        """δs that satisfies the rows and has σ = 0."""
+        """Velocity variations δs that satisfy the constraint rows and have σ = 0."""
         kept = rate - P @ (W @ delta)
         return kept - B @ (turning @ delta + E @ kept)[chosen.sigma]
 
@@ -219,7 +223,7 @@ def _small(
 
 
 def _rates(here: State, slopes: Tangents, N: np.ndarray, P: np.ndarray) -> np.ndarray:
-    """(2 ns, 2 ns) of d/dt (δ, δs) = rates (δ, δs)."""
+    """Matrix (2 ns, 2 ns) of the rates of (δ, δs)."""
     free = N @ N.T
     upper = np.hstack([-displacement_rates(here, here.s), np.eye(len(here.s))])
     position = -free @ slopes.q.r.T - P @ slopes.q.gs.acceleration.T

@@ -21,7 +21,7 @@ MOST = 10_000_000  # bytes of the record
 
 
 def versions() -> dict[str, str]:
-    """Versions of the programs, and the digest of the sources of this one."""
+    """Versions of programs and packages, and the digest of the sources of flexmbs."""
     return {key: text for key, text in provenance().items() if key not in WHILE} | {
         "sources": sources()
     }
@@ -29,7 +29,7 @@ def versions() -> dict[str, str]:
 
 @functools.cache  # the program that runs does not change
 def sources() -> str:
-    """Digest of the sources of the program, the preprocessor included."""
+    """Digest of the sources of flexmbs and preprocess."""
     digest, root = hashlib.sha256(), pathlib.Path(flexmbs.__file__).parents[1]
     for path in sorted(
         path for package in ("flexmbs", "preprocess") for path in (root / package).rglob("*.py")
@@ -50,7 +50,7 @@ class FingerprintDifference(NamedTuple):
 
 
 def require_same(path: pathlib.Path, mine: dict[str, Any], form: str, what: str) -> None:
-    """Raise `InputError` naming everything that differs from the record of the ``what``.
+    """Raise `InputError` that lists all differences from a stored record.
 
     The record has this format.
     """
@@ -66,7 +66,7 @@ def require_same(path: pathlib.Path, mine: dict[str, Any], form: str, what: str)
 def differences(
     path: pathlib.Path, mine: dict[str, Any], form: str, what: str
 ) -> list[FingerprintDifference]:
-    """All that is not as in the record of the ``what``.
+    """Differences between a record and the stored one.
 
     Raises `InputError` where there is none of this format.
     """

@@ -53,16 +53,16 @@ class BodySource(Protocol):
     """Interface of the source of a flexible body, such as `preprocess.Part`."""
 
     def numbers(self) -> dict[str, float]:
-        """Its numbers by their paths."""
+        """Numeric parameters of the part by path."""
 
     def changed(self, values: Mapping[str, Any]) -> BodySource:
         """The part with other values. Raises `InputError`."""
 
     def digest(self) -> str:
-        """SHA-256 of all that the body follows from. Raises `InputError`."""
+        """SHA-256 digest of all inputs of the reduction. Raises `InputError`."""
 
     def body(self) -> Body:
-        """The body. Raises `InputError`, `SolverError`."""
+        """Reduced flexible body of the part. Raises `InputError`, `SolverError`."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,6 +76,7 @@ class FunctionPart:
     values: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     def numbers(self) -> dict[str, float]:
+        """Numeric arguments of the function with their values, by name."""
         defaults = {
             name: argument.default
             for name, argument in inspect.signature(self.build).parameters.items()
@@ -87,10 +88,12 @@ class FunctionPart:
         }
 
     def changed(self, values: Mapping[str, Any]) -> FunctionPart:
+        """Part with other arguments. Raises `InputError`."""
         check_arguments(self.build, {**self.values, **values}, PREFIX)
         return FunctionPart(self.build, {**self.values, **values})
 
     def digest(self) -> str:
+        """SHA-256 digest of the function, its arguments and the files they name."""
         files = contents_named((self.build, dict(self.values)))
         text = json.dumps(
             [sources(), code_digest(self.build), dict(self.values), files],
@@ -100,6 +103,7 @@ class FunctionPart:
         return hashlib.sha256(text.encode()).hexdigest()
 
     def body(self) -> Body:
+        """Flexible body returned by the function. Raises `InputError`."""
         data = self.build(**self.values)
         if not isinstance(data, (FlexibleBodyData, DividedBodyData)):
             raise InputError(
@@ -114,7 +118,7 @@ class ReducedBodies(abc.ABC):
 
     @abc.abstractmethod
     def place(self, part: BodySource) -> Place:
-        """File or data of the body of a part.
+        """Declaration keys that refer to the reduced body of a part: file or data.
 
         Raises `InputError`, `SolverError`, `MachineError`.
         """
@@ -124,6 +128,7 @@ class BodiesAsTheyAre(ReducedBodies):
     """Bodies of the model as they are, to check values before bodies are reduced."""
 
     def place(self, part: BodySource) -> Place:
+        """No change of the declared body."""
         return {}
 
 
@@ -134,6 +139,7 @@ class BodiesInFolder(ReducedBodies):
         self.folder = folder.absolute()
 
     def place(self, part: BodySource) -> Place:
+        """Path of the reduced body in the folder, reduced if it is new."""
         path = ensure_folder(self.folder) / f"{part.digest()}.h5"
         if not path.exists():
             with locked_by(path.with_suffix(".lock"), path, wait=True):
@@ -153,6 +159,7 @@ class BodiesInMemory(ReducedBodies):
         return BodiesInMemory, ()  # another process begins with none
 
     def place(self, part: BodySource) -> Place:
+        """The reduced body, cached by digest."""
         digest = part.digest()
         with self.lock:
             alone = self.locks.setdefault(digest, threading.Lock())
@@ -216,6 +223,7 @@ class ModelWithParts(ModelSource):
         *,
         folder: str | os.PathLike[str] | None = None,
     ) -> None:
+        """Model whose flexible bodies are reduced again for other parameters."""
         self.model: Build = load(Path(model)) if isinstance(model, str | os.PathLike) else model
         if not isinstance(self.model, ModelData) and not callable(self.model):
             raise InputError(
@@ -233,25 +241,28 @@ class ModelWithParts(ModelSource):
         )
 
     def stored_in(self, folder: Path, model: Build) -> ModelWithParts:
-        """The same with this model, and with bodies in a folder if they were in memory."""
+        """Copy with another model; bodies in memory move to a folder."""
         return self._with(
             model,
             BodiesInFolder(folder) if isinstance(self.bodies, BodiesInMemory) else self.bodies,
         )
 
     def unreduced(self) -> ModelWithParts:
-        """The same, whose models have the bodies that they had."""
+        """Copy whose models keep their declared bodies."""
         return self._with(self.model, BodiesAsTheyAre())
 
     def _with(self, model: Build, bodies: ReducedBodies) -> ModelWithParts:
+        """Copy with another model and store of bodies."""
         other = copy.copy(self)
         other.model, other.bodies = model, bodies
         return other
 
     def owns(self, path: str) -> bool:
+        """True if a parameter path belongs to a part."""
         return path.partition(".")[0] == PREFIX
 
     def numbers(self) -> dict[str, float]:
+        """Numeric parameters of all parts by path."""
         return {
             f"{PREFIX}.{name}.{key}": value
             for name, part in self.parts.items()
@@ -276,7 +287,7 @@ class ModelWithParts(ModelSource):
         )
 
     def changed_parts(self, values: Mapping[str, Any]) -> dict[str, BodySource]:
-        """All parts, with these values. Raises `InputError`."""
+        """All parts with new parameter values. Raises `InputError`."""
         own: dict[str, dict[str, Any]] = {}
         for path, value in values.items():
             if self.owns(path):
@@ -288,10 +299,11 @@ class ModelWithParts(ModelSource):
         }
 
     def _of_model(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Parameter values that do not belong to parts."""
         return {path: value for path, value in values.items() if not self.owns(path)}
 
     def _name(self, path: str) -> str:
-        """The part of a path."""
+        """Name of the part in a parameter path. Raises `InputError`."""
         rest = path.removeprefix(f"{PREFIX}.")
         found = max(
             (name for name in self.parts if rest.startswith(f"{name}.")), key=len, default=""
@@ -304,11 +316,12 @@ class ModelWithParts(ModelSource):
         return found
 
     def _place(self, name: str, part: BodySource) -> Place:
+        """Source of the reduced body of a part. Raises `InputError` naming the part."""
         return _located(name, lambda: self.bodies.place(part))  # type: ignore[no-any-return]
 
 
 def bodies_of(model: Model, part: str) -> list[str]:
-    """Flexible bodies of a part.
+    """Names of the flexible bodies that a part replaces.
 
     Those whose file or data have its name, or else the body of this name. Raises `InputError`.
     """
@@ -332,6 +345,7 @@ def bodies_of(model: Model, part: str) -> list[str]:
 
 
 def _part(name: str, given: Any) -> BodySource:
+    """Part from a source of bodies or a function. Raises `InputError`."""
     if isinstance(given, BodySource):
         return given
     if callable(given):
@@ -343,7 +357,7 @@ def _part(name: str, given: Any) -> BodySource:
 
 
 def _located(name: str, work: Callable[[], Any]) -> Any:
-    """The result, problems with the name of the part."""
+    """Result of a function; problems are prefixed with the name of the part."""
     try:
         return work()
     except FlexmbsError as error:

@@ -56,7 +56,7 @@ def breaks(solution: Solution) -> FloatArray:
 
 
 def pieces(t: FloatArray, x: FloatArray, at: FloatArray) -> list[Piece]:
-    """Smooth parts of a channel between breaks, each extrapolated to its ends.
+    """Smooth pieces of a channel between jumps, each extrapolated to its ends.
 
     Without outputs between two breaks a line.
     """
@@ -88,13 +88,13 @@ def pieces(t: FloatArray, x: FloatArray, at: FloatArray) -> list[Piece]:
 
 
 def _extrapolated(t: FloatArray, x: FloatArray, at: float) -> float:
-    """The value at a time of the polynomial through all points."""
+    """Value at time ``at`` of the polynomial through all points."""
     weights = [np.prod((at - np.delete(t, k)) / (t[k] - np.delete(t, k))) for k in range(len(t))]
     return float(np.dot(weights, x))
 
 
 def _bridged(parts: list[Piece]) -> list[Piece]:
-    """Parts without values as lines from the one before to the one behind."""
+    """Pieces of a channel, with straight lines across pieces without values."""
     known = [part for part in parts if np.isfinite(part[1]).all()]
     t, x = (np.concatenate([part[k][[0, -1]] for part in known]) for k in (0, 1))
     return [
@@ -104,7 +104,7 @@ def _bridged(parts: list[Piece]) -> list[Piece]:
 
 
 def maximum(parts: list[Piece]) -> float:
-    """Largest value, of the parabola through the largest output and its neighbours.
+    """Largest value of a channel, refined by a parabola.
 
     Accurate to Δt³ where x is smooth.
     """
@@ -112,6 +112,7 @@ def maximum(parts: list[Piece]) -> float:
 
 
 def _maximum(t: FloatArray, x: FloatArray) -> float:
+    """Largest value, refined by a parabola through three samples."""
     k = int(np.argmax(x))
     if k in (0, len(x) - 1):
         return float(x[k])
@@ -125,18 +126,19 @@ def _maximum(t: FloatArray, x: FloatArray) -> float:
 
 
 def minimum(parts: list[Piece]) -> float:
-    """The smallest value, as `maximum`."""
+    """Smallest value of a channel, refined by a parabola."""
     return -maximum([(t, -x) for t, x in parts])
 
 
 def integral(parts: list[Piece]) -> float:
-    """∫x dt by Simpson's rule."""
+    """Time integral ∫x dt of a channel by Simpson's rule."""
     from scipy.integrate import simpson
 
     return sum(float(simpson(x, x=t)) for t, x in parts)
 
 
 def _duration(parts: list[Piece]) -> float:
+    """Time from the first to the last sample of consecutive pieces."""
     return float(parts[-1][0][-1] - parts[0][0][0])
 
 
@@ -209,6 +211,7 @@ def read_outputs(given: Any, key: str = "outputs") -> list[Output]:
 
 
 def _name(wanted: Any) -> str:
+    """Name of an output that is given as text or function."""
     return wanted if isinstance(wanted, str) else getattr(wanted, "__name__", type(wanted).__name__)
 
 
@@ -247,7 +250,7 @@ def read_output(key: str, name: str, wanted: Any) -> Output:
 
 
 def evaluated(outputs: Sequence[Output], solution: Solution) -> FloatArray:
-    """Values (n,) of the outputs.
+    """Values (n,) of the outputs of a solution.
 
     Raises `InputError` for channels that are not there, and for what is not a finite number.
     """
@@ -255,7 +258,7 @@ def evaluated(outputs: Sequence[Output], solution: Solution) -> FloatArray:
 
 
 def observed(outputs: Sequence[Output], solution: Solution) -> list[FloatArray]:
-    """Observed quantities of outputs.
+    """Quantities of a solution from which the outputs follow.
 
     The values of their channels at the output times, (1,) for the values of functions. Raises as
     `evaluated`.
@@ -269,7 +272,7 @@ def observed(outputs: Sequence[Output], solution: Solution) -> list[FloatArray]:
 
 
 def concluded(outputs: Sequence[Output], t: FloatArray, values: Sequence[FloatArray]) -> FloatArray:
-    """Values (n,) of the outputs from what they are made of, at the output times t (s)."""
+    """Values (n,) of the outputs from observed quantities at times t (s)."""
     return np.array(
         [
             float(x[0]) if output.of is None else output.of(pieces(t, x, np.zeros(0)))
@@ -289,7 +292,7 @@ def channel_of(output: Output, solution: Solution) -> Signal:
 
 
 def coarse(outputs: Sequence[Output], solution: Solution) -> list[str]:
-    """Remarks on outputs that change if only every second output time is used.
+    """Notes on outputs that change if only every second output time is used.
 
     The output times are too far apart for them.
     """
@@ -316,7 +319,7 @@ def coarse(outputs: Sequence[Output], solution: Solution) -> list[str]:
 
 
 def units(outputs: Sequence[Output], solution: Solution) -> tuple[str, ...]:
-    """Units of the outputs, none of functions."""
+    """Unit of each output; none for functions."""
     return tuple(
         "" if output.of is None else unit_of(output, signal(solution, output.channel))
         for output in outputs

@@ -28,15 +28,15 @@ class ModelSource(abc.ABC):
 
     @abc.abstractmethod
     def made(self, values: Mapping[str, Any]) -> Model:
-        """The model with these values of its parameters. Raises `InputError`."""
+        """Model with these parameter values. Raises `InputError`."""
 
     @abc.abstractmethod
     def owns(self, path: str) -> bool:
-        """True if a parameter is not one of the models."""
+        """True if a parameter path belongs to this source, not to the model."""
 
     @abc.abstractmethod
     def numbers(self) -> dict[str, float]:
-        """Its own parameters that are numbers, with their values."""
+        """Numeric parameters of this source with their values."""
 
 
 Build: TypeAlias = Model | Callable[..., Model] | ModelSource
@@ -82,7 +82,7 @@ def parameters(model: Model | ModelSource) -> dict[str, float]:
 
 
 def number_of(build: Build, model: Model, path: str) -> float:
-    """The value of a parameter of what has made the model. Raises `InputError`."""
+    """Value of a parameter of a model or of the function that made it. Raises `InputError`."""
     if not isinstance(build, ModelSource) or not build.owns(path):
         return number_at(model, path)
     numbers = build.numbers()
@@ -95,12 +95,12 @@ def number_of(build: Build, model: Model, path: str) -> float:
 
 
 def number_at(model: Model, path: str) -> float:
-    """The value of a parameter.
+    """Value of a model parameter by its path. Raises `InputError`.
 
     Raises `InputError` for a path that is not in the model or is not that of one number.
     """
     container, key = _located(model, path)[-1]
-    value = _single(_parts(container)[key])
+    value = _only_element(_parts(container)[key])
     if value is None:
         raise InputError(f"{path}: is not given in the model; give it a value there")
     if isinstance(value, float):
@@ -128,12 +128,12 @@ def changed(model: Model, values: Mapping[str, Any]) -> Model:
         first = places.setdefault(_place(steps), path)
         if first != path:
             raise InputError(f"{path}: is the same number as {first}; keep one of them")
-    other: Model = _with(model, changes, ())
+    other: Model = _with_values(model, changes, ())
     return other
 
 
 def made(build: Build, values: Mapping[str, Any]) -> Model:
-    """The model with these values of its parameters.
+    """Model with these parameter values, from a model or a function.
 
     build: a model, a source of models, or a function that gives one: names without dots are then
     its arguments, by keyword, the others are paths in the model that it gives. Raises `InputError`.
@@ -154,7 +154,7 @@ def made(build: Build, values: Mapping[str, Any]) -> Model:
 def check_arguments(
     build: Callable[..., Any], arguments: Mapping[str, Any], where: str = "parameters"
 ) -> None:
-    """Raise `InputError` where the function does not take these."""
+    """Raise `InputError` if a function does not take these arguments."""
     try:
         inspect.signature(build).bind(**arguments)
     except TypeError as error:
@@ -195,15 +195,15 @@ def _holds_items(value: tuple[Any, ...]) -> bool:
     return isinstance(value[0], Declaration)
 
 
-def _single(value: Any) -> Any:
-    """The only element of a tuple, the value of a constant law; other values themselves."""
+def _only_element(value: Any) -> Any:
+    """The element of a tuple of length one or value of a constant law; else the value."""
     if isinstance(value, tuple) and len(value) == 1 and not _holds_items(value):
         value = value[0]
     return value.value if isinstance(value, Constant) else value
 
 
 def _located(model: Model, path: str) -> Steps:
-    """The containers along a path with the key taken in each.
+    """(container, key) pairs along a parameter path. Raises `InputError`.
 
     Raises `InputError` naming the first unknown part.
     """
@@ -222,7 +222,7 @@ def _located(model: Model, path: str) -> Steps:
 
 
 def _ways(value: Any, rest: str, key: str = "") -> Iterator[Steps]:
-    """All readings of a path within a value; names with dots may give several."""
+    """All interpretations of a parameter path within a value; names may contain dots."""
     for name, part in _parts(value, key).items():
         if rest == name:
             yield [(value, name)]
@@ -232,7 +232,7 @@ def _ways(value: Any, rest: str, key: str = "") -> Iterator[Steps]:
 
 
 def _not_located(model: Model, path: str) -> NoReturn:
-    """Raise `InputError` for a path without a reading.
+    """Raise `InputError` with similar names for a path that does not exist.
 
     It names the first part that is unknown behind the longest names.
     """
@@ -256,7 +256,7 @@ def _not_located(model: Model, path: str) -> NoReturn:
 
 
 def _place(steps: Steps) -> tuple[str, ...]:
-    """The keys along a path, the same ones for all names of a number."""
+    """Canonical keys along a path, equal for all names of the same number."""
     keys = [_same(container, key) for container, key in steps]
     while (
         keys[-1] == "0"
@@ -268,7 +268,7 @@ def _place(steps: Steps) -> tuple[str, ...]:
 
 
 def _same(container: Any, key: str) -> str:
-    """One of the names that an element of a tuple has."""
+    """Canonical key of an element of a container, such as "0" for "x" of a vector."""
     if not isinstance(container, tuple):
         return key
     if key in PAIRS:
@@ -276,8 +276,8 @@ def _same(container: Any, key: str) -> str:
     return str("xyz".find(key)) if key in tuple("xyz") else key
 
 
-def _with(container: Any, changes: Changes, place: tuple[str, ...]) -> Any:
-    """The container with other values at the keys, all changed at once.
+def _with_values(container: Any, changes: Changes, place: tuple[str, ...]) -> Any:
+    """Copy of a container with new values at several places.
 
     Raises `InputError` with the whole path.
     """
@@ -298,7 +298,7 @@ def _with(container: Any, changes: Changes, place: tuple[str, ...]) -> Any:
         # of `number_at`
         if isinstance(before, tuple) and len(before) == 1 and isinstance(part, int | float):
             part = (part,)
-        parts[key] = _with(part, inner, (*place, key)) if inner else part
+        parts[key] = _with_values(part, inner, (*place, key)) if inner else part
     match container:
         case ModelData():
             other = copy.copy(container)
@@ -320,7 +320,7 @@ def _with(container: Any, changes: Changes, place: tuple[str, ...]) -> Any:
 
 
 def _with_elements(container: Any, parts: Mapping[str, Any]) -> Any:
-    """A tuple with other elements, a symmetric matrix stays symmetric."""
+    """Tuple with new elements; a symmetric matrix stays symmetric."""
     for key, part in parts.items():
         if key in PAIRS:
             ends = (PAIRS[key], PAIRS[key][::-1])
@@ -351,7 +351,7 @@ def _require_argument(path: str, steps: Steps, value: Any) -> None:
 
 def _numbers(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], float]]:
     """Paths and values of the finite floats within a value, each once."""
-    value = _single(value)
+    value = _only_element(value)
     if isinstance(value, float):
         if math.isfinite(value):
             yield path, value

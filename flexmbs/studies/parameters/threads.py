@@ -31,7 +31,7 @@ class RunThreads(ThreadPoolExecutor):
             self._open.add(self)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """End as any executor; the last one restores the interval."""
+        """Shut the executor down; the last one restores the thread switch interval."""
         super().shutdown(wait, cancel_futures=cancel_futures)
         with self._lock:
             if self._open == {self}:

@@ -118,7 +118,7 @@ _NAMES: tuple[Sequence[str], ...] = tuple(FORMALISMS), COORDINATES, tuple(INTEGR
 
 
 def _line(texts: Sequence[str]) -> str:
-    """One line of the table.
+    """One line of the comparison table.
 
     Its columns are as wide in every table, so that rows may be shown as they come.
     """
@@ -155,7 +155,7 @@ class Comparison:
 
     @property
     def verdict(self) -> str:
-        """One line: the overall agreement."""
+        """One line on the overall agreement of the runs."""
         stopped = [
             f"{row.formalism} ({row.coordinates}, {row.integrator}) {row.outcome}"
             for row in self.rows
@@ -273,7 +273,7 @@ def _rows(
     times: tuple[float, float | None],
     telling: tuple[Progress | None, Callable[[str], object] | None],
 ) -> list[ComparisonRow]:
-    """Rows of the table, one run after the other.
+    """Rows of the comparison table, run by run.
 
     times: end and interval of outputs. telling: receiver of progress and lines.
     """
@@ -326,7 +326,7 @@ def _rows(
 
 
 def _reached(model: Model, options: dict[str, Any], t_end: float) -> float:
-    """End of the time of comparison.
+    """Time up to which the runs are compared: t_end, or what an explicit method can reach.
 
     Or the time that an explicit method with controlled steps reaches in about `MOST_STEPS` steps.
     """
@@ -344,7 +344,7 @@ def _reached(model: Model, options: dict[str, Any], t_end: float) -> float:
 def _combinations(
     formalisms: Sequence[str | Formalism], integrators: Sequence[str], kinds: Sequence[str]
 ) -> Iterator[tuple[Formalism, str, str]]:  # fmt: skip
-    """All compatible combinations.
+    """All compatible combinations of formalism, coordinates and integrator.
 
     Explicit integrators with projection if the formalism has stabilizations.
     """
@@ -360,7 +360,7 @@ def _combinations(
 
 
 def _independent(chosen: Sequence[tuple[Formalism, str, str]]) -> list[tuple[Formalism, str, str]]:
-    """Choices without implicit integrators of further formalisms.
+    """Combinations without repeated implicit integrators of further formalisms.
 
     These solve the residual, which all formalisms share.
     """
@@ -384,6 +384,7 @@ def _explicit(model: Model) -> bool:
 
 
 def _projected(form: Formalism) -> Formalism:
+    """The formalism with projection in place of other stabilizations."""
     named = {field.name for field in dataclasses.fields(form)}  # type: ignore[arg-type]
     return (
         dataclasses.replace(form, stabilization=Projection()) if "stabilization" in named else form  # type: ignore[type-var]
@@ -391,7 +392,7 @@ def _projected(form: Formalism) -> Formalism:
 
 
 def _solved(model: Model, options: dict[str, Any]) -> tuple[str, Solution | None]:
-    """The outcome of a run and its solution up to its end; the reason if it did not start."""
+    """(outcome, solution) of a run; (reason, None) if it did not start."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", AuditWarning)  # the table shows the agreement
@@ -413,6 +414,7 @@ def _row(
     first: Solution | None,
     states: "_States | None",
 ) -> ComparisonRow:
+    """Row of the comparison: outcome, time and deviations from the first run."""
     accelerations, reactions = np.nan, np.nan
     if states and solution is not None:
         try:
@@ -470,7 +472,7 @@ def _motion_difference(a: Solution, b: Solution) -> float:
 
 
 def _places(body: BodyView, size: float) -> np.ndarray:
-    """(nt, 4, 3): origin of a body's frame, and points on its axes at the distance ``size``.
+    """Points (nt, 4, 3): body origin and points on its axes at distance ``size``.
 
     The points move with the body.
     """
@@ -487,6 +489,7 @@ class _States:
     """
 
     def __init__(self, model: Model, run: Solution) -> None:
+        """States of a reference run at which accelerations are compared."""
         self.gravity = float(np.linalg.norm(model.gravity))
         self.pick = np.unique(np.linspace(0, len(run.t) - 1, STATES).astype(int))
         self.t, self.z = run.t[self.pick], run.trajectory.z[self.pick]
@@ -497,7 +500,7 @@ class _States:
         self.reference: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
 
     def _start(self, run: Solution, k: int, start: InitialState) -> InitialState:
-        """The state at output k in the joint coordinates of the model."""
+        """State at output k converted to the joint coordinates of the model."""
         if run.compiled.topology.coordinates != "joint":
             raise InputError("compare: the first run must be in joint coordinates")
         q, s = run.q[k].copy(), run.s[k].copy()
@@ -508,7 +511,7 @@ class _States:
         )
 
     def differences(self, form: Formalism, coordinates: str) -> tuple[float, float]:
-        """Relative differences of accelerations and of reactions.
+        """Relative differences of accelerations and reactions from the reference.
 
         From those of the first requested formalism.
         """
@@ -528,7 +531,7 @@ class _States:
     def _evaluated(
         self, form: Formalism, coordinates: str
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Accelerations and angular accelerations of all bodies, wrenches of the joints.
+        """Accelerations of all bodies and joint wrenches by a formalism.
 
         Of the joints whose wrench is unique.
         """

@@ -41,7 +41,7 @@ FREQUENCY_TOLERANCE = 0.02  # relative: change by one refinement of the mesh
 
 
 def demo_model(link: Path) -> Model:
-    """The arm, from the file of its link."""
+    """Model of the demo: an arm with a flexible link from a file."""
     run = Run(t_end=T_END, step=1e-4, output_step=5e-3, formalism="multiplier")
     arm = Model("two-link arm", gravity=(0.0, 0.0, -9.81), run=run)
     upper = arm.add(FlexibleBody("upper", str(link)))
@@ -86,7 +86,7 @@ def demo_numbers(solution: Solution) -> tuple[np.ndarray, float, float, float]:
 
 
 def demo_checks(solution: Solution) -> list[Check]:
-    """Compare the run with the finer one."""
+    """Checks of the demo against stored results of a finer run."""
     position, torque, deflection, frequency = demo_numbers(solution)
     error = float(np.abs(position - REFERENCE_POSITION).max())
     text = f"{error:.1e} m from the finer run, {POSITION_TOLERANCE:.0e} allowed"
@@ -107,6 +107,7 @@ def demo_checks(solution: Solution) -> list[Check]:
 
 
 def _relative(title: str, found: float, reference: float, tolerance: float, unit: str) -> Check:
+    """Check of a relative error against a tolerance."""
     error = abs(found / reference - 1.0)
     text = (
         f"{found:.5g} {unit}, {100 * error:.2g} % from the finer run, {100 * tolerance:g} % allowed"

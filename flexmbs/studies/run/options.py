@@ -40,7 +40,7 @@ DEFAULTS = {
 
 
 def requested_options(model: Model, given: dict[str, Any]) -> dict[str, Any]:
-    """The given options, supplemented by those of the model's [run] and by the defaults.
+    """Options of a run: given ones, then those of the model's [run], then defaults.
 
     The former only without ``t_end``.
 
@@ -124,7 +124,7 @@ def check_audit(level: object) -> None:
 
 
 def listed(key: str, given: Any) -> list[Any]:
-    """The argument as a list. Raises `InputError` for a text or a single object."""
+    """Argument as a list. Raises `InputError` for a text or a single object."""
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise InputError(f"{key}: {shown(given)} is not a list; put it in brackets")
     return list(given)
@@ -268,7 +268,7 @@ def check_contacts(model: Model, method: Integrator) -> None:
 
 
 def _with_stabilization(form: type[Formalism], stabilization: str) -> Formalism:
-    """The formalism by name with a stabilization by name."""
+    """Formalism and stabilization by their names."""
     if isinstance(stabilization, Baumgarte | Projection):
         raise InputError(
             "stabilization: pass the object to the formalism, or give its name here: "
@@ -285,7 +285,7 @@ def _with_stabilization(form: type[Formalism], stabilization: str) -> Formalism:
 
 
 def output_times(t_end: float, step: float | None, output_step: float | None) -> np.ndarray:
-    """0, Δ, 2Δ, …, t_end.
+    """Output times 0, Δ, 2Δ, …, t_end.
 
     Raises `InputError` for times that are not positive, not finite or too many.
     """

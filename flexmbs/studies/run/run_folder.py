@@ -123,7 +123,7 @@ class RunFolder:
 
     @contextlib.contextmanager
     def opened(self) -> Iterator["OpenFolder"]:
-        """The folder, made if it is not there, and locked.
+        """Context of the folder, created if necessary and locked.
 
         Raises InputError where it holds something else or is in use.
         """
@@ -154,7 +154,7 @@ class OpenFolder:
         self.before = 0.0  # s of the run in other processes
 
     def integrate(self, ready: Prepared, progress: Progress | None) -> tuple[int, int]:
-        """`Run.integrate` from the checkpoint, if there is one, with outputs and checkpoints kept.
+        """Run from the checkpoint, if any, and store outputs and checkpoints.
 
         Raises InputError, and MachineError where the folder cannot be written.
         """
@@ -190,7 +190,7 @@ class OpenFolder:
         return status, written
 
     def _require(self, mine: dict[str, Any], ready: Prepared) -> None:
-        """Require that the run in the folder is this one, or forced to be.
+        """Raise `InputError` if the folder contains another run, unless forced.
 
         Except for the options: its state and its outputs belong to these.
         """
@@ -209,12 +209,12 @@ class OpenFolder:
         return None
 
     def conclude(self, solution: Solution) -> None:
-        """The solution of a finished run into the folder. Raises MachineError."""
+        """Save the solution of the finished run. Raises MachineError."""
         if solution.run.finished:
             solution.save(self.folder / SOLUTION)
 
     def _record(self, ready: Prepared, mine: dict[str, Any]) -> None:
-        """model.toml and run.json. Raises MachineError."""
+        """Write model.toml and run.json. Raises MachineError."""
         write_text(self.folder / MODEL, ready.model.to_toml(complete=False))
         shown = {
             "name": ready.model.name,
@@ -225,7 +225,7 @@ class OpenFolder:
         write_text(self.folder / RECORD, json.dumps(record, indent=1) + "\n")
 
     def _restored(self, ready: Prepared, there: LoggedRows | None) -> int:
-        """The state of the checkpoint and the rows before it into the run.
+        """Restore the checkpoint and the outputs before it into the run.
 
         Returns the number of these.
         """
@@ -246,7 +246,7 @@ class OpenFolder:
         return reached
 
     def _check_space(self, run: Run, reached: int) -> None:
-        """Tell the space that the run needs. Raises MachineError where the disk has less."""
+        """Report the required space. Raises MachineError if the disk is too full."""
         need, free = self._bytes(run, reached), shutil.disk_usage(self.folder).free
         text = f"{self.folder}: {self._need(run, reached)}, {_size(free)} are free"
         self._tell(f"{text}; checkpoint every {self.options.checkpoint:g} s")
@@ -254,16 +254,18 @@ class OpenFolder:
             raise MachineError(f"{text}; free some, or choose a longer output_step or another disk")
 
     def _bytes(self, run: Run, reached: int) -> float:
-        """Bytes of the outputs that are missing, of the solution and of two checkpoints."""
+        """Bytes required for remaining outputs, solution and two checkpoints."""
         n = len(run.context.times)
         return row_bytes(run.out) * (COPIES * n - reached) + 2.0 * sum(
             array.nbytes for array in RunState(run).saved().values()
         )
 
     def _need(self, run: Run, reached: int) -> str:
+        """Text with the size on disk that the run needs."""
         return f"the run needs {_size(self._bytes(run, reached))}"
 
     def _tell(self, line: str) -> None:
+        """Pass a line to the listener, if there is one."""
         if self.options.tell:
             self.options.tell(line)
 
@@ -282,7 +284,7 @@ class Keeper:
         self.begun = self.flushed = self.stored = time.monotonic()
 
     def keep(self, reached: int) -> None:
-        """Called between batches.
+        """Store new outputs, and now and then a checkpoint; called between batches.
 
         Raises MachineError, and SolverError for rows that differ from those in the log.
         """
@@ -296,7 +298,7 @@ class Keeper:
             self.flushed = now
 
     def finish(self, written: int, *, whole: bool) -> None:
-        """Write the last rows, as far as they are finite.
+        """Write the last outputs up to the first non-finite one.
 
         And a checkpoint if the state is that after a ``whole`` step.
         """
@@ -314,7 +316,7 @@ class Keeper:
         self.log.close()
 
     def _compare(self, reached: int) -> None:
-        """Rows that are computed again against those in the log."""
+        """Compare repeated outputs with those in the log. Raises `SolverError`."""
         if self.there is None or self.place.options.force:
             return
         first, last = self.compared, min(reached, len(self.there.values))
@@ -335,7 +337,7 @@ class Keeper:
         self.compared = last
 
     def _store(self) -> None:
-        """A checkpoint, behind the log on the disk."""
+        """Write a checkpoint after the log has reached the disk."""
         self.log.flush()
         seconds = self.place.before + time.monotonic() - self.begun
         write_checkpoint(
@@ -369,7 +371,7 @@ class Signals:
 
 @contextlib.contextmanager
 def stopped_by_signals(run: Run) -> Iterator[Signals]:
-    """Let Ctrl-C and SIGTERM end the run after the present step, while the block runs.
+    """Context in which Ctrl-C and SIGTERM end the run after the present step.
 
     Signals without a handler keep their default action.
     """
@@ -390,7 +392,7 @@ def stopped_by_signals(run: Run) -> Iterator[Signals]:
 
 
 def identity(ready: Prepared) -> dict[str, Any]:
-    """Identity of a run.
+    """Record that identifies a run: model, options, versions.
 
     Digests of the model, its parts, its start and the program, options, versions.
     """
@@ -420,7 +422,7 @@ def identity(ready: Prepared) -> dict[str, Any]:
 
 
 def options_of(ready: Prepared) -> dict[str, Any]:
-    """All options of a run, functions by their code."""
+    """All options of a run as a record; functions by their code."""
     chosen = ready.chosen
     events = [
         ", ".join(f"{name} {text}" for name, text in _texts(event).items())
@@ -442,7 +444,7 @@ def _options(key: str, of: Any) -> dict[str, str]:
 
 
 def _texts(of: Any) -> dict[str, str]:
-    """Values of a declaration, functions by their code."""
+    """Values of a declaration as text; functions by their code."""
     values = {field.name: getattr(of, field.name) for field in dataclasses.fields(of)}
     return {
         name: code_digest(value) if callable(value) else repr(value)
@@ -475,4 +477,5 @@ def read_checkpoint(path: pathlib.Path) -> State | None:
 
 
 def _size(count: float) -> str:
+    """Number of bytes as text in MB or GB."""
     return f"{count / 1e9:.3g} GB" if count >= 1e9 else f"{count / 1e6:.3g} MB"

@@ -90,7 +90,7 @@ def prepared(
     events: tuple[Event, ...],
     progress: Progress | None,
 ) -> Prepared:
-    """The run of a model with all options set, at its consistent initial state.
+    """Run of a model with all options set, at its consistent initial state.
 
     Its kernels are compiled. Raises `InputError`.
     """
@@ -173,7 +173,7 @@ def _notes_of_run(run: Run, form: Formalism) -> list[str]:
 
 
 def _checked(model: Model, method: Integrator, t_end: float) -> list[str]:
-    """Warnings on the declaration.
+    """Issue warnings on the declaration.
 
     Raises `InputError` if the model, or the model with this method, has errors.
     """
@@ -189,7 +189,7 @@ def _checked(model: Model, method: Integrator, t_end: float) -> list[str]:
 def _starting_state(
     model: Model, start: HasState | None, initial: Assemble | None
 ) -> tuple[Compiled, InitialState]:
-    """The model in joint coordinates and its consistent state at t = 0."""
+    """Compiled model in joint coordinates and its consistent initial state."""
     if start is not None and initial is not None:
         raise InputError("initial: a start is already consistent; give initial or start, not both")
     if start is None:
@@ -203,7 +203,7 @@ def _starting_state(
 
 
 def _warn_of_time(model: Model, t: float) -> None:
-    """Warning if a start at another time is combined with laws of time: the run begins at t = 0."""
+    """Warn if a state at another time starts a run with laws of time."""
     found = (".".join(path[:2]) for path, part in model_values(model) if _depends_on_time(part))
     if t != 0.0 and (items := dict.fromkeys(found)):
         names = ", ".join(items)
@@ -214,4 +214,5 @@ def _warn_of_time(model: Model, t: float) -> None:
 
 
 def _depends_on_time(part: object) -> bool:
+    """True for a law that is not constant, and for functions."""
     return not isinstance(part, Constant) if isinstance(part, TimeLaw) else callable(part)

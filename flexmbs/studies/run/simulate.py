@@ -50,7 +50,7 @@ def simulate(
     progress: Progress | None = None,
     folder: RunFolder | None = None,
 ) -> Solution:
-    """Motion of a model from its initial values at t = 0 to ``t_end``.
+    """Simulate a model from its initial values at t = 0 to ``t_end``.
 
     According to its ``run`` if no ``t_end`` is given.
 
@@ -178,7 +178,7 @@ def simulate(
 def finished_solution(
     ready: Prepared, status: int, written: int, seconds: float, progress: Progress | None = None
 ) -> Solution:
-    """Solution of a run that ended with this status and number of outputs.
+    """Audited solution of a run that ended with this status.
 
     With its audit unless that is "none". Raises as `unaudited`.
     """
@@ -189,7 +189,7 @@ def finished_solution(
 
 
 def unaudited(ready: Prepared, status: int, written: int, seconds: float) -> Solution:
-    """The solution of a run that ended with this status and number of outputs.
+    """Solution of a run that ended with this status, without audit.
 
     Raises `SolverError`, and exceptions of user functions, with what was computed.
     """
@@ -224,7 +224,7 @@ def unaudited(ready: Prepared, status: int, written: int, seconds: float) -> Sol
 
 
 def _options_of_run(chosen: dict[str, Any], form: Formalism, method: Integrator) -> dict[str, Any]:
-    """The options that the run had, with those chosen by default."""
+    """Record of the options used, including defaults."""
     return {
         "t_end": chosen["t_end"],
         "formalism": form.name,

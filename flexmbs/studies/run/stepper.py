@@ -130,6 +130,7 @@ class Stepper:
         inputs: Ports = (),
         outputs: Ports = (),
     ) -> None:
+        """Run that is advanced step by step with inputs and outputs."""
         given: dict[str, Any] = {
             "t_end": t_end,
             "step": step,
@@ -193,7 +194,7 @@ class Stepper:
             return self._run.state.s.copy()
 
     def step(self) -> float:
-        """One accepted step. Returns the time (s) at its end.
+        """Take one accepted step; time (s) at its end.
 
         Raises `InputError` at ``t_end``, `SolverError` where no step is accepted, and exceptions of
         user functions.
@@ -209,7 +210,7 @@ class Stepper:
             return self._lead(self._clock.end, True)
 
     def advance(self, t: float) -> float:
-        """Steps to the time ``t`` (s), at which the last one ends.
+        """Take steps to the time ``t`` (s), at which the last one ends.
 
         Returns the time reached. Raises as `step`.
         """
@@ -217,6 +218,7 @@ class Stepper:
             return self._advance(t)
 
     def _advance(self, t: float) -> float:
+        """Advance to time t; the time reached. Raises `InputError`."""
         clock, corners = self._clock, self._run.context.corners
         if not (
             is_number(t)
@@ -243,7 +245,7 @@ class Stepper:
         return self._run.compiled
 
     def present(self, inputs: Mapping[str, float] | None = None) -> Trajectory:
-        """The present state as the one output of a trajectory, with other values of inputs.
+        """Trajectory with the present state as only output, for other inputs.
 
         Raises `InputError`.
         """
@@ -308,6 +310,7 @@ class Stepper:
 
     @state.setter
     def state(self, state: State) -> None:
+        """Restore a state that `Stepper.state` returned. Raises `InputError`."""
         own = (CHANGED, MODEL, OPTIONS)
         if not isinstance(state, Mapping) or not state.keys() >= set(own):
             raise InputError(
@@ -327,7 +330,7 @@ class Stepper:
         )
 
     def _require_own(self, given: np.ndarray) -> None:
-        """Raise `InputError` for the digests of another model.
+        """Raise `InputError` for a state of another model.
 
         Values of its parameters may differ.
         """
@@ -346,7 +349,7 @@ class Stepper:
         )
 
     def _require_same(self, given: np.ndarray) -> None:
-        """Raise `InputError` for other options, which would be those of the state from then on."""
+        """Raise `InputError` for a state with other options."""
         if np.array_equal(given, self._options):
             return
         try:
@@ -362,14 +365,14 @@ class Stepper:
         )
 
     def _begin(self) -> None:
-        """Forces jump where inputs were set."""
+        """Restart the method after inputs were set, since forces jump."""
         self.outputs.old = True
         if self.inputs.changed and self._forces_jump is not None:
             self.inputs.changed = False
             self._judge(self._forces_jump(self._clock.time, 0.0, 0.0))
 
     def _lead(self, t: float, once: bool) -> float:
-        """One step, or steps to t, through jumps of drives; returns the time reached."""
+        """Take one step, or steps to t, through jumps of drives; time reached."""
         run, clock = self._run, self._clock
         while True:
             jump = bool(run.jumps) and run.jumps[0] < t
@@ -384,7 +387,7 @@ class Stepper:
                 return clock.time
 
     def _judge(self, status: int) -> None:
-        """Raise the exception of a user function, or `SolverError` where the loop stopped."""
+        """Raise the error of a user function, or `SolverError` for a failed status."""
         run, callbacks = self._run, self._run.compiled.callbacks
         if run.method.contacts:
             run.take_impacts()

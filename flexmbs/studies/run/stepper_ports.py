@@ -79,7 +79,7 @@ class StepperInputs(MutableMapping[str, float]):
         return len(self._places)
 
     def place(self, name: str, value: float) -> int:
-        """Index of a value among the force states.
+        """Index of an input among the force states; validates its value. Raises `InputError`.
 
         Raises `InputError` for one that is not a finite number.
         """
@@ -91,7 +91,7 @@ class StepperInputs(MutableMapping[str, float]):
         return place
 
     def overwhelming(self) -> str:
-        """The largest input where no machine bears it, in a line, else empty."""
+        """Text on the largest input if it is implausibly large; else ""."""
         largest = max(self._places, key=lambda name: abs(self[name]), default="")
         if not largest or abs(self[largest]) < HUGE:
             return ""
@@ -101,6 +101,7 @@ class StepperInputs(MutableMapping[str, float]):
         )
 
     def _place(self, name: str) -> int:
+        """Index of an input. Raises `InputError`."""
         require_known(name, self._places, f"inputs: no '{name}'")
         return self._places[name]
 
@@ -140,7 +141,7 @@ class StepperOutputs(Mapping[str, float]):
 
 
 def named(ports: Ports, key: str, kinds: Mapping[str, str]) -> dict[str, Port]:
-    """The ports by name, those of a list by their parts: "effort shoulder". Raises `InputError`."""
+    """Ports by name; a list is named by its items. Raises `InputError`."""
     if isinstance(ports, Mapping):
         pairs = list(ports.items())
     elif (
@@ -156,7 +157,7 @@ def named(ports: Ports, key: str, kinds: Mapping[str, str]) -> dict[str, Port]:
             (" ".join(map(str, port)) if isinstance(port, tuple) else shown(port), port)
             for port in ports
         ]
-    pairs = [(name, _plain(port)) for name, port in pairs]
+    pairs = [(name, _port_of_names(port)) for name, port in pairs]
     for name, port in pairs:
         _check(f"{key}.{name}", name, port, kinds)
     if len(dict(pairs)) < len(pairs):
@@ -164,14 +165,15 @@ def named(ports: Ports, key: str, kinds: Mapping[str, str]) -> dict[str, Port]:
     return dict(pairs)
 
 
-def _plain(port: Any) -> Any:
-    """A port with the names of what ``Model.add`` returned."""
+def _port_of_names(port: Any) -> Any:
+    """Port with names in place of the handles that ``Model.add`` returned."""
     if not isinstance(port, tuple):
         return port
     return tuple(str(each) if isinstance(each, FrameRef | ItemHandle) else each for each in port)
 
 
 def _check(item: str, name: object, port: object, kinds: Mapping[str, str]) -> None:
+    """Raise `InputError` for an invalid name or port of the stepper."""
     if not isinstance(name, str) or not name:
         raise InputError(f"{item}: its name must be a text, not {shown(name)}")
     if "effort" in kinds and isinstance(port, tuple) and port[:1] == ("drive",):
@@ -201,6 +203,7 @@ def _check(item: str, name: object, port: object, kinds: Mapping[str, str]) -> N
 
 
 def _coordinate(item: str, port: Port) -> int:
+    """Number of the joint coordinate of a port."""
     return coordinate_index(port[2], item) if len(port) > 2 else 0
 
 
@@ -210,6 +213,7 @@ def units_of(model: Model, ports: Mapping[str, Port]) -> dict[str, str]:
 
 
 def _unit(model: Model, item: str, port: Port) -> str:
+    """SI unit of the quantity of a port."""
     if port[0] in OF_FRAMES:
         return OF_FRAMES[str(port[0])]
     unit = coordinate_unit(model, str(port[1]), _coordinate(item, port))
@@ -219,7 +223,7 @@ def _unit(model: Model, item: str, port: Port) -> str:
 
 
 def with_inputs(model: Model, ports: Mapping[str, Port]) -> tuple[Model, dict[str, Held]]:
-    """A copy of the model with a force for each input, and where each is among the force states.
+    """Copy of the model with a force for each input, and the places of the inputs.
 
     Raises `InputError`.
     """
@@ -252,11 +256,12 @@ def places(held: Mapping[str, Held], force_states: Sequence[str]) -> dict[str, i
 
 
 def state_functions(ports: Mapping[str, Port]) -> list[Event]:
-    """The outputs as state functions. Raises `InputError`."""
+    """Event functions that evaluate the outputs. Raises `InputError`."""
     return [_state_function(name, port) for name, port in ports.items()]
 
 
 def _state_function(name: str, port: Port) -> Event:
+    """Event function that evaluates the quantity of a port."""
     if port[0] == "position":
         return Event(name, frame=port[1], axis=str(port[2]))
     return Event(

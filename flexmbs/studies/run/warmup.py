@@ -65,7 +65,7 @@ Progress = Callable[[float, str], None]
 
 
 def pendulum(*, contacts: bool = False, spring: bool = False, push: bool = False) -> Model:
-    """A rod on a hinge.
+    """Small test model: a rod on a hinge, with contacts, spring or other options.
 
     With a spring to the ground or a force it is not eligible for the rigid-tree recursion.
     """
@@ -91,7 +91,7 @@ def pendulum(*, contacts: bool = False, spring: bool = False, push: bool = False
 
 
 def compile_shared(name: str) -> str:
-    """One of the shared kernels, or those of the laws."""
+    """Compile a shared kernel, or the laws, ahead of time."""
     if name == LAWS:
         compile_laws()
         return name
@@ -103,7 +103,7 @@ def compile_shared(name: str) -> str:
 
 
 def compile_pair(formalism: str, integrator: str) -> str:
-    """A formalism under an integrator, and the views of its results."""
+    """Compile the kernels of a formalism with an integrator, and of its results."""
     method = INTEGRATORS[integrator]
     step = 0.005 if method.needs == "residual" else None
     for spring in (True, False):
@@ -135,7 +135,7 @@ def pairs() -> Iterator[tuple[str, str]]:
 
 
 def kernels(formalism: str, integrator: str, *more: Entry) -> list[tuple[Any, Any]]:
-    """Kernels of a pair, and ``more`` of the shared ones, in the order in which a run needs them.
+    """Kernels of a pair, with ``more`` shared ones, in the order of use.
 
     Each with representative records.
     """
@@ -168,7 +168,7 @@ def kernels(formalism: str, integrator: str, *more: Entry) -> list[tuple[Any, An
 def _of_start_and_results(
     compiled: Compiled, work: Work
 ) -> tuple[list[tuple[Any, Any]], list[tuple[Any, Any]]]:
-    """Kernels that Python calls before a run, and after it."""
+    """Kernels that Python calls before and after a run."""
     system, row, rows, three = compiled.system, np.zeros(1), np.zeros((1, 1)), np.zeros((1, 1, 1))
     one, states = (
         Evaluation(*[row] * 6),
@@ -211,8 +211,9 @@ def compile_backwards(formalism: str, integrator: str, *more: Entry) -> None:
 
 
 def warm_up_demo() -> None:
-    """Compile the kernels of the demo in this process: shared
-    parts of kernels are compiled once.
+    """Compile the kernels of the demo in this process.
+
+    Shared parts of kernels are compiled once.
     """
     for kernel, records in kernels(*DEMO):
         kernel.compile_ahead(*records)

@@ -106,7 +106,7 @@ class Balance:
         return bool(np.abs(A - A.T).max(initial=0.0) <= ASYMMETRIC * np.abs(A).max(initial=0.0))
 
     def loose(self) -> tuple[np.ndarray, np.ndarray]:
-        """Left and right null vectors (f, k) of the reduced stiffness, U and V.
+        """Left and right null vectors (f, k) of the reduced stiffness: unsupported directions.
 
         Unsupported directions N V, in which the force is Uᵀ Nᵀ r. U is rotated to be as near to V
         as possible; both are equal for a symmetric stiffness.
@@ -117,7 +117,7 @@ class Balance:
         return (U @ orthogonal_procrustes(U, V)[0] if few.any() else U), V
 
     def step(self, load: np.ndarray, shift: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
-        """(δ, change of (λ, z)) towards R = ``load``.
+        """Newton step (δ, change of (λ, z)) towards the residual R = ``load``.
 
         ``shift`` is added to the reduced stiffness, and 1 (rad/s)² in unsupported directions.
         """
@@ -138,7 +138,7 @@ class Balance:
         return np.asarray(change)
 
     def weights(self) -> np.ndarray:
-        """W (f, ns): W r is the unbalanced force as displacements [√kg m].
+        """Weights W (f, ns) that express residual forces as displacements [√kg m].
 
         That of each direction over its own stiffness.
         """
@@ -146,7 +146,7 @@ class Balance:
         return np.asarray((vector / np.maximum(np.abs(value), self.held)).T @ self.N.T)
 
     def trusted(self, reach: float) -> tuple[np.ndarray, np.ndarray]:
-        """(δ, change of (λ, z)) of a Levenberg–Marquardt step for the residual W R.
+        """Levenberg–Marquardt step (δ, change of (λ, z)) limited to ``reach``.
 
         Not longer than ``reach``:
 
@@ -161,6 +161,7 @@ class Balance:
         size = np.maximum(size, floor)
 
         def at(damping: float) -> np.ndarray:
+            """Damped least-squares step for a damping factor."""
             return np.asarray(closing - self.N @ (right.T @ (size / (size**2 + damping) * b)))
 
         delta, low, high = at(0.0), 1e-30, 1e30
@@ -172,13 +173,14 @@ class Balance:
         return delta, self._change(self.r, delta)
 
     def _carried(self, delta: np.ndarray) -> np.ndarray:
-        """Change along δ of the states kept at rest, beyond its linear part.
+        """Change along δ of the force states at rest, beyond its linear part, by Runge–Kutta.
 
         By a Runge–Kutta rule.
         """
         places = self.own.places
 
         def rate(part: float, change: np.ndarray) -> np.ndarray:
+            """Rate of change of the force states that move along with a slow motion."""
             state = moved(self.state, part * delta)
             z = state.z.copy()
             z[places] += change
@@ -210,7 +212,7 @@ class Balance:
         return float(np.abs(delta / self.sizes).max(initial=0.0))
 
     def unbalanced(self) -> float:
-        """Largest imbalance over the largest force.
+        """Largest residual force relative to the largest force.
 
         Without those that correspond to negligible displacements by the stiffness.
 
@@ -228,7 +230,7 @@ class Balance:
 
 
 def balance(state: State) -> Balance:
-    """The linearisation at a state; its velocities and accelerations are fixed."""
+    """Linearisation of the static equations at a state."""
     work = state.work()
     known = terms(state.compiled.system, work, state.t, state.q, state.s, state.z)
     state = replace(state, beta=work.beta[:-SPARE].copy())
@@ -264,7 +266,7 @@ def balance(state: State) -> Balance:
 def balancing(
     columns: np.ndarray, load: np.ndarray, sizes: np.ndarray, rows: np.ndarray
 ) -> np.ndarray:
-    """x with columns x = load, of least norm relative to the sizes of the rows.
+    """Scaled least-norm solution x of columns x = load.
 
     rows: the first columns, in moments and forces times the size of the model.
     """
@@ -277,7 +279,7 @@ def balancing(
 
 
 def settled_states(state: State) -> tuple[State, Values, Tangents, OwnStates]:
-    """The state with the own states of its forces at ż = 0.
+    """State with force states changed to their equilibrium ż = 0.
 
     By damped Newton steps, as far as these go.
     """
@@ -345,12 +347,12 @@ class EquationSizes(NamedTuple):
     rows: np.ndarray
 
     def of(self, rows: np.ndarray) -> "EquationSizes":
-        """Sizes of some rows."""
+        """Sizes of some of the equations."""
         return EquationSizes(self.displacements, self.rows[rows])
 
 
 def equation_sizes(here: State) -> EquationSizes:
-    """Sizes of the equations of a state."""
+    """Sizes by which the residuals of the equations are judged."""
     compiled, work = here.compiled, here.work()
     G = terms(compiled.system, work, here.t, here.q, here.s, here.z).G
     return EquationSizes(displacement_sizes(compiled), own_sizes(compiled, work, len(G)))
@@ -384,7 +386,7 @@ def free_directions(
 
 
 def moved(state: State, delta: np.ndarray, change: np.ndarray | None = None) -> State:
-    """The state at q ⊕ δ, with λ and z changed."""
+    """State displaced by δ, with changed λ and z."""
     system, q = state.compiled.system, state.q.copy()
     displaced(system, state.q, np.ascontiguousarray(delta), q)
     lam, z = state.lam, state.z

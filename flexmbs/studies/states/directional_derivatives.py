@@ -86,18 +86,19 @@ class Dual:
 
 
 def _parts(x: Any) -> tuple[float, float]:
+    """Value and derivative of a dual number; derivative 0 of other numbers."""
     return (x.v, x.d) if isinstance(x, Dual) else (x, 0.0)
 
 
 def _order(a: Any, b: Any) -> float:
-    """The sign of a − b."""
+    """Sign of a − b for dual numbers."""
     (v, d), (w, e) = _parts(a), _parts(b)
     same = v == w or abs(v - w) <= SAME * max(abs(v), abs(w)) < math.inf
     return d - e if same and (d != e or v == w) else v - w
 
 
 def power(x: Any, y: Any) -> Any:
-    """x^y, where one of them changes of positive x."""
+    """Power x^y of dual numbers, x positive if it changes."""
     if not isinstance(x, Dual) and not isinstance(y, Dual):
         return math.pow(x, y)
     value = _parts(x)[0] ** _parts(y)[0]
@@ -108,9 +109,10 @@ def power(x: Any, y: Any) -> Any:
 def _of_one(
     function: Callable[[float], float], slope: Callable[[float], float]
 ) -> Callable[[Any], Any]:
-    """The function of numbers with its derivative; without it where x does not change."""
+    """Extension of a function of one number to dual numbers by its derivative."""
 
     def extended(x: Any) -> Any:
+        """The function of one argument, also for dual numbers by the chain rule."""
         if not isinstance(x, Dual):
             return function(x)
         return Dual(function(x.v), slope(x.v) * x.d if x.d else 0.0)
@@ -119,11 +121,13 @@ def _of_one(
 
 
 def _atan2(y: Any, x: Any) -> Any:
+    """atan2(y, x) of dual numbers."""
     (v, d), (w, e) = _parts(y), _parts(x)
     return Dual(math.atan2(v, w), (w * d - v * e) / (v * v + w * w))
 
 
 def _copysign(x: Any, y: Any) -> Any:
+    """|x| with the sign of y for dual numbers."""
     return -abs(x) if y < 0.0 else abs(x)
 
 
@@ -165,7 +169,7 @@ MATH = types.SimpleNamespace(
 
 @functools.cache
 def on_duals(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A plain function of numbers, with the `LawPart` that it calls, for these numbers."""
+    """User law, with the `LawPart` that it calls, adapted to dual numbers."""
     known = {name: function.__globals__.get(name) for name in function.__code__.co_names}
     parts = {
         name: on_duals(value.function)

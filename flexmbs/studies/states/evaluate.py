@@ -47,6 +47,7 @@ class Evaluator:
     def __init__(
         self, compiled: Compiled, formalism: Formalism, beta: np.ndarray | None = None
     ) -> None:
+        """Evaluator of a formalism with its own work arrays."""
         formalism = formalism.fitting(compiled, "accelerations")
         self.compiled, self.kernels = compiled, of_formalism(type(formalism))
         _, nq, ns, nc, nz = (int(n) for n in compiled.system.layout)
@@ -82,7 +83,7 @@ class Evaluator:
         *,
         prepared: bool = True,
     ) -> Evaluated:
-        """Evaluate the formalism at a state.
+        """(ṡ, λ) by the formalism at a state.
 
         prepared: corrected and with its stored data, as after a step.
         """
@@ -101,4 +102,5 @@ class Evaluator:
         return Evaluated(point.sd.copy(), point.lam.copy(), point.zd.copy(), point.power.copy())
 
     def _call(self, kernel: Entry | None, t: float) -> int:
+        """Call a kernel at time t; its status, 0 without a kernel."""
         return 0 if kernel is None else kernel(self.model, self.packed, self.packed, float(t))

@@ -34,7 +34,7 @@ class Slope(NamedTuple):
 
 
 def slopes_along(values: Callable[[np.ndarray], np.ndarray], first: float) -> Slope:
-    """Slopes at 0 of functions of a step.
+    """Derivatives at 0 of functions of a step, one-sided where they differ.
 
     ``values(steps)`` gives (k, m) for k steps; first: the largest step.
     """
@@ -44,14 +44,14 @@ def slopes_along(values: Callable[[np.ndarray], np.ndarray], first: float) -> Sl
     change = (around - here) / sizes[:, None, None]
     central, ahead, behind = np.einsum("ak,lkm->aml", [WEIGHTS, *SIDED], change)
     noise = (ROUND_OFF * np.abs(around).max(axis=1) / sizes[:, None]).T
-    settled = [_settled(*each) for each in zip(central, noise)]
-    apart = [_apart(*each) for each in zip(ahead, behind, noise)]
+    settled = [_converged_slope(*each) for each in zip(central, noise)]
+    apart = [_has_kink(*each) for each in zip(ahead, behind, noise)]
     corner = [not well or sides for (_, well), sides in zip(settled, apart)]
     return Slope(np.array([slope for slope, _ in settled]), np.array(corner, bool))
 
 
-def _settled(slope: np.ndarray, noise: np.ndarray) -> tuple[float, bool]:
-    """The slope that changes least with the step, and whether it settles."""
+def _converged_slope(slope: np.ndarray, noise: np.ndarray) -> tuple[float, bool]:
+    """(derivative that changes least with the step, True if it converges)."""
     change = np.abs(np.diff(slope))
     error = np.where(np.isfinite(change), change, np.inf) + noise[:-1]
     best = int(np.argmin(error))
@@ -69,8 +69,8 @@ def _settled(slope: np.ndarray, noise: np.ndarray) -> tuple[float, bool]:
     return float(slope[best + 1] if noise[best + 1] < change[best] else slope[best]), bool(settled)
 
 
-def _apart(ahead: np.ndarray, behind: np.ndarray, noise: np.ndarray) -> bool:
-    """True if one-sided slopes differ whatever the step is."""
+def _has_kink(ahead: np.ndarray, behind: np.ndarray, noise: np.ndarray) -> bool:
+    """True if one-sided derivatives differ for all steps."""
     size = np.maximum(np.abs(ahead), np.abs(behind))
     least = CORNER * size + NEGLIGIBLE * size.max() + 20.0 * noise
     return bool((np.abs(ahead - behind) > least).all())

@@ -1,6 +1,4 @@
-"""Jacobians of frames, bodies and joints over the velocity
-coordinates, and the kinematic matrix H.
-"""
+"""Jacobians of frames, bodies and joints, and the matrix H of the kinematic equations."""
 
 from collections.abc import Sequence
 
@@ -23,13 +21,13 @@ AXES = ("x", "y", "z")
 
 @packed()
 def position_rates(tree, joints, q, s, qd):
-    """q̇ = H(q) s for the rows of s."""
+    """qd ← H(q) s for each row of s."""
     for i in range(s.shape[0]):
         rates(tree, joints, q, s[i], qd[i])
 
 
 def kinematic_matrix(state: State) -> np.ndarray:
-    """H (nq, ns) of q̇ = H(q) s."""
+    """Matrix H (nq, ns) of the kinematic equation q̇ = H(q) s."""
     system, ns = state.compiled.system, len(state.s)
     out = np.zeros((ns, len(state.q)))
     position_rates(system.tree, system.joints, state.q, np.eye(ns), out)
@@ -70,13 +68,13 @@ def _frame_rates(state: State, frame: str | FrameRef, velocities: np.ndarray) ->
 
 
 def body_jacobian(state: State, body: str) -> np.ndarray:
-    """J (6, ns): the twist of a body frame in its own axes is J s."""
+    """Jacobian J (6, ns) of the twist of a body frame in its own axes."""
     A, J = frame_jacobian(state, FrameRef(body))
     return np.vstack([A.T @ J[:3], A.T @ J[3:]])
 
 
 def joint_directions_of(state: State, joint: str) -> np.ndarray:
-    """(n, ns): the joint velocities, in the order of the compiled chain, are this matrix times s.
+    """Matrix (n, ns) from velocities s to the joint velocities.
 
     Raises `InputError`.
     """
@@ -92,7 +90,7 @@ def joint_directions_of(state: State, joint: str) -> np.ndarray:
 
 
 def joint_row(state: State, joint: str, coordinate: int) -> np.ndarray:
-    """(ns,): the rate of one coordinate of a joint is this row times s. Raises `InputError`."""
+    """Row (ns,) from velocities s to one joint rate. Raises `InputError`."""
     rows = joint_directions_of(state, joint)
     if not 0 <= coordinate < len(rows):
         raise InputError(f"joint '{joint}': no coordinate {coordinate}, it has {len(rows)}")

@@ -34,7 +34,7 @@ SAME = 1e-9  # relative difference of one-sided slopes
 
 @law_kernel
 def tangent_law(p, u, x, out):
-    """f(x₀) + J (x − x₀)"""
+    """Kernel of a linearized law, f(x₀) + J (x − x₀)."""
     n, m = int(p[INPUTS]), int(p[RESULTS])
     for a in range(m):
         out[a] = p[BEGIN + n + a]
@@ -49,7 +49,7 @@ def tangent_law(p, u, x, out):
 
 @packed()
 def given_at(laws, f, system, work, n, points, out):
-    """u (k, …) of the law of a force at ``points`` (k, …) of its arguments.
+    """Arguments u (k, …) of the law of a force at ``points`` (k, …).
 
     User functions take the first n of these.
     """
@@ -82,7 +82,7 @@ PLACES = {
 
 
 def _sizes(place: str, rows: Any, f: int) -> Sizes:
-    """Sizes of the law of force f of a place."""
+    """Sizes of the arguments and results of the law of force f."""
     if place in PLACES:
         return PLACES[place]
     if rows.combined[f]:
@@ -140,7 +140,7 @@ class _Law(NamedTuple):
 
 
 def linear_laws(state: State, own: Work, record: Callable[[System, Work], object]) -> LinearLaw:
-    """Tangents of all laws at a state; ``own``: its workspace.
+    """Linearized laws of all forces at a state; ``own``: its workspace.
 
     ``record`` evaluates the equations there.
     """
@@ -199,7 +199,7 @@ def _laws(state: State) -> Iterator[_Law]:
 
 
 def _table(laws: list[_Law]) -> np.ndarray:
-    """Parameters of tangents without slopes.
+    """Parameters of the linearized laws, with zero slopes.
 
     With the last parameter of the laws, the length of a line.
     """
@@ -212,7 +212,7 @@ def _table(laws: list[_Law]) -> np.ndarray:
 
 
 def _replaced(system: System, tables: dict[str, np.ndarray]) -> System:
-    """The system with the kernel of tangents in place of those of the laws."""
+    """System whose force laws are replaced by the linearized ones."""
     forces = {}
     for place, rows in system.forces._asdict().items():
         none = np.zeros_like(rows.law.kernel)
@@ -224,10 +224,10 @@ def _replaced(system: System, tables: dict[str, np.ndarray]) -> System:
 
 
 def _fill(row: np.ndarray, law: _Law, state: State, work: Work) -> list[Corner]:
-    """f(x₀) and J of a law into its row, and its corners."""
+    """Linearize one law: f(x₀) and J into its row; notes corners."""
     n, m = law.inputs, law.results
     x, J, corners = row[BEGIN : BEGIN + n].copy(), np.zeros((m, n)), []
-    given = _given(law, state, work, x[None])[0]
+    given = _law_arguments(law, state, work, x[None])[0]
     value, _ = _evaluated(law, x, given, 0.0 * x, 0.0 * given)
     row[BEGIN + n : BEGIN + n + m] = value
     for direction, moving in _directions(law, x):
@@ -263,7 +263,9 @@ def _directions(law: _Law, x: np.ndarray) -> Iterator[tuple[np.ndarray, bool]]:
         yield turn, False
 
 
-def _moved(x: np.ndarray, direction: np.ndarray, steps: np.ndarray, place: str) -> np.ndarray:
+def _points_along(
+    x: np.ndarray, direction: np.ndarray, steps: np.ndarray, place: str
+) -> np.ndarray:
     """(k, n): x after steps along a direction."""
     points = x + steps[:, None] * direction
     turned = slice(TURNED, TURNED + 9)
@@ -278,8 +280,8 @@ def _moved(x: np.ndarray, direction: np.ndarray, steps: np.ndarray, place: str) 
     return points
 
 
-def _given(law: _Law, state: State, work: Work, points: np.ndarray) -> np.ndarray:
-    """u of the law of a force at points of its arguments."""
+def _law_arguments(law: _Law, state: State, work: Work, points: np.ndarray) -> np.ndarray:
+    """Arguments u of a law at several points."""
     count = int(law.laws.n_given[law.f] * law.laws.gives[law.f])
     out = np.zeros((len(points), count))
     if count:
@@ -299,7 +301,7 @@ def _given(law: _Law, state: State, work: Work, points: np.ndarray) -> np.ndarra
 def _given_slopes(
     law: _Law, state: State, work: Work, x: np.ndarray, direction: np.ndarray, moving: bool
 ) -> Slope:
-    """Slopes of u along a direction: of user functions, laws of time have none."""
+    """Derivatives of u along a direction; zero for laws of time."""
     first, n = int(law.laws.first[law.f]), int(law.laws.n_given[law.f])
     user = (state.compiled.system.laws.kind[first : first + n] == LAW_FUNCTION).any()
     taken = direction[: law.sizes.of_functions].any()
@@ -308,14 +310,17 @@ def _given_slopes(
         return Slope(np.zeros(count), np.zeros(count, bool))
     size = (RATE_STEP if moving else STEP) * (1.0 + float(np.abs(x[direction != 0.0]).max()))
     return slopes_along(
-        lambda steps: _given(law, state, work, _moved(x, direction, steps, law.place)), size
+        lambda steps: _law_arguments(
+            law, state, work, _points_along(x, direction, steps, law.place)
+        ),
+        size,
     )
 
 
 def _evaluated(
     law: _Law, x: np.ndarray, u: np.ndarray, direction: np.ndarray, change: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-    """Results (m,) at x and their one-sided derivatives as x and u change.
+    """Results (m,) of a law at x and their one-sided derivatives.
 
     NaN where these are not defined.
     """
@@ -337,4 +342,5 @@ def _evaluated(
 
 
 def _duals(values: np.ndarray, changes: np.ndarray) -> list[Any]:
+    """Dual numbers of values and changes; plain numbers where nothing changes."""
     return [Dual(v, d) if d else v for v, d in zip(values.tolist(), changes.tolist())]

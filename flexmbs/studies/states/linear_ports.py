@@ -66,7 +66,7 @@ class LinearOutputs(NamedTuple):
 
 
 def read_inputs(state: State, ports: Sequence[Port]) -> LinearInputs:
-    """The requested inputs. Raises `InputError`."""
+    """Requested inputs of a linearization. Raises `InputError`."""
     found = LinearInputs([], np.zeros((len(state.s), 0)), [], [], [], [])
     columns = []
     for port in _listed(ports, "inputs"):
@@ -95,7 +95,7 @@ def read_inputs(state: State, ports: Sequence[Port]) -> LinearInputs:
 
 
 def read_outputs(state: State, ports: Sequence[Port], slopes: Tangents) -> LinearOutputs:
-    """The requested outputs. Raises `InputError`."""
+    """Requested outputs of a linearization with their rows. Raises `InputError`."""
     nothing = np.zeros(len(state.s))
     names, position, rate, units = [], [], [], []
     for port in _listed(ports, "outputs"):
@@ -118,6 +118,7 @@ def read_outputs(state: State, ports: Sequence[Port], slopes: Tangents) -> Linea
 
 
 def _unit(state: State, port: Port) -> str:
+    """Unit of the joint coordinate of a port."""
     return coordinate_unit(state.compiled.model, str(port[1]), _coordinate(port))
 
 
@@ -141,7 +142,7 @@ def coordinate_unit(model: ModelData, joint: str, coordinate: int) -> str:
 
 
 def displacement_rates(state: State, values: np.ndarray) -> np.ndarray:
-    """A (ns, ns) of δs = δ̇ + A δ for the given velocities (or accelerations).
+    """Matrix A (ns, ns) of δs = δ̇ + A δ for given velocities.
 
     ω × for rotations, ad(V) for free motions.
     """
@@ -159,6 +160,7 @@ def displacement_rates(state: State, values: np.ndarray) -> np.ndarray:
 
 
 def _listed(ports: Sequence[Port], key: str) -> Sequence[Port]:
+    """Ports as a list. Raises `InputError` unless it is a list of tuples."""
     if (
         isinstance(ports, str)
         or not isinstance(ports, Sequence)
@@ -169,6 +171,7 @@ def _listed(ports: Sequence[Port], key: str) -> Sequence[Port]:
 
 
 def _kind(port: Port, what: str, kinds: tuple[str, ...]) -> str:
+    """Kind of a port, its first item. Raises `InputError`."""
     if not isinstance(port, tuple) or len(port) < 2 or port[0] not in kinds:
         raise InputError(
             f"{what}s: unknown {what} {port!r}; give a tuple that starts with one of: "
@@ -178,27 +181,31 @@ def _kind(port: Port, what: str, kinds: tuple[str, ...]) -> str:
 
 
 def _label(port: Port) -> str:
+    """Label of a port: its items separated by spaces."""
     return " ".join(str(part) for part in port)
 
 
 def _joint(state: State, port: Port) -> np.ndarray:
+    """Row of the velocity of the joint coordinate of a port. Raises `InputError`."""
     if len(port) > 3:
         raise InputError(f"{port!r}: give a joint and the index of one of its coordinates")
     return joint_row(state, str(port[1]), _coordinate(port))
 
 
 def _coordinate(port: Port) -> int:
+    """Number of the joint coordinate of a port."""
     return coordinate_index(port[2], f"{port!r}") if len(port) > 2 else 0
 
 
 def _frame(state: State, port: Port, row: int) -> np.ndarray:
+    """Row of the Jacobian of a frame along one world axis. Raises `InputError`."""
     if len(port) != 3 or port[2] not in AXES:
         raise InputError(f"{port!r}: give a frame and one of the world axes 'x', 'y', 'z'")
     return np.asarray(frame_jacobian(state, str(port[1]))[1][row + AXES.index(str(port[2]))])
 
 
 def _cut_slope(state: State, port: Port, slopes: Tangents) -> np.ndarray:
-    """∂η/∂δ of a joint coordinate: zero in the tree."""
+    """Derivative ∂η/∂δ of a joint rate by displacements: zero in the tree."""
     place = state.compiled.places.get(str(port[1]))
     if place is None or place.cut < 0:
         return np.zeros(len(state.s))

@@ -58,7 +58,7 @@ def solution_of(
 
 
 def works_along(states: Sequence[State]) -> np.ndarray:
-    """Works (nt, 3) of forces, of dissipation (none) and of drives along states at rest.
+    """Works (nt, 3) of forces and drives along a sequence of equilibria.
 
     By the trapezoidal rule.
 
@@ -83,7 +83,7 @@ def works_along(states: Sequence[State]) -> np.ndarray:
 
 
 def displacement(a: State, b: State) -> np.ndarray:
-    """(ns,) δ from state a to b, in the axes of b."""
+    """Displacement δ (ns,) from state a to b, in the axes of b."""
     tree, delta = a.compiled.system.tree, np.zeros(len(a.s))
     for i, primary in enumerate(a.compiled.topology.tree):
         at, to = int(tree.q_at[i]), int(tree.s_at[i])
@@ -98,7 +98,7 @@ def with_state_checks(
     solution: Solution, *, audit: bool, balanced: bool, deformed: bool = True, shape: bool = False,
     more: Sequence[Check] = (),
 ) -> Solution:  # fmt: skip
-    """The solution with the checks of its states by `audited_states`.
+    """Solution with the checks of its states attached.
 
     Or the note that there are none.
 
@@ -111,7 +111,7 @@ def with_state_checks(
 
 
 def checked_times(times: Sequence[float] | np.ndarray) -> np.ndarray:
-    """Increasing times (nt,). Raises `InputError`."""
+    """Increasing times (nt,) as an array. Raises `InputError`."""
     try:
         found = np.atleast_1d(np.asarray(times, float))
     except (TypeError, ValueError, OverflowError):

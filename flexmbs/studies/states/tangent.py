@@ -47,7 +47,7 @@ MARGIN = 30.0  # of the largest round-off over that of these
 
 @packed()
 def perturbed(system, work, t, base, steps, x, out):
-    """Rows of ``out`` at base ⊕ the rows of ``steps``.
+    """out ← values of the equations at states base ⊕ steps, row by row.
 
     R, g, ġ, g̈, rates of force states, powers, velocities of cut joints.
 
@@ -114,7 +114,7 @@ class Tangents(NamedTuple):
 
 
 def evaluate(state: State) -> Values:
-    """The equations at a state."""
+    """Values of all equations at a state."""
     values = _split(state.compiled, _rows(state, np.zeros((1, _width(state)))))
     return Values(
         values.r[0],
@@ -126,7 +126,7 @@ def evaluate(state: State) -> Values:
 
 
 def tangents(state: State) -> Tangents:
-    """All derivatives at a state; with respect to q at fixed s, ṡ, λ."""
+    """Derivatives of the equations by q, s, ṡ, λ, z and t at a state."""
     ns, nz = len(state.s), len(state.z)
     size = np.concatenate(
         [
@@ -166,7 +166,7 @@ class _Evaluated(NamedTuple):
 def _differences(
     of: _Evaluated, which: np.ndarray, size: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Derivatives (m, …) along directions ``which`` among q, s, z and t.
+    """Derivatives by central differences along the directions ``which``.
 
     And the distances of one-sided ones.
     """
@@ -189,7 +189,7 @@ def _differences(
 def _refined(
     of: _Evaluated, which: np.ndarray, size: np.ndarray, others: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Derivatives along directions ``which``, refined where necessary.
+    """Derivatives by differences with steps refined until they settle.
 
     Smaller steps are used where these derivatives differ by more than round-off. Also where there
     are no derivatives: values that do not converge, or differ on both sides. others: changes by
@@ -201,6 +201,7 @@ def _refined(
     groups = _groups(of, np.vstack([found * size[:, None], others]))
 
     def exceeds(change: np.ndarray, part: float, seen: float) -> np.ndarray:
+        """Rows that changed by more than a part of the derivative and by more than round-off."""
         rows = [np.zeros(len(size), bool)]
         for at, effect, round_off in groups:
             most, slope = (np.abs(each[:, at]).max(axis=1, initial=0.0) for each in (change, finer))
@@ -235,7 +236,7 @@ class _Group(NamedTuple):
 
 
 def _groups(of: _Evaluated, changes: np.ndarray) -> list[_Group]:
-    """R, g, ġ, g̈, rates of force states, velocities of cut joints."""
+    """Equation groups with their scales and round-off: R, g, ġ, g̈, rates, cut velocities."""
     _, _, ns, nc, nz = (int(n) for n in of.system.layout)
     beside = np.zeros((1 + TRIALS, _width(of.state)))
     beside[1:, :ns] = (
@@ -270,7 +271,7 @@ def _groups(of: _Evaluated, changes: np.ndarray) -> list[_Group]:
 
 
 def dense(state: State, loads: Loads | None = None) -> Terms:
-    """M, k, G, γ, g, ġ at a state.
+    """Dense M, k, G, γ, g, ġ at a state.
 
     Forces that depend on reactions are those of its ṡ and λ, or of given ``loads``.
     """
@@ -279,7 +280,7 @@ def dense(state: State, loads: Loads | None = None) -> Terms:
 
 
 def loads_at(state: State) -> Loads:
-    """Reactions of ṡ and λ on which forces depend, zero for the others."""
+    """Reactions for ṡ and λ that forces depend on."""
     work = state.work()
     if depends_on_reactions(state.compiled.system):
         _rows(state, np.zeros((1, _width(state))), work=work)
@@ -287,12 +288,14 @@ def loads_at(state: State) -> Loads:
 
 
 def _width(state: State) -> int:
+    """Number of columns of the tangent: displacements, rates, accelerations, force states, t."""
     return 3 * len(state.s) + len(state.z) + 1
 
 
 def _rows(
     state: State, steps: np.ndarray, system: System | None = None, work: Work | None = None
 ) -> np.ndarray:
+    """Values of the equations of motion at states perturbed by steps."""
     system, work = system or state.compiled.system, work or state.work()
     _, nq, ns, nc, nz = (int(n) for n in system.layout)
     base = np.zeros((5, max(nq, ns, nc, nz, 1)))
@@ -305,6 +308,7 @@ def _rows(
 
 
 def _split(compiled: Compiled, rows: np.ndarray) -> Values:
+    """Rows of values split into residuals, constraint values, rates, powers and cut velocities."""
     _, _, ns, nc, nz = (int(n) for n in compiled.system.layout)
     r, gs, rate, power, eta = np.split(rows, np.cumsum([ns, 3 * nc, nz, 3]), axis=1)
     n, ncut = len(rows), len(compiled.system.cuts.row)
@@ -318,7 +322,7 @@ def _split(compiled: Compiled, rows: np.ndarray) -> Values:
 
 
 def cut_rates(state: State) -> np.ndarray:
-    """(ncut, 6, ns): velocities of the cut joints are this matrix times s."""
+    """Matrices (ncut, 6, ns) from velocities s to the twists of the cut joints."""
     ns = len(state.s)
     steps = np.zeros((ns + 1, _width(state)))
     steps[1 + np.arange(ns), ns + np.arange(ns)] = 1.0

@@ -35,6 +35,7 @@ def require_stated_rates(model: Model, t_begin: float, t_end: float) -> None:
 
 
 def _problems(model: Model, t_begin: float, t_end: float) -> Iterator[Problem]:
+    """Problems of user laws of time whose stated rates are wrong."""
     for path, part in model_values(model):
         if (
             isinstance(part, Function)

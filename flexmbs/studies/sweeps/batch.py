@@ -82,7 +82,7 @@ def run_batch(study: Study, cases: Sequence[Case], logs: str, solutions: str) ->
 
 
 def recorded(study: Study, case: Case, solutions: str, unknown: list[UnknownChannel]) -> Record:
-    """The result of one case, or why there is none.
+    """Record of one case: its outputs, or the error.
 
     ``unknown``: gathers outputs that are not in its solution. Raises `MachineError`.
     """
@@ -121,7 +121,7 @@ def recorded(study: Study, case: Case, solutions: str, unknown: list[UnknownChan
 
 
 def solved(study: Study, case: Case) -> Solution:
-    """Solution of a case, as of `simulate`."""
+    """Simulated solution of a case."""
     model = study.model(case.inputs)
     ready = prepared(model, requested_options(model, NOTHING), RunStart(), (), None)
     begun = time.perf_counter()
@@ -132,17 +132,18 @@ def solved(study: Study, case: Case) -> Solution:
 
 
 def _message(error: BaseException) -> str:
-    """Text of an error; errors from outside of the package with their class."""
+    """Text of an error, with its class if it is from outside of flexmbs."""
     text = str(error) if isinstance(error, FlexmbsError) else f"{type(error).__name__}: {error}"
     return text[:MOST_TEXT]
 
 
 def packed_record(record: Record) -> bytes:
+    """JSON text of a record of a case."""
     return json.dumps(record._asdict(), ensure_ascii=False).encode()
 
 
 def read_log(log: Path) -> Iterator[Record | str]:
-    """The results in a log, and the digest of each case that was begun.
+    """(records, digests of the cases that were begun) of a log.
 
     Raises `InputError`, OSError.
     """
@@ -158,7 +159,7 @@ def read_log(log: Path) -> Iterator[Record | str]:
 
 
 def _record(table: Any) -> Record:
-    """Result of a case. Raises as the built-in conversions."""
+    """Record of a case from its stored table."""
     inputs = dict(table["inputs"])
     for value in inputs.values():
         if not isinstance(value, str):

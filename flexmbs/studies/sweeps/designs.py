@@ -22,6 +22,7 @@ from flexmbs.studies.sweeps.ranges import MOST_CASES, Axis, Range, Spread, Value
 
 
 def _power_of_two(value: object) -> int:
+    """Validate a power of two. Raises ValueError."""
     result = count_of(value)
     if result & (result - 1):
         below = 1 << (result.bit_length() - 1)
@@ -33,6 +34,7 @@ def _power_of_two(value: object) -> int:
 
 
 def _seed(value: object) -> int:
+    """Validate a seed of at least 1. Raises ValueError."""
     result = index(value)
     if result < 1:  # SALib takes 0 for none
         raise ValueError(f"must be at least 1, not {result}")
@@ -60,6 +62,7 @@ class Grid(Design, kind="grid"):
     """
 
     def points(self, axes: Mapping[str, Axis]) -> list[Values]:
+        """All combinations of the levels of the parameters. Raises `InputError`."""
         levels = [_levels(name, axis, self.kind) for name, axis in axes.items()]
         _check_number(math.prod(map(len, levels)))
         return list(itertools.product(*levels))
@@ -76,6 +79,7 @@ class Listed(Design, kind="list"):
     """
 
     def points(self, axes: Mapping[str, Axis]) -> list[Values]:
+        """Cases with the k-th values of all parameters. Raises `InputError`."""
         levels = {name: _levels(name, axis, self.kind) for name, axis in axes.items()}
         first, n = next((name, len(values)) for name, values in levels.items())
         problems = [
@@ -96,11 +100,12 @@ class Cube(Design, abc.ABC):
         """Points (n, dimension), 0 ≤ u < 1."""
 
     def points(self, axes: Mapping[str, Axis]) -> list[Values]:
+        """Cases at points of the unit cube, mapped to the ranges of the parameters."""
         cube = self.cube(len(axes))
         return list(
             zip(
                 *(
-                    [_at(axis, u) for u in column.tolist()]
+                    [_value_at(axis, u) for u in column.tolist()]
                     for axis, column in zip(axes.values(), cube.T)
                 )
             )
@@ -131,6 +136,7 @@ class LatinHypercube(Cube, kind="latin-hypercube"):
     seed: Annotated[int, BeforeValidator(index)] = 0
 
     def cube(self, dimension: int) -> np.ndarray:
+        """Latin-hypercube sample (count, dimension) in the unit cube."""
         from scipy.stats import qmc
 
         return np.asarray(qmc.LatinHypercube(dimension, seed=self.seed).random(self.count))
@@ -160,6 +166,7 @@ class Sobol(Cube, kind="sobol"):
     seed: Annotated[int, BeforeValidator(index)] = 0
 
     def cube(self, dimension: int) -> np.ndarray:
+        """Scrambled Sobol points (count, dimension) in the unit cube."""
         from scipy.stats import qmc
 
         return np.asarray(qmc.Sobol(dimension, seed=self.seed).random(self.count))
@@ -189,6 +196,7 @@ class MonteCarlo(Cube, kind="monte-carlo"):
     seed: Annotated[int, BeforeValidator(index)] = 0
 
     def cube(self, dimension: int) -> np.ndarray:
+        """Random points (count, dimension) in the unit cube."""
         return np.random.default_rng(self.seed).random((self.count, dimension))
 
 
@@ -221,6 +229,7 @@ class Saltelli(Cube, kind="saltelli"):
     seed: Annotated[int, BeforeValidator(_seed)] = 1
 
     def cube(self, dimension: int) -> np.ndarray:
+        """Saltelli sample of Sobol indices, (count (dimension + 2), dimension), unit cube."""
         names = list(map(str, range(dimension)))
         problem = {"num_vars": dimension, "names": names, "bounds": [[0.0, 1.0]] * dimension}
         sampled = optional("SALib.sample.sobol", "Saltelli").sample(
@@ -245,11 +254,13 @@ def _levels(name: str, axis: Axis, kind: str) -> Values:
     return tuple(axis.at(k / max(axis.count - 1, 1)) for k in range(axis.count))
 
 
-def _at(axis: Axis, u: float) -> Any:
+def _value_at(axis: Axis, u: float) -> Any:
+    """Value of an axis at u, 0 ≤ u < 1: of its distribution or list."""
     return axis.at(u) if isinstance(axis, Spread) else axis[int(u * len(axis))]
 
 
 def _check_number(n: int) -> None:
+    """Raise `InputError` for more than MOST_CASES cases."""
     if n > MOST_CASES:
         raise InputError(
             f"design: {n} cases; at most {MOST_CASES} are run: take fewer values, or a "

@@ -43,7 +43,7 @@ class SweepFolder:
     @staticmethod
     @contextlib.contextmanager
     def opened(folder: pathlib.Path, *, resume: bool) -> Iterator["SweepFolder"]:
-        """The folder, made if it is not there, and locked.
+        """Context of the folder, created if necessary and locked.
 
         Raises InputError where it holds something else or is in use.
         """
@@ -63,7 +63,7 @@ class SweepFolder:
             yield SweepFolder(folder)
 
     def begin(self, mine: dict[str, Any], *, force: bool) -> None:
-        """The record of what all cases have in common.
+        """Write the record that all cases share, or compare it with the stored one.
 
         Raises InputError where the folder has another one, MachineError.
 
@@ -81,7 +81,7 @@ class SweepFolder:
             ensure_folder(self.folder / name)
 
     def _mark(self, changes: Iterable[FingerprintDifference]) -> None:
-        """Results so far, converted to the parameters and outputs of this call.
+        """Convert stored results to the parameters and outputs of this call.
 
         Raises InputError, OSError, MachineError.
         """
@@ -99,7 +99,7 @@ class SweepFolder:
             self.gather([record.marked(others) for record in kept])
 
     def next_batch(self) -> str:
-        """Prefix of the names of the logs of a new batch."""
+        """Prefix of the file names of a new batch."""
         self.batches += 1
         return f"{self.session}-{self.batches:06d}"
 
@@ -133,7 +133,7 @@ class SweepFolder:
 
 
 def logs_in(folder: pathlib.Path, begin: str = "") -> list[pathlib.Path]:
-    """The logs of batches, of those whose names begin so."""
+    """Paths of the batch logs whose names start with ``begin``."""
     logs = folder / LOGS
     names = os.listdir(logs) if logs.is_dir() else []
     return [
@@ -142,7 +142,7 @@ def logs_in(folder: pathlib.Path, begin: str = "") -> list[pathlib.Path]:
 
 
 def records_in(folder: pathlib.Path) -> dict[str, Record]:
-    """All results in a folder by case, the last one of each.
+    """Latest record of each case in a folder.
 
     One that failed never replaces another.
     """

@@ -76,8 +76,9 @@ class SobolIndices:
     result: SweepResult = field(repr=False)
 
     def rows(self) -> list[tuple[str, str, float, float, float, float]]:
-        """(output, parameter, first-order index, its error,
-        total index, its error) of every pair.
+        """(output, parameter, index, error, total index, error) of every pair.
+
+        The indices are of first order and total.
         """
         arrays = (self.first, self.first_error, self.total, self.total_error)
         return [

@@ -1,4 +1,5 @@
-"""Outputs of a sweep by their names;
+"""Outputs of a sweep by their names.
+
 `flexmbs.studies.parameters.outputs` reads and evaluates each.
 """
 
@@ -20,7 +21,7 @@ class UnknownChannel(InputError):
 
 
 def checked_outputs(given: object) -> dict[str, Wanted]:
-    """Outputs by name. Raises `InputError`."""
+    """Outputs by name, from texts and functions. Raises `InputError`."""
     if not isinstance(given, Mapping) or not given:
         raise InputError(
             'outputs: give at least one by its name, as {"sag": "min frame arm/tip position z"}'
@@ -50,6 +51,7 @@ def evaluated(outputs: Mapping[str, Wanted], solution: Solution) -> dict[str, tu
 
 
 def _value(output: Output, solution: Solution) -> tuple[float, str]:
+    """Value of an output of a run, and its unit. Raises `UnknownChannel`."""
     if not output.channel:
         return value_of(output, solution), ""
     try:
@@ -62,5 +64,5 @@ def _value(output: Output, solution: Solution) -> tuple[float, str]:
 
 
 def described(wanted: Wanted) -> str:
-    """An output as a text that changes when it does: functions by their code."""
+    """Text that identifies an output; functions by their code."""
     return wanted if isinstance(wanted, str) else code_digest(wanted)

@@ -20,7 +20,7 @@ Values = tuple[Any, ...]
 
 
 def count_of(value: object) -> int:
-    """A number of cases."""
+    """Validate the number of cases. Raises ValueError."""
     result = index(value)
     if not 1 <= result <= MOST_CASES:
         raise ValueError(f"must be within 1 … {MOST_CASES}, not {result}")
@@ -37,7 +37,7 @@ class Spread(Declaration, abc.ABC, section="range"):
 
     @abc.abstractmethod
     def at(self, u: float) -> float:
-        """The value at u, 0 … 1."""
+        """Quantile u, 0 … 1, of the distribution."""
 
 
 class Range(Spread):
@@ -68,6 +68,7 @@ class Range(Spread):
 
     @model_validator(mode="after")
     def _ordered(self) -> "Range":
+        """Raise `NestedError` unless low < high, with low > 0 in a logarithmic range."""
         if not self.low < self.high:
             raise NestedError.at(("high",), f"must be above low = {self.low:g}, not {self.high:g}")
         if self.log and self.low <= 0.0:
@@ -79,6 +80,7 @@ class Range(Spread):
         return self.low, self.high
 
     def at(self, u: float) -> float:
+        """Value at the fraction u of the range, linear or logarithmic."""
         if self.log:
             if math.isfinite(ratio := self.high / self.low):
                 return min(max(self.low * ratio**u, self.low), self.high)
@@ -116,6 +118,7 @@ class Normal(Spread):
 
     @model_validator(mode="after")
     def _finite(self) -> "Normal":
+        """Raise `NestedError` for values beyond floating-point range."""
         return _within_floats(self)
 
     @property
@@ -123,6 +126,7 @@ class Normal(Spread):
         return (self.mean,)
 
     def at(self, u: float) -> float:
+        """Quantile u of the normal distribution."""
         return float(self.mean + self.deviation * _normal(u))
 
 
@@ -150,6 +154,7 @@ class LogNormal(Spread):
 
     @model_validator(mode="after")
     def _finite(self) -> "LogNormal":
+        """Raise `NestedError` for values beyond floating-point range."""
         return _within_floats(self)
 
     @property
@@ -157,6 +162,7 @@ class LogNormal(Spread):
         return (self.median,)
 
     def at(self, u: float) -> float:
+        """Quantile u of the log-normal distribution."""
         return float(self.median * np.exp(self.deviation * _normal(u)))
 
 
@@ -164,7 +170,7 @@ Axis = Spread | Values
 
 
 def _within_floats(spread: Any) -> Any:
-    """The distribution.
+    """The distribution itself. Raises `NestedError` for values beyond float range.
 
     Raises `NestedError` if its values leave the floats, or positive ones are rounded to zero.
     """

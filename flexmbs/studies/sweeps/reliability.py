@@ -220,14 +220,14 @@ def reliability(
             found = estimate(any_failed, wanted, confidence)
             if found.reached or n == most:
                 break
-            n, resume = min(_next(n, int(any_failed.sum()), wanted), most), True
+            n, resume = min(_cases_of_next_round(n, int(any_failed.sum()), wanted), most), True
     return _reliability(result, dict(zip(allowed, failed[:, : found.n])), found)
 
 
 def _check(
     parameters: Any, outputs: Mapping[str, Wanted], limits: Mapping[str, Limits], confidence: float
 ) -> None:
-    """Raise `InputError` for what `sweep` takes, but this does not."""
+    """Raise `InputError` for parameters, outputs or limits that are unsuitable here."""
     for name, values in parameters.items() if isinstance(parameters, Mapping) else ():
         if not isinstance(values, Spread):
             raise InputError(
@@ -247,22 +247,20 @@ def _check(
 
 
 def _failures_for(error: float) -> int:
-    """k = 2 + 1/ε², so that the estimate's relative standard deviation is below ε."""
+    """Number of failures k = 2 + 1/ε² needed for a relative standard deviation ε."""
     if not 0.0 < error < 1.0:
         raise InputError(f"error: must be within 0 … 1, not {error:g}")
     return 2 + math.ceil(1.0 / error**2)
 
 
-def _next(n: int, failed: int, wanted: int) -> int:
-    """Cases of the next round: as many as the failures so far make likely, and a few more."""
+def _cases_of_next_round(n: int, failed: int, wanted: int) -> int:
+    """Number of cases of the next round, from the failures so far."""
     likely = n * (wanted + 2.0 * math.sqrt(wanted)) / failed if failed else math.inf
     return math.ceil(min(likely, GROWTH * n)) + 1
 
 
 def failures(result: SweepResult, limits: Mapping[str, Limits]) -> np.ndarray:
-    """(number of limited outputs, cases): whether a limit is
-    not kept, or the case has no outputs.
-    """
+    """Mask (limited outputs, cases) of failures: limit exceeded or no output."""
     nothing = np.full(len(result), math.nan)
     values = {name: result.outputs.get(name, nothing) for name in limits}
     return np.array(
@@ -271,7 +269,7 @@ def failures(result: SweepResult, limits: Mapping[str, Limits]) -> np.ndarray:
 
 
 def estimate(failed: np.ndarray, wanted: int, confidence: float) -> ReliabilityEstimate:
-    """Probability from independent cases (n,).
+    """Probability of failure with confidence interval from independent cases (n,).
 
     They end with the failure that reaches the wanted number.
 
@@ -296,7 +294,7 @@ def estimate(failed: np.ndarray, wanted: int, confidence: float) -> ReliabilityE
 def _reliability(
     result: SweepResult, failed: Mapping[str, np.ndarray], found: ReliabilityEstimate
 ) -> Reliability:
-    """The estimate with its notes.
+    """Result object with estimate and notes.
 
     Warns of an error that is not reached and of cases not to be trusted.
     """

@@ -56,6 +56,7 @@ class Schedule:
         *,
         good: bool,
     ) -> None:
+        """Schedule of the cases of a study on workers."""
         self.place, self.study, self.workers = place, study, workers
         self.open = deque(cases)
         self.suspects: deque[Case] = deque()
@@ -71,7 +72,7 @@ class Schedule:
         self.patience = 0 if isinstance(study.base, Model) else AHEAD * workers.size
 
     def run(self, tell: Callable[[Record], None]) -> None:
-        """Run all. Raises `MachineError`, `InputError`; what was done is kept."""
+        """Run all cases. Raises `MachineError`, `InputError`; finished cases are kept."""
         try:
             while self.open or self.suspects or self.running:
                 self._fill()
@@ -89,7 +90,7 @@ class Schedule:
         self.workers.close()
 
     def _look(self) -> None:
-        """Nothing was done for a while: whether anybody is there who does.
+        """Check after a time without results that workers exist. Raises `MachineError`.
 
         Raises `MachineError`.
         """
@@ -108,7 +109,7 @@ class Schedule:
             )
 
     def _fill(self) -> None:
-        """Submit batches: suspects one at a time and alone."""
+        """Submit batches to idle workers; cases suspected of crashes alone."""
         if self.suspects:
             if not self.running and self._submit((self.suspects[0],)):
                 self.suspects.popleft()
@@ -121,7 +122,7 @@ class Schedule:
                 self.open.popleft()
 
     def _size(self) -> int:
-        """Cases of the next batch."""
+        """Number of cases of the next batch."""
         if not self.pace:
             return 1
         share = -(-len(self.open) // (AHEAD * self.workers.size))
@@ -158,7 +159,7 @@ class Schedule:
     def _ended(
         self, future: "Future[None]", tell: Callable[[Record], None]
     ) -> BaseException | None:
-        """Take the results of a batch; the error by which its worker was lost, if it was.
+        """Store the results of a batch; the error if its worker was lost.
 
         Raises as `run`.
         """
@@ -194,7 +195,7 @@ class Schedule:
         return error
 
     def _recover(self, error: BaseException, tell: Callable[[Record], None]) -> None:
-        """After the death of workers: all batches end, other processes begin.
+        """Restart the workers after some died, and requeue their cases.
 
         Raises `MachineError` where they end at once.
         """
@@ -214,7 +215,7 @@ class Schedule:
             self._fail(guilty, tell)
 
     def _fail(self, cases: Sequence[Case], tell: Callable[[Record], None]) -> None:
-        """Cases whose workers died are failures. Raises `MachineError`."""
+        """Record cases whose workers died as failures. Raises `MachineError`."""
         log = AppendLog(self.place.folder / LOGS / f"{self.place.next_batch()}-0.log", 0)
         try:
             for case in cases:
@@ -231,6 +232,7 @@ class Schedule:
 
 
 def _executor_failed(error: BaseException) -> MachineError:
+    """Error for an executor whose workers end before they begin."""
     text = f"{type(error).__name__}: {error}".rstrip(": ")
     return MachineError(
         f"executor: its workers end before they begin a case ({text}); results so far are "

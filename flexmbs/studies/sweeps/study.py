@@ -22,9 +22,7 @@ Texts = tuple[tuple[str, str], ...]  # those among the values of a case, by para
 
 
 class Case(NamedTuple):
-    """Values by parameter, and the digest by which a case is
-    known: of them and of what they name.
-    """
+    """Case of a study: values by parameter, and the digest by which it is known."""
 
     inputs: dict[str, Any]
     digest: str
@@ -91,7 +89,10 @@ class Study:
 def case_of(
     names: Sequence[str], values: Sequence[Any], content: Callable[[Texts], dict[str, str]]
 ) -> Case:
-    """Case of these values; ``content``: that of what texts among them name, `Study.content`."""
+    """Case of these parameter values with its digest.
+
+    ``content`` gives the digest of what texts among the values name, see `Study.content`.
+    """
     inputs = dict(zip(names, values))
     texts = tuple((name, value) for name, value in inputs.items() if isinstance(value, str))
     text = known_by(inputs) + (json.dumps(content(texts), sort_keys=True) if texts else "")
@@ -99,11 +100,12 @@ def case_of(
 
 
 def known_by(inputs: Mapping[str, Any]) -> str:
-    """The values of a case as a text."""
+    """Parameter values of a case as one text."""
     return json.dumps([[name, _exact(inputs[name])] for name in sorted(inputs)])
 
 
 def _exact(value: Any) -> Any:
+    """Number as a hexadecimal float without rounding; other values unchanged."""
     return (
         float(value).hex()
         if isinstance(value, int | float) and not isinstance(value, bool)

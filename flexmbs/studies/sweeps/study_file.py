@@ -103,7 +103,7 @@ def read_study(path: Path, *, allow_outside: bool = False, allow_code: bool = Fa
 def flattened(
     table: Mapping[str, Any], path: tuple[str, ...] = ()
 ) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Parameters by the keys of their paths.
+    """(key path, value) of all values in nested tables.
 
     Keys with dots are tables in tables, the innermost one may be a range.
     """
@@ -115,6 +115,7 @@ def flattened(
 
 
 def _check_keys(table: Mapping[str, Any]) -> None:
+    """Raise `NestedError` for unknown keys or another format of a study file."""
     problems = [
         Problem((key,), f"unknown key; {close_names(key, KEYS)}")
         for key in table
@@ -131,12 +132,14 @@ def _check_keys(table: Mapping[str, Any]) -> None:
 
 
 def _as_table(value: object) -> Mapping[str, Any]:
+    """Raise `NestedError` unless a value is a table."""
     if not isinstance(value, Mapping):
         raise NestedError.at((), f"must be a table, not {shown(value)}")
     return value
 
 
 def _axis(name: str, given: Any) -> Axis:
+    """Values or distribution of a parameter from a study file. Raises `NestedError`."""
     if isinstance(given, Mapping):
         return read_spread(given)
     try:
@@ -148,14 +151,14 @@ def _axis(name: str, given: Any) -> Axis:
 
 
 def _output(given: Any) -> Any:
-    """A text, or the function that it names."""
+    """Output from a file: a text, or the function that it names."""
     return (
         _function(given) if isinstance(given, str) and ":" in given and " " not in given else given
     )
 
 
 def _part(name: str, given: Any, locator: Locator) -> Path | Callable[..., Any]:
-    """The path of a part file, or the function that is named."""
+    """Part from a file: path of a part file, or named function."""
     if not isinstance(given, str):
         raise NestedError.at(
             (name,), f"must be the name of a part file or 'module:function', not {shown(given)}"
@@ -164,6 +167,7 @@ def _part(name: str, given: Any, locator: Locator) -> Path | Callable[..., Any]:
 
 
 def _function(given: str, *key: str) -> Callable[..., Any]:
+    """Function named by "module:function". Raises `NestedError`."""
     try:
         return named_function(given)
     except ValueError as error:
@@ -171,7 +175,7 @@ def _function(given: str, *key: str) -> Callable[..., Any]:
 
 
 def sweep_schema() -> Schema:
-    """The schema of ``flexmbs-sweep`` files."""
+    """JSON schema of ``flexmbs-sweep`` files."""
     scalar: Schema = {"type": ["number", "string", "boolean"]}
     listed: Schema = {"type": "array", "items": scalar, "minItems": 1}
     values: Schema = {

@@ -63,7 +63,7 @@ def sweep(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> SweepResult:
-    """Runs of a model with other values of its parameters, in parallel.
+    """Run a model with many parameter values in parallel; table of the outputs.
 
     The outputs of all runs form one table.
 
@@ -203,7 +203,7 @@ class Teller:
         self.begun = time.perf_counter()
 
     def tell(self, record: Record) -> None:
-        """A case is done."""
+        """Report a finished case to the progress callback."""
         self.done += 1
         self.failed += bool(record.failure)
         if self.progress:
@@ -215,7 +215,7 @@ class Teller:
 
 
 def _base(model: object) -> Build:
-    """The model, read from its file; or what builds it. Raises `InputError`."""
+    """Model from its file, or the object that builds it. Raises `InputError`."""
     if isinstance(model, Model | ModelSource):
         return model
     if isinstance(model, str | os.PathLike):
@@ -229,7 +229,7 @@ def _base(model: object) -> Build:
 
 
 def _axes(parameters: object, outputs: object) -> dict[str, Axis]:
-    """The values of each parameter. Raises `InputError`."""
+    """Values or distribution of each parameter. Raises `InputError`."""
     if not isinstance(parameters, Mapping) or not parameters:
         raise InputError(
             'parameters: give at least one with its values, as {"joints.elbow.q0": [0.1, 0.2]}'
@@ -245,7 +245,7 @@ def _axes(parameters: object, outputs: object) -> dict[str, Axis]:
 
 
 def _design(given: object) -> Design:
-    """The design. Raises `InputError`."""
+    """Design of experiments by name or object. Raises `InputError`."""
     if isinstance(given, Design):
         return given
     if isinstance(given, str) and given in Design.kinds and given not in DESIGNS:
@@ -258,7 +258,7 @@ def _design(given: object) -> Design:
 
 
 def _check_values(study: Study, axes: Mapping[str, Axis], first: Sequence[Case]) -> None:
-    """Raise `InputError` for parameters that do not exist and values that do not fit, all at once.
+    """Raise `InputError` for unknown parameters and unsuitable values.
 
     For random values, of which some may not fit, only if none of the first cases fits.
     """
@@ -288,7 +288,7 @@ def _check_values(study: Study, axes: Mapping[str, Axis], first: Sequence[Case])
 
 
 def _stored(base: Build, folder: Path) -> Build:
-    """The model with flexible bodies in files that it had in memory: not every batch carries them.
+    """Model with its flexible bodies moved from memory to files in the folder.
 
     Raises MachineError.
     """
@@ -309,7 +309,7 @@ def _stored(base: Build, folder: Path) -> Build:
 
 
 def _prepared(study: Study, cases: Sequence[Case]) -> Case:
-    """The first case whose run can begin, ready to run.
+    """First case whose run can be prepared; compiles the kernels once for all cases.
 
     Its kernels are compiled once, for all cases. Raises `InputError` if none of the first cases can
     begin.
@@ -326,7 +326,7 @@ def _prepared(study: Study, cases: Sequence[Case]) -> Case:
 
 
 def _identity(place: SweepFolder, study: Study, first: Case) -> dict[str, Any]:
-    """Identity of the results besides the parameters.
+    """Record of what determines the results besides the parameters.
 
     A digest of the model at one point, of its parts, functions, versions.
 
@@ -366,14 +366,14 @@ def _identity(place: SweepFolder, study: Study, first: Case) -> dict[str, Any]:
 
 
 def _is_open(record: Record | None, study: Study, *, retry: bool) -> bool:
-    """True if a case is to be run: it is open, has failed and is repeated, or has other outputs."""
+    """True if a case must be run: new, failed and retried, or with other outputs."""
     if record is None or record.failure:
         return record is None or retry
     return record.outputs.keys() != study.outputs.keys()
 
 
 def _report(result: SweepResult) -> None:
-    """An `AuditWarning` about cases that are not PASS."""
+    """Issue an `AuditWarning` about cases that are not PASS."""
     counts = result.counts()
     for status in (PASS, NOT_JUDGED):
         counts.pop(status, None)

@@ -109,7 +109,7 @@ class SweepResult:
         return path
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """A dictionary for each case."""
+        """One dictionary of parameters, outputs and verdict for each case."""
         for k in range(len(self)):
             yield {
                 **{name: values[k] for name, values in self.parameters.items()},
@@ -207,6 +207,7 @@ class SweepResult:
         }
 
     def _heading(self, name: str) -> str:
+        """Heading "name [unit]" of a column."""
         return f"{name} [{self.units[name].replace('²', '2')}]" if self.units.get(name) else name
 
     def __repr__(self) -> str:
@@ -218,7 +219,7 @@ class SweepResult:
 
 
 def result_of(records: Sequence[Record], folder: Path | None) -> SweepResult:
-    """The table of results."""
+    """Table of results from the records of the cases."""
     names = list(dict.fromkeys(name for record in records for name in record.inputs))
     outputs = list(dict.fromkeys(name for record in records for name in record.outputs))
     units = {name: unit for record in records for name, (_, unit) in record.outputs.items()}
@@ -241,7 +242,7 @@ def result_of(records: Sequence[Record], folder: Path | None) -> SweepResult:
 
 
 def _column(values: Iterable[Any]) -> np.ndarray:
-    """Numbers as floats, other values as they are."""
+    """Array of values: floats for numbers, objects otherwise."""
     listed = list(values)
     numbers = all(
         isinstance(value, int | float) and not isinstance(value, bool) for value in listed
@@ -250,6 +251,7 @@ def _column(values: Iterable[Any]) -> np.ndarray:
 
 
 def _cell(value: Any) -> str:
+    """Value as a cell of a CSV file; empty for numbers that are not finite."""
     if isinstance(value, float):
         return repr(float(value)) if math.isfinite(value) else ""
     return spreadsheet_cell(" ".join(str(value).split()))

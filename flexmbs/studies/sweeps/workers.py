@@ -88,10 +88,12 @@ class Cluster(Workers):
         return self.count or self._threads() or 1
 
     def ended(self) -> bool:
+        """True if the connection to the scheduler has ended."""
         # what is submitted while it looks for a scheduler that is gone stays pending for ever
         return self.client.status in ENDED
 
     def empty(self) -> bool:
+        """True if the connected cluster has no threads."""
         return not self._threads() and self.client.status == RUNNING
 
     def _threads(self) -> int:
@@ -104,7 +106,7 @@ class Cluster(Workers):
 
 
 def made_workers(given: Any, count: int | None, study: object) -> Workers:
-    """The workers that a user asks for. Raises `InputError`."""
+    """Workers from a number, an executor or a cluster. Raises `InputError`."""
     if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 1):
         raise InputError(f"workers: must be a whole number ≥ 1, not {shown(count)}")
     n = count or available()
@@ -127,12 +129,12 @@ def made_workers(given: Any, count: int | None, study: object) -> Workers:
 
 
 def available() -> int:
-    """Processors that this process may use."""
+    """Number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def check_sent(study: object) -> None:
-    """Raise `InputError` for a study that cannot be sent to another process."""
+    """Raise `InputError` for a study that cannot be pickled for other processes."""
     try:
         pickle.dumps(study)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
@@ -156,6 +158,7 @@ def _begin() -> None:
 
 
 def _end_with_parent() -> None:
+    """Wait for the parent process and end this one after it."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()

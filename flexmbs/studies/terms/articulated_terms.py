@@ -54,7 +54,7 @@ class ArticulatedTerms:
 
 @packed(int)
 def eliminated(system, work, workspace, t, here):
-    """Factor of the open tree, with its loads swept inward.
+    """Factor the open tree and sweep its loads inward.
 
     As in `recursive.general_accelerations`.
     """
@@ -101,7 +101,7 @@ def articulated(state: State) -> tuple[Articulated, tuple[ArticulatedTerms, ...]
 
 
 def _terms(art: Articulated, i: int) -> ArticulatedTerms:
-    """M*_i and f*_i before the joint was eliminated.
+    """Articulated inertia M*_i and force f*_i of body i before its joint is eliminated.
 
     Its contribution is added back, Σ U Uᵀ and Σ U h.
     """

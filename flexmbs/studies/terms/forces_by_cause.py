@@ -44,7 +44,7 @@ class ForcesByCause:
 
 
 def forces_by_cause(state: State, loads: Loads | None = None) -> ForcesByCause:
-    """The parts of k at a state.
+    """Generalized forces k split by cause: gravity, inertia, single forces.
 
     Forces that depend on reactions are those of its ṡ and λ, or of given ``loads``.
     """
@@ -63,13 +63,13 @@ def forces_by_cause(state: State, loads: Loads | None = None) -> ForcesByCause:
         Q_d,
         {
             name: _k(state, one, loads._replace(joint=loads.joint[rows])) - inertia_and_elastic
-            for name, one, rows in _single(state.compiled, bare)
+            for name, one, rows in _single_forces(state.compiled, bare)
         },
     )
 
 
 def _k(state: State, system: System, loads: Loads | None = None) -> np.ndarray:
-    """k (ns,) with these forces, and the ``loads`` of those that depend on reactions."""
+    """Generalized forces k (ns,) with the forces of ``system`` only."""
     alone = replace(state, compiled=replace(state.compiled, system=system))
     found = terms(system, alone.work(), state.t, state.q, state.s, state.z, loads).k.copy()
     state.compiled.callbacks.raise_error()
@@ -77,8 +77,9 @@ def _k(state: State, system: System, loads: Loads | None = None) -> np.ndarray:
 
 
 def _modal_forces(state: State) -> tuple[np.ndarray, np.ndarray]:
-    """−K_ff q_f and −D_ff q̇_f of all bodies, in s, with the
-    damping of all pieces of divided ones.
+    """Elastic forces −K_ff q_f and damping forces −D_ff q̇_f of all bodies.
+
+    The damping is that of all pieces of divided bodies.
     """
     tree, bodies = state.compiled.system.tree, state.compiled.system.bodies
     Q_k, Q_d = np.zeros((2, len(state.s)))
@@ -92,8 +93,8 @@ def _modal_forces(state: State) -> tuple[np.ndarray, np.ndarray]:
     return Q_k, Q_d
 
 
-def _single(compiled: Compiled, bare: System) -> Iterator[tuple[str, System, slice]]:
-    """(name, the system with this force alone, its rows among the joint forces).
+def _single_forces(compiled: Compiled, bare: System) -> Iterator[tuple[str, System, slice]]:
+    """(name, system with only this force, its joint-force rows) of each force.
 
     The stops of a bounded coordinate count as one force.
     """

@@ -30,6 +30,7 @@ class FreeBodies:
     """
 
     def __init__(self, joint: State, *, rotors: bool = True) -> None:
+        """The state with all bodies free, in absolute coordinates."""
         model = joint.compiled.declared
         compiled = compile_model(_with_twists(model, rotors), "absolute", all_free=True)
         compiled = compiled.with_initial_constants(joint.compiled.initial_constants)
@@ -40,7 +41,7 @@ class FreeBodies:
         self.order = self._order()
 
     def _order(self) -> np.ndarray:
-        """(ny,) places of y in the velocities of the absolute coordinates."""
+        """Indices (ny,) of the twists y in the velocities of absolute coordinates."""
         tree, bodies = self.state.compiled.system.tree, self.state.compiled.bodies
         numbers = [bodies.index(name) for name in self.joint.compiled.bodies]
         return np.concatenate(
@@ -49,7 +50,7 @@ class FreeBodies:
 
     @cached_property
     def terms(self) -> Terms:
-        """M (ny, ny), k, G, γ, g, ġ.
+        """Mass matrix, forces and constraints M, k, G, γ, g, ġ of the free bodies.
 
         The rows are those of cut joints, drives and couplings in joint coordinates.
         """
@@ -69,13 +70,13 @@ class FreeBodies:
 
     @cached_property
     def forces(self) -> ForcesByCause:
-        """The parts of k (ny,)."""
+        """Generalized forces (ny,) of the free bodies split by cause."""
         found, y = forces_by_cause(self.state, loads_at(self.joint)), self.order
         applied = {name: each[y] for name, each in found.Q_e.items()}
         return ForcesByCause(found.Q_v[y], found.Q_g[y], found.Q_k[y], found.Q_d[y], applied)
 
     def _rows(self) -> list[int]:
-        """Places of the rows that are constraints in joint coordinates too."""
+        """Indices of the rows that are constraints in joint coordinates too."""
         items = row_items(self.state.compiled)
         places = {
             item: iter([k for k, each in enumerate(items) if each == item])
@@ -85,7 +86,7 @@ class FreeBodies:
 
 
 def _with_twists(model: ModelData, rotors: bool) -> ModelData:
-    """The model with rigid bodies for point masses."""
+    """Copy of the model with rigid bodies in place of point masses."""
     found = model.without_items()
     found.joints, found.forces, found.drives = model.joints, model.forces, model.drives
     found.couplings, found.contacts = model.couplings, model.contacts
@@ -99,7 +100,7 @@ def _with_twists(model: ModelData, rotors: bool) -> ModelData:
 
 @packed()
 def twist_rates(system, work, t, q, s, out):
-    """V̇ (nb, 6) of all bodies at ṡ = 0, without gravity: ā."""
+    """out ← twist rates V̇ (nb, 6) of all bodies for ṡ = 0, without gravity."""
     motion_of_bodies(system, work, t, (q, s, work.zero), 1.0)
     for i in range(out.shape[0]):
         for a in range(6):

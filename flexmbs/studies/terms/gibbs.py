@@ -64,15 +64,16 @@ class Gibbs:
         )
 
     def value(self, rates: Sequence[float] | np.ndarray) -> float:
-        """S(σ̇) [N m/s²]"""
+        """Gibbs function S(σ̇) [N m/s²]."""
         return float(self._values(self._rates(rates)[None])[0])
 
     def derivative(self, rates: Sequence[float] | np.ndarray) -> np.ndarray:
-        """∂S/∂σ̇ (f,): S is quadratic, so that central differences are exact."""
+        """Gradient ∂S/∂σ̇ (f,) by central differences, exact for a quadratic S."""
         given, steps = self._rates(rates), np.eye(len(self.rates))
         return np.asarray(0.5 * (self._values(given + steps) - self._values(given - steps)))
 
     def _rates(self, given: Sequence[float] | np.ndarray) -> np.ndarray:
+        """Rates of the quasi-velocities as an array. Raises `InputError`."""
         try:
             rates = np.array(given, float)
         except (TypeError, ValueError):
@@ -86,11 +87,12 @@ class Gibbs:
         return rates
 
     def _values(self, rates: np.ndarray) -> np.ndarray:
+        """Gibbs functions of the bodies for rates of the quasi-velocities."""
         return gibbs_functions(self.state, rates @ self.C.T + self.d)
 
 
 def gibbs(model: Model, *, at: HasState | None = None, velocities: Sequence[str] = ()) -> Gibbs:
-    """The function of Gibbs at the declared state of a model, or at a given one.
+    """Gibbs function (acceleration energy) of a model at a state.
 
     velocities: names of the velocities taken as σ, chosen by pivoting by default.
     Raises `InputError` for velocities that do not determine the motion.
@@ -126,7 +128,7 @@ def gibbs(model: Model, *, at: HasState | None = None, velocities: Sequence[str]
 
 
 def gibbs_functions(here: State, accelerations: np.ndarray) -> np.ndarray:
-    """S (n,) for the rows ṡ of ``accelerations`` (n, ns) at a state."""
+    """Gibbs functions S (n,) for the accelerations ṡ in each row (n, ns)."""
     compiled, found = here.compiled, np.zeros(len(accelerations))
     motion = solution_of(
         [replace(here, sd=sd) for sd in accelerations], options={"analysis": "gibbs"}
@@ -157,7 +159,7 @@ def gibbs_functions(here: State, accelerations: np.ndarray) -> np.ndarray:
 
 
 def _geared(rotor: RotorInertia, joint: Joint, motion: SolutionData) -> np.ndarray:
-    """½ n² I q̈² + (q̈ b + ω × q̇ b)·ω̇ at each output"""
+    """Gibbs function ½ n² I q̈² + (q̈ b + ω × q̇ b)·ω̇ of a geared rotor."""
     coordinate = motion.joint(joint.name)
     rate, growth = (
         each[:, rotor.coordinate] for each in (coordinate.velocity, coordinate.acceleration)
@@ -172,7 +174,7 @@ def _geared(rotor: RotorInertia, joint: Joint, motion: SolutionData) -> np.ndarr
 
 
 def _rigid(compiled: Compiled, i: int, a: np.ndarray, W: np.ndarray) -> float:
-    """∫ |a + W x|² dm"""
+    """Acceleration integral ∫ |a + W x|² dm of a rigid body."""
     bodies = compiled.system.bodies
     first, second = bodies.first[i], bodies.second[i].reshape(3, 3)
     return float(
@@ -183,7 +185,7 @@ def _rigid(compiled: Compiled, i: int, a: np.ndarray, W: np.ndarray) -> float:
 def _elastic(
     integrals: tuple[np.ndarray, ...], a: np.ndarray, W: np.ndarray, Y: np.ndarray
 ) -> float:
-    """∫ 2 (a + W x)·Y φ + |Y φ|² dm with (Y φ)_i = Σ Y_ibk φ_bk.
+    """Elastic part of the acceleration integral, ∫ 2 (a + W x)·Y φ + |Y φ|² dm.
 
     From ∫φ dm, ∫x_a φ dm, ∫φ_a φ_b dm.
     """

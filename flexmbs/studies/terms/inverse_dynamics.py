@@ -116,7 +116,7 @@ def inverse_dynamics(
         not names and not compiled.data and needed <= BALANCED * max(each[5] for each in found)
     )
     elastic = any(np.abs(solution.elastic(name)).max(initial=0.0) > 0.0 for name in compiled.data)
-    more = _held(solution, remainder) if audit else []
+    more = _static_displacement(solution, remainder) if audit else []
     solution = with_state_checks(
         solution, audit=audit, balanced=bool(balanced), deformed=elastic, more=more
     )
@@ -125,8 +125,8 @@ def inverse_dynamics(
     return Efforts(solution.t, effort, remainder, all(each[3] for each in found), solution)
 
 
-def _held(solution: Solution, remainder: np.ndarray) -> list[Check]:
-    """Displacement K_ff⁻¹ f of flexible bodies by unbalanced loads f.
+def _static_displacement(solution: Solution, remainder: np.ndarray) -> list[Check]:
+    """Static displacement K_ff⁻¹ f of flexible bodies by unbalanced loads f.
 
     These are the loads that their given deformation does not balance.
     """
@@ -152,6 +152,7 @@ def _held(solution: Solution, remainder: np.ndarray) -> list[Check]:
 
 
 def _actuators(given: str | Sequence[str]) -> tuple[str, ...]:
+    """Names of the actuated joints, each once. Raises `InputError`."""
     names = () if given is None else analysis_arguments.names(given, "actuators")
     if len(set(names)) < len(names):
         raise InputError(f"actuators: {', '.join(names)} names a joint twice; remove one")
@@ -159,6 +160,7 @@ def _actuators(given: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def _states(motion: Solution | HasState) -> list[State]:
+    """States of a solution at its outputs, or the single state given."""
     if not isinstance(motion, Solution):
         return [given_state("motion", motion)]
     compiled, path = motion.compiled, motion.trajectory
@@ -173,7 +175,7 @@ def _states(motion: Solution | HasState) -> list[State]:
 def _efforts(
     state: State, names: Sequence[str], *, keep_drives: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool, float, float]:  # fmt: skip
-    """λ (nc,), τ of the named joints, and the remainder (ns,).
+    """(λ (nc,), efforts τ of the named joints, unbalanced remainder (ns,)).
 
     Also whether τ and the drives' λ are unique, the power of τ, and the largest moment, or force
     times the size of the model.
@@ -223,7 +225,7 @@ def _efforts(
 
 
 def _unique(columns: np.ndarray, asked: np.ndarray) -> bool:
-    """True if no force in the null space of the columns changes the requested ones."""
+    """True if the requested forces are unique despite the null space of the columns."""
     _, size, vt = np.linalg.svd(columns)
     rank = int((size > 1e-9 * size.max(initial=1e-300)).sum())
     return bool(np.abs(vt[rank:, asked]).max(initial=0.0) < 1e-7)

@@ -104,7 +104,7 @@ def kinematics(
 
 
 def _with_forces(motion: Solution, *, audit: bool) -> Solution:
-    """The motion with the multipliers that it needs and the works of the drives."""
+    """Motion with the multipliers, torques and works of the drives."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", AuditWarning)  # its checks are those of the result
@@ -120,6 +120,7 @@ class _Path:
     """Solver of the joint coordinates of a fully constrained mechanism."""
 
     def __init__(self, state: State) -> None:
+        """Columns and sizes of the joint coordinates; modal coordinates stay fixed."""
         tree = state.compiled.system.tree
         held = [np.arange(tree.sf_at[i], tree.sf_at[i] + tree.nf[i]) for i in range(len(tree.nf))]
         self.columns = np.setdiff1d(np.arange(len(state.s)), np.concatenate(held))
@@ -127,7 +128,7 @@ class _Path:
 
     def require_fully_driven(self, state: State) -> None:
         """Raises `InputError` naming the free coordinates."""
-        G = self._unit_rows(*_known(state)[::2])[0]
+        G = self._unit_rows(*_terms_at(state)[::2])[0]
         _, size, vt = np.linalg.svd(G)
         rank = int((size > SINGULAR * size.max(initial=1e-300)).sum())
         free = len(self.columns) - rank
@@ -142,7 +143,7 @@ class _Path:
             )
 
     def _unit_rows(self, known: Terms, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Rows of G (nc, ns) over coordinates of equal size, divided by their lengths (nc,).
+        """Rows of G in coordinates of equal size, scaled to unit length; their lengths.
 
         Rows that are short relative to their ``sizes`` have these: they may be round-off, or vanish
         here only.
@@ -153,7 +154,7 @@ class _Path:
         return G / length[:, None], length
 
     def reach(self, state: State, t: float) -> State:
-        """The state at time t on the branch of the given one.
+        """State at time t continued from a given state, with intermediate times.
 
         Raises `SolverError` at a singular position.
         """
@@ -178,14 +179,14 @@ class _Path:
         return here
 
     def _closed(self, state: State) -> State | None:
-        """The state projected on the constraints, with its velocities and accelerations.
+        """State projected on the constraints, with consistent velocities and accelerations.
 
         None if Newton's method fails.
         """
         zero = np.zeros(len(state.s))
         state = replace(state, s=zero, sd=zero)
         for _ in range(NEWTON_STEPS):
-            known, beta, sizes = _known(state)
+            known, beta, sizes = _terms_at(state)
             G, length = self._unit_rows(known, sizes)
             if not np.isfinite(known.g).all() or np.abs(known.g / length).max(initial=0.0) > FAR:
                 return None
@@ -201,7 +202,7 @@ class _Path:
         return None
 
     def _rates(self, state: State, known: Terms, G: np.ndarray, length: np.ndarray) -> State:
-        """State with the velocities and accelerations that its rows G of unit length require."""
+        """State with velocities and accelerations from the scaled constraint rows."""
         s, sd = np.zeros(len(state.s)), np.zeros(len(state.s))
         s[self.columns] = -np.linalg.lstsq(G, known.gd / length, rcond=1e-10)[0]
         left = float(np.abs(G @ s[self.columns] + known.gd / length).max(initial=0.0))
@@ -212,12 +213,12 @@ class _Path:
             )
             raise SolverError(f"{text} (rad/s, or 1/s of the model's size)")
         state = replace(state, s=s * self.sizes)
-        sd[self.columns] = np.linalg.lstsq(G, _known(state)[0].gamma / length, rcond=1e-10)[0]
+        sd[self.columns] = np.linalg.lstsq(G, _terms_at(state)[0].gamma / length, rcond=1e-10)[0]
         return replace(state, sd=sd * self.sizes)
 
 
-def _known(state: State) -> tuple[Terms, np.ndarray, np.ndarray]:
-    """Terms, coordinates of cut joints and sizes of the rows at a state."""
+def _terms_at(state: State) -> tuple[Terms, np.ndarray, np.ndarray]:
+    """Terms, cut joint coordinates and row sizes at a state."""
     work = state.work()
     found = terms(state.compiled.system, work, state.t, state.q, state.s, state.z)
     state.compiled.callbacks.raise_error()
@@ -225,6 +226,7 @@ def _known(state: State) -> tuple[Terms, np.ndarray, np.ndarray]:
 
 
 def _singular(state: State) -> str:
+    """Message that rows of constraints are nearly dependent in a singular position."""
     found = pivots(state.compiled, state.q, state.s, state.beta)
     rows = list(dict.fromkeys(found.owner[max(0, found.rank(1e-2) - 1) :]))[:3]
     return (

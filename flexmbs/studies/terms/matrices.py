@@ -82,7 +82,7 @@ class Matrices:
 
     @cached_property
     def columns(self) -> dict[str, np.ndarray]:
-        """Indices in s by body or joint.
+        """Indices of the velocities s by body or joint.
 
         The name is the part of a velocity's name before the last dot.
         """
@@ -100,6 +100,7 @@ class Matrices:
         }
 
     def _block(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """Block of the mass matrix for rows a and columns b."""
         return self.M[np.ix_(a, b)]
 
     @property
@@ -195,8 +196,9 @@ class Matrices:
 
     @cached_property
     def M_qq(self) -> np.ndarray:
-        """(ns, ns) block of [[M, Gᵀ], [G, 0]]⁻¹: ṡ = M_qq k +
-        M_qλ γ; N (NᵀMN)⁻¹ Nᵀ with G N = 0.
+        """Block (ns, ns) of the inverse of [[M, Gᵀ], [G, 0]].
+
+        ṡ = M_qq k + M_qλ γ, M_qq = N (NᵀMN)⁻¹ Nᵀ with G N = 0.
         """
         N, _ = free_directions(self.M, self.G, equation_sizes(self.state))
         return np.asarray(N @ N.T)
@@ -217,7 +219,7 @@ class Matrices:
     @cached_property
     def joint_state(self) -> State:
         """The state in joint coordinates."""
-        return _in(self.state, "joint")
+        return _state_in(self.state, "joint")
 
     @cached_property
     def open_chain(self) -> OpenChain:
@@ -233,7 +235,7 @@ class Matrices:
         return dict(zip(self.joint_state.compiled.bodies, articulated(self.joint_state)[1]))
 
     def body(self, name: str) -> BodyTerms:
-        """Mass matrix by blocks m_TT … m_ff, Q_v by T, R, f, K_ff and D_ff of a body.
+        """Mass matrix blocks, inertia forces, K_ff and D_ff of a body.
 
         Raises `InputError`.
         """
@@ -266,6 +268,7 @@ class Matrices:
         return summary(self)
 
     def _repr_html_(self) -> str:
+        """HTML representation for notebooks."""
         return html(self)
 
 
@@ -277,7 +280,7 @@ def matrices(
     coordinates: str = "joint",
     independent: Sequence[str] = (),
 ) -> Matrices:
-    """The terms at the declared state of a model or at a given one.
+    """Terms of the equations of motion at the declared or a given state.
 
     coordinates: "joint" or "absolute". formalism: whose equations `Matrices.system` holds.
     independent: names of the independent velocities σ, chosen by pivoting by default. Raises
@@ -315,7 +318,7 @@ def matrices(
     here = state_about(model, at)
     if at is None:  # the outputs that discrete controllers hold are known in states of a run
         require_no_samplers(model, "fm.matrices without a state of a run")
-    here = _in(here, coordinates)
+    here = _state_in(here, coordinates)
     known, H = dense(here), kinematic_matrix(here)
     names = velocity_names(here.compiled)
     N, P = free_directions(known.M, known.G, equation_sizes(here))
@@ -349,8 +352,8 @@ def matrices(
     )
 
 
-def _in(here: State, coordinates: str) -> State:
-    """The state in other coordinates."""
+def _state_in(here: State, coordinates: str) -> State:
+    """State converted to other coordinates."""
     start: InitialState = started(here.compiled, here, here.t)
     compiled, start = in_coordinates(here.compiled, start, coordinates)
     if compiled is here.compiled:

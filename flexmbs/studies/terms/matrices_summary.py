@@ -38,7 +38,7 @@ ON_REQUEST = (
 
 
 def heading(terms: Matrices) -> str:
-    """Heading of the description."""
+    """Heading of the description of the terms."""
     compiled = terms.state.compiled
     sizes = (
         f"{len(terms.reference)} reference and {len(terms.elastic)} elastic velocities, "
@@ -72,13 +72,13 @@ def table(terms: Matrices) -> list[tuple[str, str, str, str]]:
 
 
 def summary(terms: Matrices) -> str:
-    """Heading, table, further names."""
+    """Text description of the terms: heading, table, further names."""
     lines = aligned([("", "shape", "largest", ""), *table(terms)])
     return "\n".join([heading(terms), *lines, "on request:", *(f"  {line}" for line in ON_REQUEST)])
 
 
 def html(terms: Matrices) -> str:
-    """The same for notebooks."""
+    """HTML description of the terms for notebooks."""
     cells = "".join(
         f"<tr><td><code>{a}</code></td><td>{b}</td><td>{c}</td><td>{d}</td></tr>"
         for a, b, c, d in table(terms)

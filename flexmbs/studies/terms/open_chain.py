@@ -75,7 +75,7 @@ class OpenChain:
 
     @property
     def rheonomic(self) -> "OpenChain":
-        """The chain with the drives on joints of the tree as explicit functions of time, β = f(t).
+        """Copy of the chain whose tree joint drives are functions of time, β = f(t).
 
         Their columns of C and J become the parts C ḟ of v̄_rel and C f̈ of ā_rel, and they have no
         rows of G_s. Theory, section 18.
@@ -103,7 +103,7 @@ class OpenChain:
 
     @property
     def system(self) -> BlockSystem:
-        """System of block equations of the open chain.
+        """Block equations of the open chain for display.
 
         [[M, −Bᵀ, 0, −G^sᵀ], [−B, 0, C, 0], [0, Cᵀ, 0, 0], [−G^s, 0, 0, 0]] (ẏ, f^p, η̇, λ) = (f^c +
         f^t, −ā_rel, 0, −γ^s).
@@ -130,7 +130,7 @@ class OpenChain:
 
 
 def open_chain(state: State, art: Articulated) -> OpenChain:
-    """The chain at a ``state`` in joint coordinates; art: factors of the recursion there."""
+    """Open chain at a ``state`` in joint coordinates; ``art``: recursion factors there."""
     B, C = _joints(state, art)
     free, system = FreeBodies(state), state.compiled.system
     at = [6 * i + int(system.tree.nf[:i].sum()) for i in range(len(system.tree.nf))]
@@ -174,7 +174,7 @@ def open_chain(state: State, art: Articulated) -> OpenChain:
 
 
 def _driven(state: State) -> tuple[Driven, ...]:
-    """The drives on joints of the tree."""
+    """Drives on joints of the tree."""
     compiled, found = state.compiled, []
     elastic, motions = (
         elastic_velocities(compiled.system),
@@ -193,7 +193,7 @@ def _driven(state: State) -> tuple[Driven, ...]:
 
 
 def _joints(state: State, art: Articulated) -> tuple[np.ndarray, np.ndarray]:
-    """B (6 nb, ny) and C (6 nb, nη), as in the recursion.
+    """Matrices B (6 nb, ny) and C (6 nb, nη) of the recursion.
 
     V_i − Ad(X_pi⁻¹) (V_p + Ψ_i q̇_f,p) + Φ̄_i q̇_f,i = C_i η_i.
     """
@@ -217,6 +217,6 @@ def _joints(state: State, art: Articulated) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _carried(R: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Ad(X⁻¹): v' = Rᵀ (v + ω × x), ω' = Rᵀ ω."""
+    """Transformation Ad(X⁻¹) (6, 6) of twists."""
     tilde = np.array([[0.0, -x[2], x[1]], [x[2], 0.0, -x[0]], [-x[1], x[0], 0.0]])
     return np.block([[R.T, -R.T @ tilde], [np.zeros((3, 3)), R.T]])

@@ -69,6 +69,7 @@ def write_body(body: FlexibleBodyData, path: str | Path, *, format: str | None =
 
 
 def _of_suffix(path: Path) -> Exporter:
+    """Exporter for the suffix of a path. Raises `InputError`."""
     found = [
         exporter for exporter in FORMATS.values() if path.name.lower().endswith(exporter.suffixes)
     ]

@@ -15,5 +15,6 @@ class FlexmbsExporter(Exporter):
     suffixes = (".h5",)
 
     def write(self, body: FlexibleBodyData, path: Path) -> list[str]:
+        """Write the body as a flexible-body file; no data are lost."""
         body.save(path)
         return []

@@ -32,6 +32,7 @@ class MBDynExporter(Exporter):
     suffixes = (".fem",)
 
     def write(self, body: FlexibleBodyData, path: Path) -> list[str]:
+        """Write the body as an MBDyn modal file; notes on data that are lost."""
         if not body.frames:
             raise InputError(f"{body.name}: has no frames; MBDyn needs at least one node")
         write_text(path, "\n".join(_lines(body)) + "\n")
@@ -50,6 +51,7 @@ class MBDynExporter(Exporter):
 
 
 def _lines(body: FlexibleBodyData) -> Iterator[str]:
+    """Lines of the MBDyn modal file."""
     frames = list(body.frames.values())
     yield "** MBDyn MODAL DATA FILE"
     yield "** NODE SET " + ", ".join('"' + name.replace('"', "'") + '"' for name in body.frames)
@@ -82,7 +84,7 @@ def _lines(body: FlexibleBodyData) -> Iterator[str]:
 
 
 def _invariants(body: FlexibleBodyData) -> Iterator[str]:
-    """Groups 14 … 18.
+    """Lines of record groups 14 … 18: the inertia invariants.
 
     Each row holds one component of a vector, or one row of the 3 × 3 matrices of all modes.
     """
@@ -106,6 +108,7 @@ def _stiffening(body: FlexibleBodyData, K0: GeometricStiffness) -> Iterator[str]
 
 
 def _group(number: int, title: str, values: FloatArray | None = None) -> Iterator[str]:
+    """Lines of a record group with title and values."""
     yield "**"
     yield f"** RECORD GROUP {number}, {title}"
     if values is not None:
@@ -113,4 +116,5 @@ def _group(number: int, title: str, values: FloatArray | None = None) -> Iterato
 
 
 def _rows(values: FloatArray) -> Iterator[str]:
+    """Rows of values as text with 17 digits."""
     return (" ".join(f"{value:.16e}" for value in row) for row in values.tolist())

@@ -22,9 +22,11 @@ class MBSimExporter(Exporter):
     suffixes = (".mbsim.h5",)
 
     def write(self, body: FlexibleBodyData, path: Path) -> list[str]:
+        """Write the body as an HDF5 file of MBSim; notes on data that are lost."""
         arrays = _arrays(body)
 
         def fill(file: h5py.File) -> None:
+            """Write the arrays into an open file."""
             for name, values in arrays.items():
                 file[name] = values
 
@@ -41,7 +43,7 @@ class MBSimExporter(Exporter):
 
 
 def _arrays(body: FlexibleBodyData) -> dict[str, np.ndarray]:
-    """Datasets by name."""
+    """Arrays of the body by dataset name of MBSim."""
     n = body.nf
     frames = list(body.frames.values())
     x = np.array([frame.x for frame in frames]).reshape(len(frames), 3)

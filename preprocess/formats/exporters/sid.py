@@ -37,6 +37,7 @@ class SidExporter(Exporter):
     suffixes = (".sid", ".sid_fem")
 
     def write(self, body: FlexibleBodyData, path: Path) -> list[str]:
+        """Write the body as standard input data (SID); notes on data that are lost."""
         write_text(path, "\n".join(_lines(standard_input_data(body))) + "\n")
         return missing_fields(body, "SID")
 
@@ -64,12 +65,14 @@ def standard_input_data(body: FlexibleBodyData) -> Sid:
 
 
 def _comment(body: FlexibleBodyData) -> str:
+    """Comment line with units and frame names."""
     names = "; ".join(f"{k + 1} = {name}" for k, name in enumerate(body.frames))
     text = f"{body.name}, m kg s rad N, frames: {names}"
     return " ".join(text.split())
 
 
 def _node(name: str, frame: FlexibleFrame, K0: FloatArray | None) -> SidNode:
+    """SID node of a frame: position, shapes and geometric stiffness as Taylor series."""
     rotated = (skew(frame.psi.T) @ frame.R).transpose(1, 0, 2)
     force, moment = (None, None) if K0 is None else (-K0[:3], -K0[3:])
     return SidNode(
@@ -82,6 +85,7 @@ def _node(name: str, frame: FlexibleFrame, K0: FloatArray | None) -> SidNode:
 
 
 def _lines(sid: Sid) -> Iterator[str]:
+    """Lines of the SID file."""
     n = len(sid.blocks["Me"].m0)
     yield f"{len(sid.nodes):5d} {n:5d} :{sid.comment}"
     yield " part"
@@ -137,4 +141,5 @@ def _entries(label: str, array: FloatArray) -> Iterator[str]:
 
 
 def _number(value: float) -> str:
+    """Number in Fortran notation with D exponent."""
     return f"{value:.16E}".replace("E", "D")

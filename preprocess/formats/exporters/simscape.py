@@ -49,6 +49,7 @@ class SimscapeExporter(Exporter):
     suffixes = (".mat", ".npz")
 
     def write(self, body: FlexibleBodyData, path: Path) -> list[str]:
+        """Write K, M and the frames as .mat or .npz; notes on data that are lost."""
         variables = {**superelement(body)._asdict(), **_frames(body)}
         with atomic_file(path) as draft, open(draft, "wb") as file:
             if path.suffix.lower() == ".npz":
@@ -89,9 +90,7 @@ def superelement(body: FlexibleBodyData) -> FrameSuperelement:
 
 
 def _boundary_and_modes(E: FloatArray, K: FloatArray, M: FloatArray) -> FloatArray:
-    """Matrix [E⁺
-
-    N].
+    """Matrix [E⁺, N] of static motions and modes with the frames at rest.
 
     The motions of least strain energy with unit frame displacements, then the modes with the frames
     at rest.
@@ -119,6 +118,7 @@ def _frame_motion(body: FlexibleBodyData) -> FloatArray:
 
 
 def _frames(body: FlexibleBodyData) -> dict[str, Any]:
+    """Origins, rotations and names of the frames."""
     R = np.array([frame.R for frame in body.frames.values()])
     quaternions = Rotation.from_matrix(R).as_quat()[:, [3, 0, 1, 2]]
     origins = np.array([frame.x for frame in body.frames.values()])

@@ -22,6 +22,7 @@ class VtuExporter(Exporter):
     suffixes = (".vtu",)
 
     def write(self, body: FlexibleBodyData, path: Path) -> list[str]:
+        """Write the surface with the mode shapes as VTU; notes on data that are lost."""
         if body.surface is None:
             raise InputError(
                 f"{body.name}: has no surface; load the body with it, or reduce from a mesh"

@@ -198,11 +198,13 @@ def read_body(
 
 
 def _warn(report: ImportReport) -> None:
+    """Issue warnings for the failed checks of a report."""
     for failed in report.warnings:
         warnings.warn(f"{report.source}: {failed}", PreprocessWarning, stacklevel=4)
 
 
 def _named(name: str) -> Importer:
+    """Importer with a name. Raises `InputError`."""
     if name not in FORMATS:
         raise InputError(f"format: {name!r} is unknown; choose one of {', '.join(FORMATS)}")
     return FORMATS[name]

@@ -34,6 +34,7 @@ class AbaqusMatrixImporter(Importer):
     suffixes = (".mtx",)
 
     def read(self, request: ImportRequest, report: ImportReport) -> FEModel:
+        """Model from stiffness and mass matrices written by Abaqus."""
         mass, job = _companions(request)
         nodes = node_table(job)
         K, M = _rows(request.path), _rows(mass)
@@ -76,7 +77,7 @@ def _companions(request: ImportRequest) -> tuple[Path, Path]:
 
 
 def _rows(path: Path) -> Array:
-    """Rows of five or three numbers."""
+    """Table of the matrix file, with five or three numbers in a row."""
     text = _NOTE.sub(b"", content(path, "rows of matrix entries"))
     first = next((line for line in text.splitlines() if line.strip()), b"")
     columns = len(first.replace(b",", b" ").split())
@@ -89,6 +90,7 @@ def _rows(path: Path) -> Array:
 
 
 def _index(values: Array) -> Indices:
+    """Integers of matrix entries. Raises `InputError`."""
     return integers(values, "matrix entries", "node number or direction")
 
 

@@ -43,6 +43,7 @@ class AbaqusSubstructureImporter(Importer):
     signature = b"*USER ELEMENT"
 
     def read(self, request: ImportRequest, report: ImportReport) -> FlexibleBodyData:
+        """Flexible body from the matrices of an Abaqus substructure."""
         blocks = _blocks(request, content(request.path, "a substructure of Abaqus"))
         nodes = node_table(request.companion(request.nodes, ".inp"))
         labels = _labels(request, *blocks["USER ELEMENT"])

@@ -29,6 +29,7 @@ class AnsysFullImporter(Importer):
     suffixes = (".full",)
 
     def read(self, request: ImportRequest, report: ImportReport) -> FEModel:
+        """Model from a .full file of Ansys and its nodes."""
         nodes = node_table(request.companion(request.nodes, ".cdb", ".csv"))
         content(request.path, "a .full file of Ansys")
         full = _full(request.path)
@@ -68,6 +69,7 @@ class _Full(NamedTuple):
 
 
 def _full(path: Path) -> _Full:
+    """Content of a .full file. Raises `MachineError` without its reader."""
     try:
         from ansys.mapdl.reader import read_binary
     except ImportError as error:

@@ -132,7 +132,7 @@ class Importer(ABC):
 
     @abstractmethod
     def read(self, request: ImportRequest, report: ImportReport) -> ImportedPart:
-        """Part in SI units.
+        """Read a file: finite-element model or reduced body in SI units.
 
         Raises InputError, and MachineError if an optional package is missing.
         """

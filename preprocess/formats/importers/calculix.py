@@ -30,6 +30,7 @@ class CalculiXImporter(Importer):
     suffixes = (".sti",)
 
     def read(self, request: ImportRequest, report: ImportReport) -> FEModel:
+        """Model from the .sti and .mas files of CalculiX."""
         mass = request.companion(request.mass, ".mas")
         labels = _dof_labels(request.companion(None, ".dof"))
         nodes = node_table(request.companion(request.nodes, ".inp", ".frd"))
@@ -39,6 +40,7 @@ class CalculiXImporter(Importer):
 
 
 def _entries(path: Path) -> Entries:
+    """Matrix entries from rows of row, column and value."""
     rows = table(content(path, "rows of row, column, value"), 3, str(path))
     return Entries(
         integers(rows[:, 0], str(path), "row") - 1,

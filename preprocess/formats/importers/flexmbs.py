@@ -15,6 +15,7 @@ class FlexmbsImporter(Importer):
     signature = b"flexmbs-flexible-body"
 
     def read(self, request: ImportRequest, report: ImportReport) -> FlexibleBodyData:
+        """Flexible body from its own file format; pieces are assembled."""
         stored = load_body(request.path)
         if isinstance(stored, DividedBodyData):
             report.found(f"{len(stored.pieces)} pieces, assembled for small deflections")

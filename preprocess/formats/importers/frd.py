@@ -136,6 +136,7 @@ def _elements(path: Path, lines: list[str], start: int, cells: dict[str, list[li
 
 
 def _number(path: Path, line: int, text: str) -> float:
+    """Finite number of a field. Raises `InputError`."""
     try:
         value = float(text)
     except ValueError:
@@ -161,6 +162,7 @@ def _ordered(path: Path, ids: Indices, labels: Indices, field: Array) -> Array:
 
 
 def _connectivity(path: Path, rows: list[list[int]], index: dict[int, int]) -> Indices:
+    """Node rows of elements given by node numbers. Raises `InputError`."""
     try:
         return np.array([[index[node] for node in row] for row in rows], dtype=np.int64)
     except KeyError as error:
@@ -170,5 +172,5 @@ def _connectivity(path: Path, rows: list[list[int]], index: dict[int, int]) -> I
 
 
 def known_elements(frd: FrdResult) -> dict[str, Indices]:
-    """Elements of supported types."""
+    """Elements of an .frd file that have supported types, by type."""
     return {kind: rows for kind, rows in frd.elements.items() if kind in ELEMENTS}

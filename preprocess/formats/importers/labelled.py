@@ -48,7 +48,7 @@ class Entries(NamedTuple):
     triangle: bool | None = True
 
     def matrix(self, size: int, name: str, report: ImportReport) -> sp.csr_matrix:
-        """Matrix (size, size).
+        """Sparse symmetric matrix (size, size) of the entries; its symmetry is reported.
 
         Raises InputError for indices out of range and for a matrix that is not symmetric.
         """
@@ -177,7 +177,7 @@ def _node_rows(ids: Indices, nodes: NodeTable, report: ImportReport) -> Indices:
 
 
 def _without_supports(K: sp.csr_matrix, x: Array, report: ImportReport) -> sp.csr_matrix:
-    """Stiffness K without the supports.
+    """Stiffness K with the stiffness of supports removed, so that the body is free.
 
     Penalty diagonals above `HELD` are replaced by the values for which rigid translations have no
     force, ``K t = 0``.

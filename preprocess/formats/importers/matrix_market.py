@@ -24,6 +24,7 @@ class MatrixMarketImporter(Importer):
     signature = b"%%MatrixMarket"
 
     def read(self, request: ImportRequest, report: ImportReport) -> FEModel:
+        """Model from stiffness and mass in Matrix Market format and a node file."""
         if request.mass is None or request.nodes is None:
             raise InputError(
                 f"{request.path}: Matrix Market has no nodes and no mass; give their "

@@ -47,6 +47,7 @@ class MBDynImporter(Importer):
     suffixes = (".fem",)
 
     def read(self, request: ImportRequest, report: ImportReport) -> FlexibleBodyData:
+        """Flexible body from a modal file of MBDyn."""
         groups = _Groups(
             request.path, content(request.path, "record groups of an MBDyn modal data file")
         )
@@ -79,6 +80,7 @@ class _Groups:
     """Texts of the record groups; sizes from the header."""
 
     def __init__(self, path: Path, data: bytes) -> None:
+        """Record groups of a modal file by number. Raises `InputError`."""
         self.path = path
         marks = list(_GROUP.finditer(data))
         if not marks or int(marks[0].group(1)) != 1:
@@ -101,7 +103,7 @@ class _Groups:
         self.modes = int(words[2]) + int(words[3])
 
     def values(self, group: int, *shape: int) -> FloatArray:
-        """Numbers of a group.
+        """Numbers of a record group as an array of a shape. Raises InputError.
 
         Raises InputError unless their count fits the shape.
         """
@@ -120,6 +122,7 @@ class _Groups:
         return found.reshape(shape)
 
     def square(self, group: int) -> FloatArray:
+        """Square matrix (modes, modes) of a record group."""
         return self.values(group, self.modes, self.modes)
 
     def names(self) -> list[str] | None:
@@ -139,6 +142,7 @@ _CONTENT = {
 
 
 def _nodes(groups: _Groups) -> BodyNodes:
+    """Nodes of the file with positions and shapes."""
     ids = integers(groups.values(2, groups.nodes), f"{groups.path}: group 2", "node label")
     positions = np.stack([groups.values(axis, groups.nodes) for axis in (5, 6, 7)], axis=1)
     shapes = groups.values(8, groups.modes, groups.nodes, 6).transpose(1, 2, 0)

@@ -37,6 +37,7 @@ class MBSimImporter(Importer):
     suffixes = (".h5", ".hdf5")
 
     def read(self, request: ImportRequest, report: ImportReport) -> FlexibleBodyData:
+        """Flexible body from an HDF5 file of MBSim."""
         arrays = read_whole(request.path, _arrays, "MBSim's flexible body tool")
         return checked_body(_raw(arrays, request, report), request, report)
 
@@ -86,6 +87,7 @@ _OPTIONAL = (
 
 
 def _raw(arrays: dict[str, FloatArray], request: ImportRequest, report: ImportReport) -> RawBody:
+    """Unchecked body from the arrays of the file. Raises `InputError`."""
     K = arrays["stiffness matrix"]
     n = K.shape[0] if K.ndim == 2 else -1
     if not 0 <= n <= MAX_MODES:
@@ -135,6 +137,7 @@ def _shaped(
 def _nodes(
     arrays: dict[str, FloatArray], n: int, request: ImportRequest, report: ImportReport
 ) -> BodyNodes | None:
+    """Nodes with positions and shapes; None if the file has no nodal shapes."""
     if "nodal relative position" not in arrays or "nodal shape matrix of translation" not in arrays:
         report.check(not request.frames, "no nodal shapes: the body has no frames")
         return None
@@ -188,6 +191,7 @@ def _surface(
 
 
 def _triangles(indices: IntArray) -> IntArray:
+    """Triangles of polygons whose indices end with −1."""
     ends = np.flatnonzero(indices == -1)
     faces = [face[face != -1] for face in np.split(indices, ends)] if indices.size else []
     fans = [[face[0], face[k], face[k + 1]] for face in faces for k in range(1, len(face) - 1)]

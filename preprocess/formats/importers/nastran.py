@@ -40,11 +40,12 @@ class NastranOp4Importer(Importer):
     suffixes = (".op4",)
 
     def read(self, request: ImportRequest, report: ImportReport) -> FEModel:
+        """Model from stiffness and mass in OUTPUT4 files of Nastran."""
         nodes = node_table(request.companion(request.nodes, *BULK))
         matrices = _op4(request.path)
         if request.mass is not None:
             matrices = {**matrices, **_op4(request.mass)}
-        K, M = (_chosen(matrices, letter, report) for letter in "KM")
+        K, M = (_first_matrix(matrices, letter, report) for letter in "KM")
         return _solid_on_grid(K, M, nodes, request, report)
 
 
@@ -55,11 +56,12 @@ class NastranDmigImporter(Importer):
     suffixes = (".pch", ".dmig")
 
     def read(self, request: ImportRequest, report: ImportReport) -> ImportedPart:
+        """Part from DMIG matrices of Nastran, with only the nodes in them."""
         nodes = node_table(request.companion(request.nodes, *BULK))
         matrices = read_dmig(request.path)
         if request.mass is not None:
             matrices = {**matrices, **read_dmig(request.mass)}
-        K, M = (_chosen(matrices, letter, report) for letter in "KM")
+        K, M = (_first_matrix(matrices, letter, report) for letter in "KM")
         labels, inverse = np.unique(
             np.concatenate([K.rows, K.columns, M.rows, M.columns]), axis=0, return_inverse=True
         )
@@ -79,11 +81,12 @@ class NastranOp2Importer(Importer):
     suffixes = (".op2",)
 
     def read(self, request: ImportRequest, report: ImportReport) -> FEModel:
+        """Model from stiffness and mass in an OP2 file of Nastran."""
         nodes = node_table(request.companion(request.nodes, *BULK))
         content(request.path, "an OP2 file")
         found = _op2_matrices(request.path)
         K, M = (
-            _chosen({name: _entries(A) for name, A in found.items()}, letter, report)
+            _first_matrix({name: _entries(A) for name, A in found.items()}, letter, report)
             for letter in "KM"
         )
         return _solid_on_grid(K, M, nodes, request, report)
@@ -138,6 +141,7 @@ def _op4(path: Path) -> dict[str, Entries]:
 
 
 def _op4_matrices(path: Path) -> dict[str, Any]:
+    """Matrices by name of a binary OUTPUT4 file, by pyNastran."""
     try:
         from pyNastran.op4.op4 import read_op4 as read_binary
     except ImportError as error:
@@ -150,6 +154,7 @@ def _op4_matrices(path: Path) -> dict[str, Any]:
 
 
 def _op2_matrices(path: Path) -> dict[str, Any]:
+    """Matrices by name of an OP2 file, by pyNastran."""
     try:
         from pyNastran.op2.op2 import read_op2
     except ImportError as error:
@@ -166,6 +171,7 @@ _MISSING = (
 
 
 def _entries(A: Any) -> Entries:
+    """Row, column and value of the entries of a real matrix. Raises `InputError`."""
     coo = sp.coo_matrix(A)
     if np.iscomplexobj(coo.data):
         raise InputError("a matrix is complex; only real stiffness and mass are supported")
@@ -174,7 +180,7 @@ def _entries(A: Any) -> Entries:
     )
 
 
-def _chosen(matrices: Mapping[str, T], letter: str, report: ImportReport) -> T:
+def _first_matrix(matrices: Mapping[str, T], letter: str, report: ImportReport) -> T:
     """The first matrix whose name starts with the letter. Raises InputError."""
     names = [name for name in matrices if name.upper().startswith(letter)]
     if not names:
@@ -187,6 +193,7 @@ def _chosen(matrices: Mapping[str, T], letter: str, report: ImportReport) -> T:
 
 
 def _size(entries: Entries) -> int:
+    """Size of the matrix: largest row or column, plus one."""
     return int(max(entries.rows.max(initial=-1), entries.columns.max(initial=-1))) + 1
 
 

@@ -63,6 +63,7 @@ class _Op4:
     """
 
     def __init__(self, path: Path, lines: list[str], number: int, heading: re.Match[str]) -> None:
+        """Matrix of a text OUTPUT4 file, from its heading. Raises `InputError`."""
         self.path, self.lines, self.next = path, lines, number + 1
         self.columns = self._int(heading.group(1), number)
         kind = self._int(heading.group(4), number)
@@ -78,6 +79,7 @@ class _Op4:
             )
 
     def _int(self, text: str, number: int) -> int:
+        """Integer of a field. Raises `InputError` with the line."""
         try:
             return int(text)
         except ValueError:
@@ -86,6 +88,7 @@ class _Op4:
             ) from None
 
     def entries(self) -> Entries:
+        """Nonzero entries of the matrix."""
         rows, columns, values = [], [], []
         for column, row, found in self._strings():
             rows.append(np.arange(row, row + len(found)))
@@ -215,6 +218,7 @@ def _cards(path: Path) -> Iterator[tuple[int, list[str]]]:
 
 
 def _grid(path: Path, number: int, grid: str, component: str) -> tuple[int, int]:
+    """(grid point, component) of two fields. Raises `InputError`."""
     if not re.fullmatch(r"\d{1,9}", grid) or not re.fullmatch(r"[0-6]?", component):
         raise InputError(
             f"{path}:{number}: '{grid[:12]} {component[:12]}' is not a grid point and component"
@@ -223,6 +227,7 @@ def _grid(path: Path, number: int, grid: str, component: str) -> tuple[int, int]
 
 
 def _real(path: Path, number: int, text: str) -> float:
+    """Finite number of a field. Raises `InputError`."""
     try:
         value = real(text or "blank")
     except ValueError:

@@ -33,6 +33,7 @@ def node_table(path: Path) -> NodeTable:
 
 
 def _read(path: Path) -> NodeTable:
+    """Node table of a file, by its suffix."""
     suffix = path.suffix.lower()
     if suffix == ".frd":
         return _from_frd(path)
@@ -50,11 +51,13 @@ def _read(path: Path) -> NodeTable:
 
 
 def _from_frd(path: Path) -> NodeTable:
+    """Node table with outer triangles from an .frd file."""
     frd = read_frd(path)
     return NodeTable(frd.ids, frd.positions, {}, _skin(known_elements(frd)), path, ACCURACY)
 
 
 def _from_table(path: Path) -> NodeTable:
+    """Node table from rows of node number, x, y, z. Raises `InputError`."""
     rows = table(content(path, "rows of node number, x, y, z"), 4, str(path))
     ids = integers(rows[:, 0], str(path), "node number")
     if len(np.unique(ids)) != len(ids):

@@ -64,7 +64,7 @@ def checked_body(raw: RawBody, request: ImportRequest, report: ImportReport) -> 
 
 
 def _in_si(raw: RawBody, request: ImportRequest, report: ImportReport) -> FlexibleBodyData:
-    """Body converted to SI units.
+    """Raw body converted from the units of its file to SI units.
 
     The elastic coordinates are scaled so that the modes remain mass-normalised.
     """
@@ -95,12 +95,14 @@ def _in_si(raw: RawBody, request: ImportRequest, report: ImportReport) -> Flexib
 
 
 def _frame(frame: FlexibleFrame, phi: float, length: float) -> FlexibleFrame:
+    """Frame converted to SI units by factors of shapes and lengths."""
     return FlexibleFrame(
         frame.x * length, frame.R, frame.phi * phi, frame.psi * (phi / length), frame.kind
     )
 
 
 def _surface(surface: Surface | None, phi: float, length: float) -> Surface | None:
+    """Surface converted to SI units by factors of shapes and lengths."""
     if surface is None:
         return None
     return Surface(surface.nodes * length, surface.phi * phi, surface.triangles, surface.node_ids)
@@ -160,5 +162,6 @@ class BodyNodes(NamedTuple):
 
 
 def _few(nodes: Mapping[int, int]) -> str:
+    """Text with the first eight nodes."""
     first = [str(node) for node in list(nodes)[:8]]
     return ", ".join(first) + (", …" if len(nodes) > 8 else "")

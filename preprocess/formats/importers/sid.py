@@ -46,6 +46,7 @@ class SidImporter(Importer):
     signature = b"new modal"
 
     def read(self, request: ImportRequest, report: ImportReport) -> FlexibleBodyData:
+        """Flexible body from standard input data (SID)."""
         sid = read_sid_text(request.path)
         report.found(
             f"{len(sid.nodes)} nodes, {len(sid.modes)} named modes; comment {sid.comment[:120]!r}"
@@ -56,6 +57,7 @@ class SidImporter(Importer):
 
 
 def _raw(request: ImportRequest, sid: Sid, n: int, integrals: ShapeIntegrals) -> RawBody:
+    """Unchecked body from the blocks of the file."""
     names = _frame_names(sid)
     return RawBody(
         name=request.path.stem or "body",
@@ -106,6 +108,7 @@ def _symmetric(m1: FloatArray) -> FloatArray:
 
 
 def _frame(node: SidNode, request: ImportRequest) -> FlexibleFrame:
+    """Frame of a SID node. Raises `InputError` unless its axes are orthonormal."""
     u, _, v = np.linalg.svd(node.AP.m0)
     axes = u @ v
     if np.abs(axes - node.AP.m0).max() > 1e-6 or np.linalg.det(axes) < 0:
@@ -150,7 +153,7 @@ def _check_nodes(sid: Sid, report: ImportReport) -> None:
 
 
 def _integrals(sid: Sid, report: ImportReport) -> ShapeIntegrals:
-    """Shape integrals.
+    """Shape integrals of the body from the blocks of a SID file, with checks.
 
     The moments from mdCM, J, Ct, Gr and Cr, which J.m1 and Oe.m0 repeat, and the products of
     shapes.
@@ -277,6 +280,7 @@ def _shape_products(sid: Sid, n: int, report: ImportReport) -> FloatArray:
 def _from_centrifugal(
     omega: FloatArray, Kr: FloatArray, m_ff: FloatArray, report: ImportReport
 ) -> FloatArray:
+    """Products of shapes from the centrifugal blocks of the file, with checks."""
     report.agree("Σ Oe.m1(xx, yy, zz) = −2 Me", omega[:, :, :3].sum(axis=2), -2.0 * m_ff, PRINTED)
     report.agree("Oe.m1 is symmetric in the modes", omega, omega.transpose(1, 0, 2), PRINTED)
     report.found("products of shapes from Oe.m1 and Cr.m1; the trace is that of Me")

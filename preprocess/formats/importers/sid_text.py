@@ -66,15 +66,18 @@ class _Text:
     """Parser of the text."""
 
     def __init__(self, path: Path, lines: list[str]) -> None:
+        """Parser of the lines of a SID file."""
         self.path, self.lines = path, lines
         self.mass, self.n = np.nan, -1
         self.modes: list[str] = []
         self.swapped = False
 
     def fail(self, line: int, message: str) -> InputError:
+        """Error at a line of the file."""
         return InputError(f"{self.path}:{line + 1}: {message}")
 
     def record(self) -> Sid:
+        """Record of the whole file. Raises `InputError`."""
         nodes: list[tuple[str, dict[str, _Block]]] = []
         blocks: dict[str, _Block] = {}
         in_node = False
@@ -119,6 +122,7 @@ class _Text:
                 yield number, text
 
     def _property(self, number: int, key: str, value: str) -> None:
+        """Set a property of the part: mass, number or name of modes."""
         if key == "mass":
             self.mass = self._float(number, value)
         elif key == "nelastq":
@@ -129,6 +133,7 @@ class _Text:
             self.modes.append(value)
 
     def _block(self, start: int, name: str) -> _Block:
+        """Block of a name with its sizes and entries. Raises `InputError`."""
         block = _Block(name, start)
         for number in range(start + 1, len(self.lines)):
             line = self.lines[number].strip()
@@ -144,6 +149,7 @@ class _Text:
         raise self.fail(start, f"block {name} does not end; the file is truncated")
 
     def _entry(self, block: _Block, number: int, match: re.Match[str]) -> None:
+        """Add an entry of order 0 or 1 to a block. Raises `InputError`."""
         order, i, j, k, text = match.groups()
         value = self._float(number, text)
         if order == "0" and k is None:
@@ -156,6 +162,7 @@ class _Text:
             )
 
     def _float(self, number: int, text: str) -> float:
+        """Finite number of a field. Raises `InputError`."""
         try:
             value = float(re.sub("[dD]", "e", text))
         except ValueError:
@@ -165,6 +172,7 @@ class _Text:
         return value
 
     def _int(self, number: int, text: str) -> int:
+        """Integer of a field. Raises `InputError`."""
         if not re.fullmatch(r"[+-]?\d{1,9}", text):
             raise self.fail(number, f"{text[:30]!r} is not an integer")
         return int(text)
@@ -181,6 +189,7 @@ class _Text:
         return False
 
     def _node(self, name: str, found: dict[str, _Block]) -> SidNode:
+        """Node from its blocks. Raises `InputError` for missing ones."""
         missing = [part for part in ("origin", "phi") if part not in found]
         if missing:
             raise InputError(f"{self.path}: node {name} has no {', '.join(missing)}")
@@ -190,6 +199,7 @@ class _Text:
         return SidNode(name, self._taylor(found["origin"]), self._taylor(found["phi"]), psi, axes)
 
     def _taylor(self, block: _Block) -> TaylorSeries:
+        """Taylor series m0, m1 of a block."""
         rows, columns = self._shape(block)
         structure = block.size.get("structure", 3)
         m0 = (
@@ -209,6 +219,7 @@ class _Text:
         return TaylorSeries(m0, self._first_order(block, rows, columns))
 
     def _first_order(self, block: _Block, rows: int, columns: int) -> np.ndarray | None:
+        """First-order array m1 of a block; None if it is missing."""
         if not block.entries[1] and block.size.get("order", 0) < 1:
             return None
         m1 = np.zeros((rows, self.n, columns))
@@ -231,6 +242,7 @@ class _Text:
         return stated
 
     def _inside(self, block: _Block, index: tuple[int, ...], shape: tuple[int, ...]) -> None:
+        """Raise `InputError` for an index outside of a block."""
         if any(not 1 <= i <= size for i, size in zip(index, shape)):
             raise self.fail(
                 block.line, f"block {block.name} has an entry {index} outside its size {shape}"

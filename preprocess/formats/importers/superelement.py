@@ -106,6 +106,7 @@ def superelement_body(
 
 
 def _name(node: int, request: ImportRequest) -> str:
+    """Name of the frame at a node: requested, or "node 7"."""
     titles = {number: name for name, number in (request.frames or {}).items()}
     return titles.get(node, f"node {node}")
 

@@ -86,7 +86,7 @@ class ArrayPool:
         return np.empty(size, self._precision)
 
     def give(self, array: Entries) -> None:
-        """Return an array to the pool, which keeps it unless it has more than `KEPT` entries."""
+        """Return an array to the pool for reuse."""
         if len(array) <= KEPT:
             with self._lock:
                 self._free.append(array)
@@ -109,7 +109,7 @@ class Elimination(ABC):
 
     @abstractmethod
     def _room(self, step: EliminationStep, pool: ArrayPool) -> tuple[EliminationTree, Entries]:
-        """Storage of the panels of a step, and the tree with their places there."""
+        """Storage for the panels of a step, and the tree with their offsets there."""
 
     @abstractmethod
     def _finished(
@@ -118,7 +118,9 @@ class Elimination(ABC):
         """Hook called when the panels of a step, and those below them, are complete."""
 
     def _eliminate(self, K: sp.csr_matrix, steps: list[EliminationStep]) -> None:
-        """Run the steps in order.
+        """Factor the matrix by running the steps in order, partly in parallel.
+
+        Subsequent subtrees fill the threads that a front leaves idle, unless `AHEAD` is False.
 
         Subsequent subtrees fill the threads that a front leaves idle, unless `AHEAD` is False.
         Raises PivotError.
@@ -198,6 +200,7 @@ class Elimination(ABC):
         return U
 
     def _check(self, failed: int) -> None:
+        """Raise `PivotError` with the degree of freedom of a failed pivot."""
         if failed:
             raise PivotError(3 * int(self._tree.order[(failed - 1) // 3]) + (failed - 1) % 3)
 
@@ -215,7 +218,7 @@ class Cholesky(Elimination):
         panels: Entries | None = None,
         precision: Precision = np.float64,
     ) -> None:
-        """Factor a matrix.
+        """Factor a symmetric matrix along an elimination tree.
 
         panels: of the same positive definite matrix and tree, computed before. precision: of the
         factor and of all operations on it. Raises PivotError if a pivot is not positive, or with
@@ -228,12 +231,13 @@ class Cholesky(Elimination):
             self._eliminate(K, steps_of(tree))
 
     def _room(self, step: EliminationStep, pool: ArrayPool) -> tuple[EliminationTree, Entries]:
+        """Elimination tree and memory for a step: that of the whole factor."""
         return self._tree, self._L
 
     def _finished(
         self, step: EliminationStep, tree: EliminationTree, L: Entries, pool: ArrayPool
     ) -> None:
-        pass
+        """Keep the finished panels."""
 
     @staticmethod
     def bytes_needed(tree: EliminationTree, precision: Precision = np.float64) -> int:
@@ -276,6 +280,7 @@ class Cholesky(Elimination):
         outside = [np.empty(0, precision)] * len(plan.steps)
 
         def forwards(at: int) -> None:
+            """Forward substitution of the step ``at`` with the sums of its children."""
             step = plan.steps[at]
             outside[at] = np.zeros(int(np.sqrt(step.update)) * width, precision)
             for child in plan.children[at]:
@@ -298,6 +303,7 @@ class Cholesky(Elimination):
             )
 
         def backwards(at: int) -> None:
+            """Backward substitution of the step ``at``."""
             step = plan.steps[at]
             backward(tree, (step.low, step.high), self._L, flat, self._work(step, width))
 
@@ -316,6 +322,7 @@ class Cholesky(Elimination):
         return result[:n]
 
     def _work(self, step: EliminationStep, width: int) -> Entries:
+        """Work array for a substitution step."""
         return np.empty(
             3 * width * int(np.diff(self._tree.start[step.low : step.high + 1]).max()),
             self._L.dtype,
@@ -334,7 +341,7 @@ class TransientFactor(Elimination):
     AHEAD = False
 
     def __init__(self, A: sp.csr_matrix, tree: EliminationTree, B: Array) -> None:
-        """Factor a matrix. Raises PivotError for a zero pivot."""
+        """Factor a matrix without storing the factor. Raises PivotError for a zero pivot."""
         super().__init__(A.shape[0], tree, True, np.float64)
         self._steps, self._lock = steps_of(tree, STREAMED), Lock()
         self._width, self._outside = whole_eights(B.shape[1]), dict[int, Array]()
@@ -373,6 +380,7 @@ class TransientFactor(Elimination):
         return found.reshape(len(self._tree.order), 3, B.shape[1])
 
     def _room(self, step: EliminationStep, pool: ArrayPool) -> tuple[EliminationTree, Entries]:
+        """Elimination tree and memory for a step, taken from the pool."""
         tree = self._tree
         return tree._replace(panel=tree.panel - tree.panel[step.low]), pool.take(
             self._room_of[step.shared]
@@ -412,7 +420,7 @@ class TransientFactor(Elimination):
 
 
 def _rooms(tree: EliminationTree, steps: list[EliminationStep]) -> tuple[int, int]:
-    """Entries of the panels of the largest subtree and of the largest front."""
+    """Sizes of the panels of the largest subtree and of the largest front."""
     subtree, front = (
         max((_span(tree, step) for step in steps if step.shared == shared), default=0)
         for shared in (False, True)
@@ -421,11 +429,12 @@ def _rooms(tree: EliminationTree, steps: list[EliminationStep]) -> tuple[int, in
 
 
 def _span(tree: EliminationTree, step: EliminationStep) -> int:
-    """Entries of the panels of a step."""
+    """Number of entries in the panels of a step."""
     return int(tree.panel[step.high] - tree.panel[step.low])
 
 
 def _fitting(panels: Entries, tree: EliminationTree) -> Entries:
+    """Validate stored panels of the factor. Raises `InputError` if they are damaged."""
     if len(panels) != tree.panel[-1] or not np.isfinite(panels).all():
         raise InputError(
             f"factor: has {len(panels)} finite entries instead of {tree.panel[-1]}, it is "

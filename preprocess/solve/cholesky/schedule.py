@@ -39,13 +39,13 @@ class EliminationStep(NamedTuple):
 
 
 def operations(tree: EliminationTree) -> Array:
-    """Operation count of each supernode."""
+    """Number of floating-point operations of each supernode."""
     n, m = 3.0 * np.diff(tree.first), 3.0 * np.diff(tree.start)
     return np.asarray(n**3 / 3 + n * n * m + n * m * m)
 
 
 def division(tree: EliminationTree, work: Array, limit: float) -> list[EliminationStep]:
-    """Steps in the order of elimination.
+    """Divide the elimination into steps: subtrees and single fronts, in order.
 
     Subtrees whose work is at most the limit, and the fronts above them.
     """
@@ -85,7 +85,7 @@ def _updates_in_use(tree: EliminationTree) -> tuple[Indices, Indices]:
 
 
 def steps_of(tree: EliminationTree, share: float = SHARE) -> list[EliminationStep]:
-    """Steps of the factorization.
+    """Steps of the factorization: subtrees for one thread each, then fronts.
 
     share: largest fraction of all operations in a subtree.
     """

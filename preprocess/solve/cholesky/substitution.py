@@ -44,7 +44,7 @@ def gather(nodes: Indices, low: int, high: int, loads: Array, x: Array) -> None:
 
 
 def scatter(nodes: Indices, low: int, high: int, x: Array, loads: Array) -> None:
-    """The inverse of `gather`."""
+    """Copy rows low … high − 1 of x in elimination order back to nodal arrays (N, 3, k)."""
     loads[nodes[low:high]] = x[low:high, :, : loads.shape[2]]
 
 

@@ -98,7 +98,7 @@ def factor_subtree(
 
 
 def workspace(tree: Any, low: int, high: int, signed: bool, precision: Any) -> tuple[Any, ...]:
-    """Workspace of `factor_subtree`.
+    """Allocate the workspace of `factor_subtree` for supernodes low … high − 1.
 
     Rows of the nodes in a front, place of each update and its end of the stack, `factor_corner`'s
     spare entries and pivot.

@@ -51,7 +51,7 @@ class EliminationTree(NamedTuple):
 
 
 def analyse(indptr: Indices, indices: Any, order: Indices) -> EliminationTree:
-    """Tree of a symmetric graph (indptr, indices) for a given elimination order.
+    """Symbolic factorization: elimination tree with supernodes of a symmetric graph.
 
     Up to equivalent reorderings.
     """
@@ -112,12 +112,14 @@ def minus_ones(n: int) -> Indices:
 
 
 def _reordered(graph: Graph, post: Indices) -> Graph:
+    """Graph with its order composed with another one."""
     order, position = graph.order[post], np.empty(len(post), np.int64)
     position[order] = np.arange(len(post))
     return graph._replace(order=order, position=position)
 
 
 def _postorder(parent: Indices, ascending: Indices) -> Indices:
+    """Postorder of the elimination tree."""
     post = np.empty(len(parent), np.int64)
     postorder(
         parent,
@@ -129,12 +131,14 @@ def _postorder(parent: Indices, ascending: Indices) -> Indices:
 
 
 def _renumbered(parent: Indices, post: Indices) -> Indices:
+    """Parents in the elimination tree, numbered in postorder."""
     position = np.empty(len(post) + 1, np.int64)
     position[post], position[-1] = np.arange(len(post)), -1
     return position[parent[post]]
 
 
 def _first_descendants(parent: Indices) -> Indices:
+    """First descendant of each node of a postordered tree."""
     size = [1] * len(parent)
     for s, above in enumerate(parent.tolist()):
         if above >= 0:
@@ -144,7 +148,7 @@ def _first_descendants(parent: Indices) -> Indices:
 
 @seldom
 def elimination_tree(graph: Any, parent: Indices, ancestor: Indices) -> None:
-    """Parent of each column, −1 at roots.
+    """parent ← parent of each column in the elimination tree, −1 at roots.
 
     The first row below the diagonal of the factor. parent, ancestor: −1.
     """
@@ -162,7 +166,7 @@ def elimination_tree(graph: Any, parent: Indices, ancestor: Indices) -> None:
 
 @seldom
 def postorder(parent: Indices, ascending: Indices, post: Indices, work: Any) -> None:
-    """Postorder of the tree.
+    """Write the postorder of the elimination tree to ``post``.
 
     Every subtree is contiguous and ends with its root; among children the last in ``ascending``
     comes first. work: first child and next sibling (−1), stack.
@@ -209,7 +213,7 @@ def column_counts(graph: Any, parent: Indices, mark: Indices, counts: Indices) -
 
 @seldom
 def stack_peaks(parent: Indices, counts: Indices, peak: Any, kept: Any) -> None:
-    """Peak minus remainder of the storage for eliminating each subtree.
+    """Compute peak minus remaining storage of update matrices for eliminating each subtree.
 
     Children in optimal order (up to a factor). peak, kept: zero.
     """
@@ -227,7 +231,7 @@ def stack_peaks(parent: Indices, counts: Indices, peak: Any, kept: Any) -> None:
 def supernodes(
     parent: Indices, counts: Indices, children: Indices, begin: Indices, rows: Indices, zeros: Any
 ) -> int:
-    """Number of supernodes.
+    """Group columns into supernodes; their number.
 
     Chains of columns of equal structure, then merged with the parent while few zeros are added.
     children: number for each column; begin: first column of each supernode and finally one past the
@@ -256,7 +260,7 @@ def supernodes(
 def _merged(
     begin: Indices, groups: int, end: int, parent: Indices, rows: Indices, zeros: Any
 ) -> int:
-    """Number of groups after merging the last one with its predecessors while profitable.
+    """Merge the last supernode with its predecessors while profitable; number of groups.
 
     It ends before ``end``.
     """
@@ -291,6 +295,7 @@ def _merged(
 
 @part
 def _panel_entries(columns: int, rows: int) -> float:
+    """Number of entries of a trapezoidal panel."""
     return columns * rows - 0.5 * columns * (columns - 1)
 
 
@@ -304,7 +309,7 @@ def panel_rows(
     parent: Indices,
     work: Any,
 ) -> None:
-    """Rows of the matrix and of the children in each supernode, and parent of each (−1 before).
+    """Compute the row indices of each supernode's panel, and its parent (−1 at roots).
 
     The rows exclude its own columns and are unordered.
 

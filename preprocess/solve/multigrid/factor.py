@@ -43,7 +43,7 @@ class Multigrid(Factor):
     """
 
     def __init__(self, problem: FactorProblem) -> None:
-        """Set up the two grids.
+        """Set up a fine and a coarse grid and the two-grid iteration.
 
         Raises PivotError if the coarse matrix has no factor or a node no stiffness.
         """
@@ -103,6 +103,7 @@ class Multigrid(Factor):
         )
 
     def approximate(self, loads: Array) -> Array:
+        """Solution to low accuracy."""
         if self._direct is not None:
             return self._direct.approximate(loads)
         return self._responses(np.asarray(loads.reshape(len(loads), -1), float), ROUGHLY).reshape(
@@ -110,6 +111,7 @@ class Multigrid(Factor):
         )
 
     def solve(self, loads: Array) -> Array:
+        """Solution to full accuracy; a direct factor is used if the iteration fails."""
         if self._direct is not None:
             return self._direct.solve(loads)
         found, error = refined_in_parts(
@@ -122,7 +124,7 @@ class Multigrid(Factor):
         return found.reshape(loads.shape)
 
     def _factored(self) -> CholeskyFactor:
-        """Direct factor in place of the two grids."""
+        """Direct factorization that replaces the two-grid iteration."""
         self._error = 0.0
         try:
             order = node_order(self._problem.graph, interpolation=self._problem.inner)
@@ -133,21 +135,24 @@ class Multigrid(Factor):
             ) from error
 
     def negative_pivots(self) -> int:
+        """Number of negative pivots of the direct factor; 0 without one."""
         return 0 if self._direct is None else self._direct.negative_pivots()
 
     def nearly_singular(self) -> bool:
+        """True if a coarse pivot is small compared with its diagonal entry."""
         ratio = self._iteration.coarse.pivots() / np.maximum(self._diagonal, 1e-300)
         return bool(ratio.min() < SOFT)
 
     def _product(self, x: Array) -> Array:
+        """Product K x of the stiffness, for residuals."""
         return sparse_product(self._problem.K, x)
 
     def _cycle(self, loads: Array) -> Array:
-        """First approximation of the iteration, linear in the loads."""
+        """One approximate solution, linear in the loads."""
         return self._responses(loads, np.inf)
 
     def _responses(self, loads: Array, error: float) -> Array:
-        """Responses to loads (n, k), eight at once, with an expected error."""
+        """Solutions for loads (n, k), eight at once, to an expected error."""
         found = np.zeros(loads.shape)
         for low in range(0, loads.shape[1], EIGHT):
             self._iteration.solve(
@@ -157,7 +162,7 @@ class Multigrid(Factor):
 
 
 def _level(problem: FactorProblem) -> GridLevel:
-    """Rows and columns of K of some nodes in single precision.
+    """Fine-grid matrix in single precision: rows and columns of K of some nodes.
 
     Raises PivotError if a diagonal block is singular.
     """

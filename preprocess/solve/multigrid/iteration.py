@@ -45,7 +45,7 @@ class TwoGridIteration:
     """
 
     def __init__(self, level: GridLevel, coarse: Cholesky, P: sp.csr_matrix) -> None:
-        """Set up the iteration.
+        """Set up the preconditioned conjugate-gradient iteration.
 
         P (n, c): interpolation of the nodes from coarse ones.
         """
@@ -88,7 +88,7 @@ class TwoGridIteration:
         return least_eigenvalue(np.array(steps), np.array(ratios))
 
     def _cycle(self, b: Single) -> None:
-        """Approximation z ≈ K⁻¹ b."""
+        """Two-grid cycle: approximation z ≈ K⁻¹ b."""
         r, z, d, out = self._r, self._z, self._d, self._out
         r[:] = b
         self._each(first_step, self._steps[0], r, z, d)
@@ -135,7 +135,7 @@ class TwoGridIteration:
         by_rows(lambda low, high: combine(low, high, factors, a, b, out), self._count)
 
     def _inner(self, a: Single, b: Single) -> Array:
-        """Diagonal of aᵀ b."""
+        """Column-wise inner products of a and b."""
         sums = np.zeros((-(-self._count // BLOCK), EIGHT))
         by_rows(lambda low, high: inner_products(low, high, BLOCK, a, b, sums), self._count)
         return np.asarray(sums.sum(axis=0))
@@ -158,12 +158,12 @@ def least_eigenvalue(steps: Array, ratios: Array) -> float:
 
 
 def _columns(count: int) -> Single:
-    """Array of eight columns of three numbers for each of some nodes."""
+    """Uninitialized array of eight columns of three numbers for ``count`` nodes."""
     return np.zeros(3 * EIGHT * count, np.float32)
 
 
 def chebyshev_steps(largest: float) -> tuple[ChebyshevStep, ...]:
-    """Steps of Chebyshev's iteration for eigenvalues between the largest and a part of it."""
+    """Coefficients (before, after) of Chebyshev smoothing for the upper part of a spectrum."""
     least = largest / RANGE
     middle, half = 0.5 * (largest + least), 0.5 * (largest - least)
     steps, rho = [ChebyshevStep(0.0, 1.0 / middle)], half / middle
@@ -175,4 +175,5 @@ def chebyshev_steps(largest: float) -> tuple[ChebyshevStep, ...]:
 
 
 def _transfer(P: sp.csr_matrix) -> GridTransfer:
+    """Interpolation between grids in single precision."""
     return GridTransfer(P.indptr, P.indices, P.data.astype(np.float32))

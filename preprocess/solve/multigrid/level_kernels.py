@@ -78,7 +78,7 @@ def gather(nodes: Any, low: int, high: int, loads: Any, scale: Any, r: Any) -> N
 
 @kernel
 def scatter(nodes: Any, low: int, high: int, x: Any, scale: Any, found: Any) -> None:
-    """The inverse of `gather`: found = scale x."""
+    """Write found = scale x to the rows of nodes[low:high], eight columns."""
     for i in range(low, high):
         for a in range(3):
             at = (3 * i + a) * EIGHT

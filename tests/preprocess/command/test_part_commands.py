@@ -35,8 +35,42 @@ def test_help_imports_no_numpy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30)
     assert done.returncode == 0, done.stderr
-    for command in ("reduce", "inspect", "compare", "convert", "report"):
+    for command in ("reduce", "inspect", "compare", "convert", "report", "materials"):
         assert command in done.stdout
+
+
+def test_materials(tmp_path: Path, capsys: Captured) -> None:
+    assert call("materials") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == [
+        "name",
+        "E",
+        "[GPa]",
+        "nu",
+        "rho",
+        "[kg/m³]",
+        "yield",
+        "[MPa]",
+        "note",
+    ]
+    assert any(
+        line.split()[:6] == ["Al", "6061-T6", "68.3", "0.33", "2710", "248"] for line in lines
+    )
+    assert call("materials", "s 355") == 0
+    told = capsys.readouterr().out
+    assert "S355" in told
+    assert "EN 1993-1-1:2005, table 3.1" in told
+    own = tmp_path / "own.toml"
+    own.write_text(
+        'format = "flexmbs-materials/1"\n[materials.mine]\nE = 1e9\nnu = 0.3\nrho = 1e3\n'
+        'source = "test"\n'
+    )
+    assert call("materials", "--file", own, "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [found[0]["name"], found[0]["E"]] == ["mine", 1e9]
+    assert len(found) == len(lines)
+    assert call("materials", "s356") == 2
+    assert "did you mean 'S355'?" in capsys.readouterr().err
 
 
 def test_reduce_and_inspect(part: Path, capsys: Captured) -> None:
@@ -97,7 +131,7 @@ def test_unchanged_parts_are_not_computed_again(part: Path, capsys: Captured) ->
         ('mesh = "bar.vtu"', 'mesh = "http://x/bar.vtu"', "'http://x/bar.vtu' is a URL; only files are read"),
         ('mesh = "bar.vtu"', 'mesh = "bra.vtu"', "bra.vtu: no such file"),
         ("plane = { point = [0.0, 0.0, 0.0],", "plane = {", "bar.toml:12: interfaces.left.plane.point: is missing"),
-        ("plane = { point", 'set = "end"\nplane = { point', "interfaces.left: give one of set, point, plane, not set and plane"),
+        ("plane = { point", 'set = "end"\nplane = { point', "or conditions of a face, not set and plane"),
         ("[0.0, 0.0, 0.0]", "[0.05, 0.0, 0.0]", "bar.toml:11: interfaces.left: no node on the plane"),
         (LEFT, 'set = "end"', "interfaces.left: the mesh has no set 'end'"),
         (LEFT, 'kind = "welded"', "interfaces.left.kind: unknown kind 'welded'; known: averaged, rigid"),

@@ -593,3 +593,19 @@ def test_bad_ends_are_refused(options, message):
 def test_open_sections_do_not_taper():
     with pytest.raises(InputError, match="TSection cannot taper; divide the beam"):
         pp.TSection(0.03, 0.02, 0.002, 0.003, orientation=UP, end={"height": 0.02})
+
+
+@pytest.mark.parametrize(
+    "section",
+    [
+        pp.TubularSection(0.05, 1e-60),
+        pp.BoxSection(0.05, 0.05, 1e-60, orientation=(0, 1, 0)),
+    ],
+)
+def test_sections_that_vanish_in_double_precision_are_refused(section):
+    """A wall of 1e-60 m divided by an area of zero."""
+    nodes = [(0.0, 0.0, 0.0), (0.4, 0.0, 0.0)]
+    mesh = pp.Mesh.from_arrays(nodes, {"line2": [[0, 1]]})
+    steel = pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
+    with pytest.raises(InputError, match="vanishes in double precision"):
+        pp.assemble(mesh, steel, sections=section)

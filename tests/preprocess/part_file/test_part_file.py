@@ -276,6 +276,85 @@ def test_materials_by_region(tmp_path: Path) -> None:
         read_part(path).model()  # the mesh has no such region
 
 
+NAMED = PART.replace("[material]\nE = 2e11\nnu = 0.3\nrho = 7800.0\n", "")
+OWN = """format = "flexmbs-materials/1"
+[materials."My steel"]
+E = 2e11
+nu = 0.3
+rho = 7800.0
+source = "test report 7"
+"""
+
+
+def named(material: str) -> str:
+    """Part file with a line for the material instead of its numbers."""
+    return NAMED.replace("damping", f"{material}\ndamping")
+
+
+def test_a_material_by_name_is_one_with_its_numbers(tmp_path: Path) -> None:
+    numbers = read_part(bar(tmp_path)).reduce()
+    (tmp_path / "own.toml").write_text(OWN)
+    path = bar(tmp_path, named('material = "my steel"\nmaterial_file = "own.toml"'))
+    part = read_part(path)
+    assert part.material == pp.Isotropic(E=2e11, nu=0.3, rho=7800.0)
+    assert part.reduce().digest == numbers.digest
+    part = read_part(bar(tmp_path, named('material = "S355"')))
+    assert part.material == pp.material("S355")
+    assert part.changed({"material": "Al 6061-T6"}).material == pp.material("Al 6061-T6")
+    more = '[materials]\n"low end" = "S355"\n[materials.top]\nE = 1e11\nnu = 0.3\nrho = 7e3\n'
+    part = read_part(bar(tmp_path, NAMED + more))
+    top = pp.Isotropic(E=1e11, nu=0.3, rho=7e3)
+    assert part.material == {"low end": pp.material("S355"), "top": top}
+
+
+def test_materials_of_plies_by_name(tmp_path: Path) -> None:
+    section = (
+        '[section]\nkind = "laminate"\nmaterials = ["S355", { E = 7e10, nu = 0.33, rho = 2700 }]\n'
+        "plies = [[1e-3, 0.0], [1e-3, 90.0]]\n"
+    )
+    part = read_part(bar(tmp_path, PART + section))
+    assert part.sections.materials[0] == pp.material("S355")
+
+
+def test_own_materials_are_inputs(tmp_path: Path) -> None:
+    (tmp_path / "own.toml").write_text(OWN)
+    path = bar(tmp_path, named('material = "S355"\nmaterial_file = "own.toml"'))
+    before = read_part(path).digest()
+    (tmp_path / "own.toml").write_text(OWN.replace("7800", "7850"))
+    assert read_part(path).digest() != before
+    root = Path(flexmbs.__file__).parents[1]
+    assert root / "preprocess" / "fe" / "materials.toml" in program_sources(root)
+
+
+def test_refused_materials_by_name(tmp_path: Path) -> None:
+    cases = {
+        'material = "S 356"': [
+            "6: material: unknown material 'S 356'; did you mean 'S355'? `preprocess materials` "
+            "lists all"
+        ],
+        'material = ""': ["6: material: is missing; give E, nu and rho, or its name"],
+        'material = "S355"\nmaterial_file = 3': ["7: material_file: must be a string, not 3"],
+        'material = "S355"\nmaterial_file = "../own.toml"': [
+            "7: material_file: '../own.toml' is not inside the part's folder; move it there, or "
+            "set allow_outside=True (--allow-outside)"
+        ],
+        'material = "house steel"\nmaterial_file = "own.toml"': [
+            f"7: material_file: {tmp_path / 'own.toml'}:3: materials.My steel.E: input should be "
+            "greater than 0, not -1",
+            f"7: material_file: {tmp_path / 'own.toml'}:5: materials.My steel.roh: unknown key; "
+            "did you mean 'rho'?",
+            f"7: material_file: {tmp_path / 'own.toml'}:2: materials.My steel.rho: is missing",
+        ],
+    }
+    (tmp_path / "own.toml").write_text(OWN.replace("2e11", "-1").replace("rho", "roh"))
+    for line, told in cases.items():
+        path = bar(tmp_path, named(line))
+        with pytest.raises(InputError) as refused:
+            read_part(path)
+        found = [problem.removeprefix(f"{path}:") for problem in refused.value.problems]
+        assert sorted(found) == sorted(told)
+
+
 def test_masses_and_formulation(tmp_path: Path) -> None:
     more = (
         "[point_masses.motor]\npoint = [1, 0, 0]\nradius = 0.2\nmass = 3\ninertia = [1, 2, "

@@ -1,0 +1,189 @@
+"""Netgen in a process of its own: faces and meshes of CAD files."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs.console.memory import free_memory
+from flexmbs.errors import InputError, MachineError
+from flexmbs.files.inputs import check_regular
+from preprocess.inputs.reader_guard import LONGEST
+
+MM = 1e-3  # m
+# formats and what their files begin with
+FORMATS = {
+    ".step": "STEP", ".stp": "STEP", ".p21": "STEP", ".iges": "IGES", ".igs": "IGES",
+    ".brep": "BREP",
+}  # fmt: skip
+BEGINS = {"STEP": b"ISO-10303-21", "BREP": b"CASCADE Topology"}
+LARGEST_FILE = 1 << 30  # bytes: Open CASCADE needs about twenty times as much memory
+LONGEST_RUN = 1800.0  # s: meshes of a million nodes take a few minutes
+LEAST_MEMORY = 4 << 30  # bytes of address space: libraries and threads take one
+NEEDED = 'a CAD file needs the package netgen-mesher; install it: pip install "flexmbs[cad]"'
+PROGRAM = """
+import json, sys
+sys.path[:] = json.loads(sys.argv[1])
+from preprocess.cad.worker import main
+main(json.loads(sys.argv[2]))
+"""
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Request:
+    """Request to the meshing process; lengths in mm.
+
+    size: largest elements, 0 for a usual one. solid: number or name of the one to mesh, "all",
+    None for the only one. sizes: largest elements on faces by number. surface: triangles only.
+    curvature: elements per radius of curvature.
+    """
+
+    file: str
+    size: float = 0.0
+    solid: int | str | None = None
+    sizes: Mapping[int, float] = field(default_factory=dict)
+    grading: float = 0.3
+    curvature: float = 2.0
+    surface: bool = False
+
+
+class SolidFacts(NamedTuple):
+    """Name, volume (m³) and centre (3,) in m of a solid."""
+
+    name: str
+    volume: float
+    centre: Array
+
+
+class NetgenMesh(NamedTuple):
+    """Mesh with lengths in m and the facts that Open CASCADE knows of its faces.
+
+    nodes (N, 3); tetrahedra (ne, 10) and triangles (nt, 6) outwards, in VTK order; solid_of (ne,):
+    positions in ``chosen``; face_of (nt,): numbers of the faces, from 1.
+    """
+
+    nodes: Array
+    tetrahedra: Indices
+    solid_of: Indices
+    triangles: Indices
+    face_of: Indices
+    solids: tuple[SolidFacts, ...]
+    chosen: tuple[int, ...]
+    faces: list[dict[str, Any]]
+
+
+def run_netgen(request: Request) -> NetgenMesh:
+    """Mesh of a request.
+
+    Raises InputError for a file that cannot be read or meshed, MachineError without Netgen.
+    """
+    path = Path(request.file)
+    check_file(path)
+    if find_spec("netgen") is None:
+        raise MachineError(f"{path}: {NEEDED}")
+    with tempfile.TemporaryDirectory(prefix="flexmbs-cad-") as folder:
+        output = Path(folder) / "mesh.npz"
+        job = dataclasses.asdict(request) | {
+            "file": str(path.absolute()),
+            "output": str(output),
+            "memory": max(int(free_memory()), LEAST_MEMORY),
+        }
+        command = [sys.executable, "-I", "-c", PROGRAM, json.dumps(sys.path), json.dumps(job)]
+        try:
+            ended = subprocess.run(
+                command,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=LONGEST_RUN,
+                cwd=folder,  # Netgen writes files there
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise InputError(
+                f"{path}: Netgen does not end within {LONGEST_RUN:g} s; give a larger size"
+            ) from None
+        if ended.returncode or not output.is_file():
+            raise InputError(f"{path}: {_reason(ended)}")
+        with np.load(output) as found:
+            return _in_metres(path, found)
+
+
+def check_file(path: Path) -> None:
+    """Require a CAD file of a known format. Raises InputError."""
+    kind = FORMATS.get(path.suffix.lower())
+    if kind is None:
+        raise InputError(
+            f"{path}: '{path.suffix}' is no CAD format; use one of {', '.join(FORMATS)}"
+        )
+    check_regular(path)
+    if not path.is_file():
+        raise InputError(f"{path}: no such file")
+    if path.stat().st_size > LARGEST_FILE:
+        raise InputError(f"{path}: is larger than {LARGEST_FILE >> 30} GB; simplify the model")
+    with path.open("rb") as file:
+        begin = file.read(400)
+    if BEGINS.get(kind, b"") not in begin:
+        raise InputError(f"{path}: is no {kind} file; export it again")
+
+
+def _solids_to_choose(facts: dict[str, Any]) -> str:
+    """Error message for a file without a solid, or with several to choose from."""
+    if not facts["solids"]:
+        return "holds no solid; close the surfaces in the CAD program"
+    each = (
+        f"{k + 1} {solid['name'] or 'without a name'} ({solid['volume'] * MM**3 * 1e6:.4g} cm³)"
+        for k, solid in enumerate(facts["solids"][:20])
+    )
+    return f"holds {len(facts['solids'])} solids; choose with solid=: {', '.join(each)}"
+
+
+def _reason(ended: subprocess.CompletedProcess[bytes]) -> str:
+    """Remedy for the way in which the process ended."""
+    told = ended.stderr.decode(errors="replace").strip().splitlines() or [""]
+    if "load OCC geometry" in told[-1] or "is void" in told[-1]:  # IGES files without entities
+        return "Open CASCADE cannot read it; export it again"
+    if "MemoryError" in told[-1] or "bad_alloc" in told[-1]:
+        return "meshing needs more memory than there is; give a larger size"
+    how = (
+        f"was ended by signal {-ended.returncode}"
+        if ended.returncode < 0
+        else f"failed ({told[-1][:LONGEST]})"
+    )
+    return f"Netgen {how}; repair the geometry in the CAD program, or give another size"
+
+
+def _in_metres(path: Path, found: Mapping[str, Any]) -> NetgenMesh:
+    """Netgen mesh in m from the arrays in mm of the process. Raises InputError."""
+    facts = json.loads(str(found["facts"]))
+    if "faces" not in facts:
+        raise InputError(f"{path}: {_solids_to_choose(facts)}")
+    faces = [
+        each | {"area": each["area"] * MM**2, "centre": MM * np.array(each["centre"])}
+        for each in facts["faces"]
+    ]
+    return NetgenMesh(
+        MM * found["nodes"],
+        found["tetrahedra"].astype(np.int64),
+        found["tetrahedra index"].astype(np.int64) - 1,
+        found["triangles"].astype(np.int64),
+        found["triangles index"].astype(np.int64),
+        tuple(
+            SolidFacts(each["name"] or "", each["volume"] * MM**3, MM * np.array(each["centre"]))
+            for each in facts["solids"]
+        ),
+        tuple(facts["chosen"]),
+        faces,
+    )

@@ -1,0 +1,98 @@
+"""Program of the process in which Netgen reads and meshes a CAD file.
+
+It runs apart from the package: Open CASCADE ends the process on some damaged files, prints on its
+own, and cannot be interrupted. Lengths are in mm, to which Open CASCADE converts STEP and IGES
+files; the arrays go to an NPZ file.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+import numpy as np
+
+# Netgen has its tetrahedra left-handed, and middle nodes in the order (01, 02, 03, 12, 13, 23); VTK's
+# is (01, 12, 02, 03, 13, 23)
+TETRAHEDRON = [0, 2, 1, 3, 5, 7, 4, 6, 9, 8]
+USUAL_SIZE = 0.05  # of the diagonal: size of elements if none is given
+TRIANGLE = [0, 1, 2, 5, 3, 4]  # Netgen has (12, 02, 01), VTK (01, 12, 02)
+
+
+def main(request: dict[str, Any]) -> None:
+    """Mesh of a file, or of its surface; request: see `preprocess.cad.netgen.Request`."""
+    limit_memory(request["memory"])
+    from netgen.meshing import MeshingStep
+    from netgen.occ import Glue, OCCGeometry
+    from pyngcore import SetNumThreads
+
+    SetNumThreads(1)  # meshes do not depend on the number of processors
+    solids = list(OCCGeometry(request["file"]).shape.solids)
+    told = [solid_facts(each) for each in solids]
+    chosen = chosen_solids(told, request["solid"])
+    facts: dict[str, Any] = {"solids": told, "chosen": chosen}
+    if not chosen:
+        save(request, facts, {})  # the caller lists the solids
+        return
+    used = [solids[k] for k in chosen]
+    shape = used[0] if len(used) == 1 else Glue(used)
+    faces = list(shape.faces)
+    for number, size in request["sizes"].items():
+        faces[int(number) - 1].maxh = size
+    facts["faces"] = [face_facts(each) for each in faces]
+    low, high = (np.array([*corner]) for corner in shape.bounding_box)
+    usual = USUAL_SIZE * float(np.linalg.norm(high - low))
+    options: dict[str, Any] = {"maxh": request["size"] or usual, "grading": request["grading"]}
+    options["curvaturesafety"] = request["curvature"]
+    if request["surface"]:
+        options["perfstepsend"] = MeshingStep.MESHSURFACE
+    mesh = OCCGeometry(shape).GenerateMesh(**options)
+    mesh.SecondOrder()
+    arrays = {"nodes": np.array(mesh.Coordinates())}
+    for name, elements, order in (
+        ("triangles", mesh.Elements2D(), TRIANGLE),
+        ("tetrahedra", mesh.Elements3D(), TETRAHEDRON),
+    ):
+        found = elements.NumPy()
+        none = np.zeros((0, len(order)), np.int32)  # with a surface alone Netgen gives no shape
+        arrays[name] = found["nodes"][:, order] - 1 if len(found) else none
+        arrays[f"{name} index"] = found["index"]
+    save(request, facts, arrays)
+
+
+def save(request: dict[str, Any], facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+    """Write the result."""
+    with open(request["output"], "wb") as file:
+        np.savez(file, facts=json.dumps(facts), **arrays)  # type: ignore[arg-type]
+
+
+def chosen_solids(solids: list[dict[str, Any]], wanted: int | str | None) -> list[int]:
+    """Indices of the only solid, of that of a number or name, or of "all"; empty if none fits."""
+    if wanted == "all" or (wanted is None and len(solids) == 1):
+        return list(range(len(solids)))
+    return [k for k, each in enumerate(solids) if wanted in (k + 1, each["name"] or k + 1)]
+
+
+def solid_facts(solid: Any) -> dict[str, Any]:
+    """Name, volume (mm³) and centre (mm) of a solid."""
+    return {"name": solid.name, "volume": solid.mass, "centre": list(solid.center)}
+
+
+def face_facts(face: Any) -> dict[str, Any]:
+    """Name, colour, area (mm²) and centre (mm) of a face."""
+    colour = None if face.col is None else list(face.col)[:3]
+    return {"name": face.name, "colour": colour, "area": face.mass, "centre": list(face.center)}
+
+
+def limit_memory(most: int) -> None:
+    """Limit the address space (bytes), where the system can."""
+    try:
+        import resource
+    except ImportError:
+        return
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+
+
+if __name__ == "__main__":
+    main(json.loads(sys.argv[1]))
