@@ -6,6 +6,7 @@ order, with other names, with a body cut in two, and run backwards.
 
 import dataclasses
 import json
+import re
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -268,12 +269,10 @@ def _title(title: str) -> str:
 
 
 def _renamed(title: str, base: fm.Solution, variant: Variant) -> str:
-    names = [*base.model.bodies, *base.model.forces]
-    return (
-        " ".join(variant.name(word) if word in names else word for word in title.split(" "))
-        if names
-        else title
-    )
+    """Title of a check with the names of the variant; names may have blanks, as "force 3"."""
+    names = sorted((*base.model.bodies, *base.model.forces), key=len, reverse=True)
+    any_name = "|".join(map(re.escape, names))
+    return re.sub(rf"(?<!\S)(?:{any_name})(?!\S)", lambda found: variant.name(found[0]), title)
 
 
 def chosen(model: fm.Model, rng: np.random.Generator) -> Pair:
