@@ -212,7 +212,7 @@ class RigidBody(BodyWithFrames, kind="rigid"):
     massless body. Without ``inertia``, mass, centre of mass and inertia are the sums over
     ``shapes`` of their densities; with ``mass`` but without ``inertia``, the densities are scaled
     so that the mass results. Given mass and inertia take precedence, and shapes are then only
-    drawn. `mass_properties` returns the values in use. Source: docs/theory.md, section 61.
+    drawn. `mass_properties` returns the values in use. Source: docs/theory.md, section 62.
 
     Parameters
     ----------
