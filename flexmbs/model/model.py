@@ -110,7 +110,7 @@ class ModelData:
         run: Run | None = None,
         shapes: Iterable[Shape] = (),
     ) -> None:
-        """Empty model with a name, gravity, frames, cuts and shapes on the ground, and run settings."""
+        """Empty model with a name, gravity, frames and shapes on the ground, cuts, run settings."""
         self._header = ModelHeader(
             name=name, gravity=gravity, frames=frames or {}, cuts=cuts, shapes=shapes
         )

@@ -110,6 +110,11 @@ class MeshShape(Shape, kind="mesh"):
         except InputError as error:
             raise InputError(f"'{self.file}' {error}") from None
 
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the contents of the file. Raises `InputError`."""
+        return self._stamp().digest
+
     def _stamp(self) -> _Stamp:
         """State of the file. Raises `InputError` if it cannot be read."""
         path = Path(self.file)
