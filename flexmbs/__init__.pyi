@@ -1,7 +1,6 @@
 from . import motions as motions
 from .api.fatigue import fatigue as fatigue
 from .api.model import Model as Model
-from .api.model import load as load
 from .api.solution import Solution as Solution
 from .diagnosis.assemble import assemble as assemble
 from .durability.cycles import rainflow as rainflow
@@ -123,6 +122,7 @@ from .model.shapes import Sphere as Sphere
 from .model.shapes import Tube as Tube
 from .results.state import state as state
 from .results.state import state_of as state_of
+from .robots.any_file import load as load
 from .robots.mjcf.build import from_mujoco as from_mujoco
 from .robots.robot import Robot as Robot
 from .robots.sdf.build import from_sdf as from_sdf

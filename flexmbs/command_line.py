@@ -22,7 +22,7 @@ app.callback()(common_options)
 app.add_typer(preprocess, name="preprocess")
 
 ModelFile = Annotated[
-    Path, typer.Argument(metavar="MODEL", help="Model file (TOML).", show_default=False)
+    Path, typer.Argument(metavar="MODEL", help="Model (TOML, URDF, MJCF, SDF).", show_default=False)
 ]
 SolutionFile = Annotated[
     Path,

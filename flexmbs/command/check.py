@@ -8,10 +8,10 @@ from flexmbs.errors import InputError
 
 def check(path: Path, *, as_json: bool, allow_outside: bool, allow_code: bool) -> int:
     """Print the contents and problems of a model; return 0 if it is ready to run, else 2."""
-    from flexmbs.api.model import load
+    from flexmbs.robots.any_file import load_model
 
     try:
-        model = load(path, allow_outside=allow_outside, allow_code=allow_code)
+        model = load_model(path, allow_outside=allow_outside, allow_code=allow_code)
     except InputError as error:
         if not as_json:
             raise

@@ -16,11 +16,11 @@ def compare(
 
     Return 0 if all runs finished, else 3.
     """
-    from flexmbs.api.model import load
+    from flexmbs.robots.any_file import load_model
     from flexmbs.studies.run.compare import INTEGRATORS_COMPARED
     from flexmbs.studies.run.compare import compare as analysis
 
-    model = load(path, allow_outside=access["allow_outside"], allow_code=access["allow_code"])
+    model = load_model(path, allow_outside=access["allow_outside"], allow_code=access["allow_code"])
     options = {key: value for key, value in given.items() if value is not None}
     if every:
         options.setdefault("integrators", INTEGRATORS_COMPARED)

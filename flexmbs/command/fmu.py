@@ -18,14 +18,14 @@ def fmu(
     access: dict[str, bool],
 ) -> None:
     """Write a model as an FMU. Raises InputError, MachineError."""
-    from flexmbs.api.model import load
+    from flexmbs.robots.any_file import load_model
     from flexmbs.studies.cosimulation.export_fmu import export_fmu
 
     inputs, outputs = (read_ports(texts, key) for texts, key in zip(ports, ("--in", "--out")))
     put(
         str(
             export_fmu(
-                load(path, **access),
+                load_model(path, **access),
                 target or path.with_suffix(".fmu"),
                 inputs=inputs,
                 outputs=outputs,

@@ -74,12 +74,12 @@ def run(
     Return the exit code, which is that of a `SolverError` if the verdict is FAIL. Partial results
     are kept.
     """
-    from flexmbs.api.model import load
+    from flexmbs.robots.any_file import load_model
     from flexmbs.studies.run.run_folder import SOLUTION as IN_FOLDER
     from flexmbs.system.check import FAIL
 
     folder, kind = kept.folder(), kept.report_kind()
-    model = load(path, allow_outside=access["allow_outside"], allow_code=access["allow_code"])
+    model = load_model(path, allow_outside=access["allow_outside"], allow_code=access["allow_code"])
     options = run_options(model, given)
     target = (
         Path(folder.path) / IN_FOLDER
