@@ -110,6 +110,16 @@ from .model.relations import RollingSphere as RollingSphere
 from .model.relations import VelocityRows as VelocityRows
 from .model.rotors import RotorInertia as RotorInertia
 from .model.run import Run as Run
+from .model.shapes import Box as Box
+from .model.shapes import Capsule as Capsule
+from .model.shapes import Cone as Cone
+from .model.shapes import Cylinder as Cylinder
+from .model.shapes import Ellipsoid as Ellipsoid
+from .model.shapes import GearShape as GearShape
+from .model.shapes import MeshShape as MeshShape
+from .model.shapes import Plane as Plane
+from .model.shapes import Sphere as Sphere
+from .model.shapes import Tube as Tube
 from .results.state import state as state
 from .results.state import state_of as state_of
 from .robots.any_file import load as load

@@ -23,6 +23,7 @@ DOCS = Path(__file__).resolve().parents[1]
 ROOT = DOCS.parent
 GROUPS = {  # title: packages whose names it has, in the order of a project
     "Models": ("api.model", "model.frames", "model.bodies", "model.run"),
+    "Shapes": ("model.shapes",),
     "Joints": ("model.joints", "motions", "model.relations"),
     "Forces": ("model.forces", "model.drives", "model.rotors", "model.algebraic"),
     "Laws and controllers": ("model.laws", "model.actuators", "model.digital"),

@@ -71,6 +71,7 @@ def all_kinds() -> Families:
     from flexmbs.model.laws import JointLaw, TimeLaw
     from flexmbs.model.motions import Motion
     from flexmbs.model.rotors import RotorInertia
+    from flexmbs.model.shapes import Shape
     from flexmbs.studies.sweeps.designs import Design
     from preprocess.reduction import REDUCTIONS
 
@@ -86,6 +87,7 @@ def all_kinds() -> Families:
         "contacts": Contact,
         "contact-laws": ContactLaw,
         "rotors": RotorInertia,
+        "shapes": Shape,
         "controllers": PathController,
         "paths": DeclaredPath,
         "designs": Design,

@@ -25,6 +25,7 @@ from flexmbs.results.stress_summary import stressed_bodies
 from flexmbs.results.views import BodyView
 from flexmbs.scene.links import body_shapes
 from flexmbs.scene.scene import touching_of
+from flexmbs.scene.shape_solids import shape_solids
 from flexmbs.system.step_scales import model_size
 
 IntArray = NDArray[np.int64]
@@ -89,9 +90,9 @@ class MovingSurface:
 def moving_surfaces(solution: SolutionData, solids: Sequence[Solid] = ()) -> list[MovingSurface]:
     """Surfaces of all bodies with triangles.
 
-    A flexible body by its mesh, others by the given ``solids``, or by wheels and spheres of
-    contacts, rods between their frames, boxes of equal inertia and balls. Raises `InputError` for
-    solids of unknown bodies.
+    A flexible body by its mesh, others by the given ``solids`` or their shapes, or by wheels and
+    spheres of contacts, rods between their frames, boxes of equal inertia and balls. Raises
+    `InputError` for solids of unknown bodies.
     """
     require_solids(solids)
     for solid in solids:
@@ -100,6 +101,7 @@ def moving_surfaces(solution: SolutionData, solids: Sequence[Solid] = ()) -> lis
                 f"solids: body '{solid.body}' is not in the solution; it has: "
                 f"{', '.join(solution.bodies)}"
             )
+    solids, _ = shape_solids(solution.model, solids)
     stressed, size = stressed_bodies(solution), _size(solution)
     found = [_merged_solids(GROUND, [solid for solid in solids if solid.body == GROUND], None)]
     for name in solution.bodies:
@@ -113,6 +115,7 @@ def moving_surfaces(solution: SolutionData, solids: Sequence[Solid] = ()) -> lis
             found.append(
                 MovingSurface(name, points, triangles, view, shape, rows.astype(np.int64), stress)
             )
+            found.append(_merged_solids(f"{name} shapes", own, view))
         elif own:
             found.append(_merged_solids(name, own, view))
         else:

@@ -3,12 +3,12 @@
 import dataclasses
 import math
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
 from pydantic import BeforeValidator, ValidationInfo, model_validator
 
-from flexmbs.declaration import Declaration, NestedError, Problem, shown
+from flexmbs.declaration import Declaration, NestedError, Problem, raise_nested, shown
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.body_cache import KEPT
 from flexmbs.flexible_body.divided import DividedBodyData, load_body
@@ -17,17 +17,20 @@ from flexmbs.model.fields import (
     Damping,
     Matrix,
     Name,
-    Nonnegative,
+    OptionalNonnegative,
+    OptionalPositive,
     OptionalVector,
     Positive,
     Switch,
     Vector,
-    Vector3,
     items,
     sized,
     vector,
 )
 from flexmbs.model.frames import GROUND, BodyHandle, Frames
+from flexmbs.model.shapes import MeshShape, Shapes
+from flexmbs.model.shapes.derived_inertia import density_problems, derived_properties, have_mass
+from flexmbs.model.shapes.mass_properties import MassProperties
 
 ROUND_OFF = 1e-14  # relative to the largest principal moment: smaller moments count as zero
 
@@ -52,9 +55,12 @@ class Body(Declaration, section="bodies"):
     ----------
     name : str
         Unique name of the body.
+    shapes : list of shapes
+        Shapes in the body frame, drawn in place of the default picture.
     """
 
     name: Name = dataclasses.field(kw_only=False)
+    shapes: Shapes = ()
 
     def known_frames(self) -> tuple[str, ...] | None:
         """Names of the frames, or None if they are in a file that has not been read."""
@@ -95,6 +101,10 @@ class Body(Declaration, section="bodies"):
     def has_full_inertia(self) -> bool:
         """False for a body with a rotation about its centre of mass that has no kinetic energy."""
         return self.has_inertia
+
+    def without_shapes(self) -> Self:
+        """The body with the same inertia and no shapes."""
+        return dataclasses.replace(self, shapes=())
 
     def findings(self) -> BodyFindings:
         """Problems and warnings of this body. Raises `InputError` for an unreadable file."""
@@ -175,26 +185,47 @@ def _check_physical(inertia: np.ndarray) -> None:
         )
 
 
-def _rigid_inertia(value: object, info: ValidationInfo) -> Matrix:
+def _or_from_shapes(value: object, info: ValidationInfo) -> object:
+    """The value; None if it follows from shapes."""
+    if value is None and info.data.get("shapes") == ():
+        raise ValueError("is missing")
+    return value
+
+
+def _rigid_inertia(value: object, info: ValidationInfo) -> Matrix | None:
     """Inertia matrix of a rigid body, physically possible unless ``unphysical`` is set."""
+    if value is None:
+        return None
     return inertia_matrix(value, physical=not info.data.get("unphysical", False))
+
+
+def _rigid_com(value: object, info: ValidationInfo) -> Vector | None:
+    if value is None:
+        return None if info.data.get("inertia") is None else (0.0, 0.0, 0.0)
+    return sized(3)(value)
 
 
 class RigidBody(BodyWithFrames, kind="rigid"):
     """Rigid body.
 
     A mass of zero is allowed for a link that other bodies support; `Model.check` rejects a free
-    massless body.
+    massless body. Without ``inertia``, mass, centre of mass and inertia are the sums over
+    ``shapes`` of their densities; with ``mass`` but without ``inertia``, the densities are scaled
+    so that the mass results. Given mass and inertia take precedence, and shapes are then only
+    drawn. `mass_properties` returns the values in use. Source: docs/theory.md, section 62.
 
     Parameters
     ----------
-    mass : float [kg]
-        Mass.
-    inertia : 3, 6 or 3×3 floats [kg m²]
+    density : float or None [kg/m³]
+        Density of the shapes without their own.
+    mass : float or None [kg]
+        Mass; None: from the shapes.
+    inertia : 3, 6 or 3×3 floats or None [kg m²]
         About the centre of mass in body axes: 3 principal moments, 6 elements (xx, yy, zz, xy, xz,
-        yz, with products as matrix elements, I_xy = −∫xy dm), or the matrix.
-    com : 3 floats [m]
-        Centre of mass in the body frame.
+        yz, with products as matrix elements, I_xy = −∫xy dm), or the matrix; None: from the shapes.
+    com : 3 floats or None [m]
+        Centre of mass in the body frame; None: from the shapes, or the origin if the inertia is
+        given.
     unphysical : bool
         Accept an inertia that no mass distribution can have, as found in robot files; the mass
         matrix may be indefinite.
@@ -210,28 +241,92 @@ class RigidBody(BodyWithFrames, kind="rigid"):
     [2.0, 2.0, 2.0, 0.1, 0.7, 0.8]
     """
 
-    mass: Nonnegative
+    density: OptionalPositive = None
+    mass: Annotated[OptionalNonnegative, BeforeValidator(_or_from_shapes)] = None
     unphysical: Switch = False
-    inertia: Annotated[Any, BeforeValidator(_rigid_inertia)]
-    com: Vector3 = (0.0, 0.0, 0.0)
+    inertia: Annotated[Any, BeforeValidator(_rigid_inertia), BeforeValidator(_or_from_shapes)] = (
+        None
+    )
+    com: Annotated[Any, BeforeValidator(_rigid_com)] = None
+
+    @property
+    def mass_properties(self) -> MassProperties:
+        """Mass [kg], centre of mass (3,) [m] and inertia (3, 3) about it [kg m²] in body axes.
+
+        Raises `InputError` for shapes whose file has no closed surface.
+        """
+        if self.inertia is not None:
+            return MassProperties(self.mass, np.array(self.com), np.array(self.inertia))
+        try:
+            return derived_properties(self.shapes, self.mass, self.density)
+        except InputError as error:
+            raise InputError(*(f"bodies.{self.name}.{each}" for each in error.problems)) from None
+
+    @model_validator(mode="after")
+    def _one_inertia(self) -> "RigidBody":
+        """Check that mass and inertia are given or follow from the shapes, not both."""
+        if self.inertia is None:
+            if self.com is not None:
+                text = "follows from the shapes; give mass and inertia too, or remove it"
+                raise NestedError.at(("com",), text)
+            raise_nested(density_problems(self.shapes, self.mass, self.density))
+            if not any(isinstance(shape, MeshShape) for shape in self.shapes):
+                self._require_finite()
+        elif self.mass is None:
+            raise NestedError.at(("mass",), "is missing; it is not derived if inertia is given")
+        elif self.density is not None:
+            text = "has no effect, mass and inertia are given; remove it or them"
+            raise NestedError.at(("density",), text)
+        return self
+
+    def without_shapes(self) -> Self:
+        mass, com, inertia = self.mass_properties
+        return dataclasses.replace(
+            self, shapes=(), density=None, mass=mass, com=com, inertia=inertia
+        )
+
+    def _require_finite(self) -> None:
+        try:
+            derived_properties(self.shapes, self.mass, self.density)
+        except InputError as error:
+            pairs = [each.partition(": ") for each in error.problems]
+            raise NestedError(
+                Problem(tuple(path.split(".")), text) for path, _, text in pairs
+            ) from None
+
+    def findings(self) -> BodyFindings:
+        notes = []
+        if self.inertia is None:
+            self.mass_properties  # noqa: B018  raises for files without a closed surface
+            notes = [
+                Problem((self.section, self.name, "shapes", str(k)), note)
+                for k, shape in enumerate(self.shapes)
+                for note in shape.notes()
+            ]
+        return BodyFindings(self.known_frames(), warnings=tuple(notes))
 
     @property
     def has_mass(self) -> bool:
-        return self.mass > 0.0
+        return have_mass(self.shapes, self.mass, self.density)
 
     @property
     def has_inertia(self) -> bool:
+        if self.inertia is None:
+            return self.has_mass  # a volume has inertia about every axis
         return any(any(row) for row in self.inertia)
 
     @property
     def has_full_inertia(self) -> bool:
         """True if all principal moments of inertia are positive."""
+        if self.inertia is None:
+            return self.has_mass
         low, _, high = np.linalg.eigvalsh(np.array(self.inertia))
         return bool(low > ROUND_OFF * high)
 
     def lever(self, frame: str) -> Vector:
         """Position of a frame relative to the centre of mass, body axes."""
-        return tuple(x - c for x, c in zip(self.frame_position(frame), self.com))
+        com = self.mass_properties.com.tolist()
+        return tuple(x - c for x, c in zip(self.frame_position(frame), com))
 
 
 class PointMass(BodyWithFrames, kind="point-mass"):
@@ -451,6 +546,7 @@ class FlexibleBody(Body, kind="flexible"):
         path = None if self.file is None else str(Path(self.file).resolve())
         return (
             self.name,
+            self.shapes,
             path,
             id(self.data),
             self.damping,

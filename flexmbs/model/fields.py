@@ -240,6 +240,7 @@ def choice(*names: str) -> BeforeValidator:
 
 
 optional_positive = optional(positive)
+optional_nonnegative = optional(nonnegative)
 
 
 def checked(check: Callable[[Any], Any]) -> Any:
@@ -264,5 +265,5 @@ OptionalVector = Annotated[Any, BeforeValidator(optional(vector))]
 OptionalCurve = Annotated[Any, BeforeValidator(optional_curve)]
 OptionalNumber = Annotated[Any, BeforeValidator(optional(number))]
 OptionalPositive = Annotated[Any, BeforeValidator(optional_positive)]
-OptionalNonnegative = Annotated[Any, BeforeValidator(optional(nonnegative))]
+OptionalNonnegative = Annotated[Any, BeforeValidator(optional_nonnegative)]
 Axis = Annotated[Any, BeforeValidator(unit_axis)]

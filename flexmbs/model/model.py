@@ -6,7 +6,7 @@ Bodies, joints, forces, drives, couplings, contacts and rotors.
 import dataclasses
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, overload
+from typing import Annotated, Any, Self, overload
 
 from pydantic import BeforeValidator
 
@@ -25,6 +25,7 @@ from flexmbs.model.frames import GROUND, BodyHandle, Frame, Frames, ItemHandle, 
 from flexmbs.model.joints import Joint
 from flexmbs.model.rotors import RotorInertia
 from flexmbs.model.run import Run
+from flexmbs.model.shapes import Shape, Shapes
 from flexmbs.model.toml_write import model_text, save
 
 SECTIONS: dict[str, type[Declaration]] = {
@@ -52,12 +53,15 @@ class ModelHeader(Declaration, section="model"):
         Frames on the ground: names with positions [m], or `Frame`.
     cuts : list of joints
         Names of the joints to cut in closed loops, if chosen by the user.
+    shapes : list of shapes
+        Shapes on the ground, in world axes, for pictures.
     """
 
     name: Name
     gravity: Vector3 = (0.0, 0.0, -9.81)
     frames: Frames = dataclasses.field(default_factory=dict)
     cuts: Annotated[Any, BeforeValidator(joint_names)] = ()
+    shapes: Shapes = ()
 
 
 class ModelData:
@@ -65,7 +69,8 @@ class ModelData:
 
     name: of the model.  gravity: acceleration in world axes (m/s²).  frames: named frames on the
     ground (positions or `Frame`). cuts: names of the joints to cut in closed loops, if chosen by
-    the user. run: options of a run, stored in its file.
+    the user. run: options of a run, stored in its file.  shapes: shapes on the ground for pictures,
+    such as `Box`.
 
     ``bodies``, ``joints``, ``forces``, ``drives``, ``couplings``, ``contacts``, ``rotors`` map
     names to declarations in the order in which they were added; ``run`` has the options of a run or
@@ -103,9 +108,12 @@ class ModelData:
         frames: Mapping[str, Any] | None = None,
         cuts: Iterable[Any] = (),
         run: Run | None = None,
+        shapes: Iterable[Shape] = (),
     ) -> None:
-        """Empty model with a name, gravity, frames on the ground, cuts and run settings."""
-        self._header = ModelHeader(name=name, gravity=gravity, frames=frames or {}, cuts=cuts)
+        """Empty model with a name, gravity, frames and shapes on the ground, cuts, run settings."""
+        self._header = ModelHeader(
+            name=name, gravity=gravity, frames=frames or {}, cuts=cuts, shapes=shapes
+        )
         self.run = run
         self.folder = Path()
         self.bodies, self.joints, self.forces, self.drives = {}, {}, {}, {}
@@ -152,6 +160,16 @@ class ModelData:
         self._header = dataclasses.replace(self._header, cuts=value)
 
     @property
+    def shapes(self) -> tuple[Shape, ...]:
+        """Shapes on the ground."""
+        shapes: tuple[Shape, ...] = self._header.shapes
+        return shapes
+
+    @shapes.setter
+    def shapes(self, value: Iterable[Shape]) -> None:
+        self._header = dataclasses.replace(self._header, shapes=value)
+
+    @property
     def ground(self) -> BodyHandle:
         """Ground: ``model.ground`` is the world frame, ``model.ground["pivot"]`` a frame on it."""
         return BodyHandle(GROUND, "", tuple(self.frames))
@@ -196,6 +214,12 @@ class ModelData:
         }
         return sections[section]
 
+    def without_items(self) -> Self:
+        """A model with the same name, gravity, frames, cuts, shapes and folder."""
+        made = type(self)(**{key: getattr(self, key) for key in ModelHeader.field_names()})
+        made.folder = self.folder
+        return made
+
     def to_toml(self, *, complete: bool = True) -> str:
         """Text of the model file, with paths relative to `folder`.
 
@@ -212,7 +236,7 @@ class ModelData:
         save(self, file_path(path), allow_outside=allow_outside)
 
     def __eq__(self, other: object) -> bool:
-        """Compare name, gravity, frames, cuts, run and items, including their order."""
+        """Compare name, gravity, frames, cuts, shapes, run and items, including their order."""
         return isinstance(other, ModelData) and self._values() == other._values()
 
     __hash__ = None  # type: ignore[assignment]

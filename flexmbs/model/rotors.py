@@ -140,7 +140,7 @@ def rotor_warnings(model: "ModelData") -> list[Problem]:
         a = np.array(
             body.frames[joint.parent.frame].rotation if joint.parent.frame else np.eye(3)
         ) @ rotor.spin_axis(joint)
-        own = float(a @ np.array(body.inertia) @ a)
+        own = float(a @ body.mass_properties.inertia @ a)
         if rotor.inertia > own * (1.0 + 1e-9):
             text = (
                 f"{rotor.inertia:g} kg m² exceeds the inertia {own:.4g} of its carrier "

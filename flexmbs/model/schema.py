@@ -22,6 +22,8 @@ from flexmbs.model.laws import JointLaw, TimeLaw
 from flexmbs.model.model import SECTIONS, ModelHeader
 from flexmbs.model.motions import Motion
 from flexmbs.model.run import Run
+from flexmbs.model.shapes import Shape
+from flexmbs.model.shapes.shape import dimension
 from flexmbs.model.toml_write import FORMAT
 
 Schema = dict[str, Any]
@@ -40,6 +42,11 @@ def numbers(size: int | None = None) -> Schema:
     return {"type": "array", "items": NUMBER} | (
         {} if size is None else {"minItems": size, "maxItems": size}
     )
+
+
+def lengths(size: int) -> Schema:
+    """A list of ``size`` lengths."""
+    return numbers(size) | {"items": NUMBER | {"exclusiveMinimum": 0.0}}
 
 
 def rows(*sizes: int) -> Schema:
@@ -66,6 +73,10 @@ TYPES: dict[str, Schema] = {  # by the type stated in a declaration, without uni
     "bool": {"type": "boolean"},
     "str": TEXT,
     "path": TEXT,
+    "2 lengths": lengths(2),
+    "3 lengths": lengths(3),
+    "float or 3 floats": {"anyOf": [NUMBER, numbers(3)]},
+    "3 or 4 floats": {"anyOf": [numbers(3), numbers(4)]},
     "float, floats": {"anyOf": [NUMBER, numbers()]},
     "frame": TEXT,
     "joint": TEXT,
@@ -95,6 +106,7 @@ TYPES: dict[str, Schema] = {  # by the type stated in a declaration, without uni
     },
     "law": {"anyOf": [NUMBER, FUNCTION, family("law")]},
     "contact law": family("contact law"),
+    "list of shapes": {"type": "array", "items": family("shape")},
     "motions": {"type": "array", "items": family("motion"), "minItems": 1},
     "controller": family("controller"),
     "path of coordinates": family("path of coordinates"),
@@ -105,13 +117,15 @@ TYPES: dict[str, Schema] = {  # by the type stated in a declaration, without uni
 IN_MEMORY = "FlexibleBodyData"  # type that a file cannot represent
 BOUNDS: dict[Callable[..., Any], Schema] = {
     fields.positive: {"exclusiveMinimum": 0.0}, fields.optional_positive: {"exclusiveMinimum": 0.0},
-    fields.nonnegative: {"minimum": 0.0}, fields.index: {"minimum": 0},
+    fields.nonnegative: {"minimum": 0.0}, fields.optional_nonnegative: {"minimum": 0.0},
+    dimension: {"exclusiveMinimum": 0.0}, fields.index: {"minimum": 0},
 }  # fmt: skip
 LAWS: dict[str, tuple[type[Declaration], ...]] = {
     "law of time": (TimeLaw,),
     "law": (JointLaw, TimeLaw),
     "contact law": (ContactLaw,),
     "motion": (Motion,),
+    "shape": (Shape,),
     "controller": (PathController,),
     "path of coordinates": (DeclaredPath,),
 }

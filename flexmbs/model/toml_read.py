@@ -20,7 +20,7 @@ from flexmbs.model.toml_write import FORMAT
 from flexmbs.toml.document import MOST_PROBLEMS, Locator, ProblemCollector, read_document
 
 M = TypeVar("M", bound=ModelData)
-KEYS = ("format", "name", "gravity", "cuts", "frames", *SECTIONS, "run")
+KEYS = ("format", *ModelHeader.field_names(), *SECTIONS, "run")
 
 
 def read(path: Path, make: type[M], *, allow_outside: bool = False, allow_code: bool = False) -> M:
@@ -56,9 +56,9 @@ def model_of(table: Mapping[str, Any], locator: Locator, make: type[M]) -> tuple
     notes = ProblemCollector()
     _check_format(table, notes)
     header_table = {key: table[key] for key in ModelHeader.field_names() if key in table}
-    given_header = notes.attempt((), lambda: ModelHeader.read(header_table))
+    given_header = notes.attempt((), lambda: ModelHeader.read(_located(header_table, locator)))
     header = given_header or ModelHeader(name="?")
-    model = make(header.name, gravity=header.gravity, frames=header.frames, cuts=header.cuts)
+    model = make(**{key: getattr(header, key) for key in ModelHeader.field_names()})
     for section, family in SECTIONS.items():
         _add_items(model, section, family, table.get(section, {}), locator, notes)
     if "run" in table:
@@ -102,6 +102,23 @@ def _as_table(value: object) -> Mapping[str, Any]:
     return value
 
 
+def _located(table: Mapping[str, Any], locator: Locator) -> Mapping[str, Any]:
+    """The table with absolute paths of its file and of the files of its shapes."""
+    shapes = table.get("shapes")
+    if not isinstance(shapes, list):
+        return locator.located(table)
+    found = []
+    for k, shape in enumerate(shapes):
+        try:
+            found.append(locator.located(shape) if isinstance(shape, Mapping) else shape)
+        except NestedError as error:
+            where = ("shapes", str(k))
+            raise NestedError(
+                Problem(where + inner.path, inner.message) for inner in error.problems
+            ) from None
+    return locator.located({**table, "shapes": found})
+
+
 def _add_items(
     model: ModelData,
     section: str,
@@ -115,7 +132,7 @@ def _add_items(
 
     def made(name: str, value: object) -> Any:
         """Item with a name from its table. Raises `NestedError`."""
-        table = locator.located(_as_table(value))
+        table = _located(_as_table(value), locator)
         if "name" in table:
             raise NestedError.at(
                 ("name",), f"unknown key; the table's title gives the name, {shown(name)}"

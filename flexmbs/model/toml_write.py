@@ -42,6 +42,9 @@ def model_text(
     ]
     if model.cuts:
         lines.append(f"cuts = {writer.value(model.cuts)}")
+    if model.shapes:
+        writer.path = ("shapes",)
+        lines.append(f"shapes = {writer.value(model.shapes)}")
     if model.frames:
         lines += [
             "",
@@ -94,10 +97,12 @@ class TomlWriter:
         lines = []
         for name, value in written_fields(item):
             self.path = (*path, name)
-            lines.append(
-                f"{name} = {self.path_text(value) if name == 'file' else self.value(value)}"
-            )
+            lines.append(f"{name} = {self.field(name, value)}")
         return lines
+
+    def field(self, name: str, value: Any) -> str:
+        """Value of one field; ``file`` is a path."""
+        return self.path_text(value) if name == "file" else self.value(value)
 
     def value(self, value: Any) -> str:
         """TOML text of a value."""
@@ -113,22 +118,19 @@ class TomlWriter:
             case Frame() if value.rotation == IDENTITY:
                 return self.value(value.position)
             case Declaration():
-                kind = {"kind": value.kind} if value.kind else {}
-                return self.table({**kind, **dict(written_fields(value))})
+                kind = {"kind": text_of(value.kind)} if value.kind else {}
+                own = {name: self.field(name, each) for name, each in written_fields(value)}
+                return self.table({**kind, **own})
             case Mapping():
-                return self.table(value)
+                return self.table({name: self.value(item) for name, item in value.items()})
             case tuple():
                 return f"[{', '.join(self.value(item) for item in value)}]"
             case _:
                 return self.other(value)
 
-    def table(self, table: Mapping[str, Any]) -> str:
-        """TOML text of an inline table."""
-        return (
-            "{ "
-            + ", ".join(f"{key(name)} = {self.value(item)}" for name, item in table.items())
-            + " }"
-        )
+    def table(self, table: Mapping[str, str]) -> str:
+        """An inline table of written values."""
+        return "{ " + ", ".join(f"{key(name)} = {item}" for name, item in table.items()) + " }"
 
     def path_text(self, file: str) -> str:
         """Path of a file relative to the model's folder, with forward slashes."""

@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from flexmbs.flexible_body.components import FloatArray
+from flexmbs.model.frames import GROUND
 from flexmbs.page.figures import FINE, empty_figure, show
 from flexmbs.page.raster import Canvas
 from flexmbs.page.solids import view_axes
 from flexmbs.page.style import INK, MUTED, PALETTE, house_style
+from flexmbs.player.extent import outermost_points
+from flexmbs.player.solids import Solid
+from flexmbs.scene.shape_solids import shape_solids
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -19,6 +23,7 @@ if TYPE_CHECKING:
 
 INSTANTS = 6
 BLUE = np.array([0.12, 0.35, 0.58])
+GREY = np.array([0.8, 0.82, 0.85])  # solids on the ground without a colour
 
 
 class MotionView(NamedTuple):
@@ -39,25 +44,65 @@ def motion_view(solution: SolutionData, size: tuple[int, int]) -> MotionView:
     """Motion viewed normal to its plane; size in pixels."""
     pick = np.unique(np.linspace(0, len(solution.t) - 1, INSTANTS).astype(int))
     points = {name: body_points(solution, name, pick) for name in solution.bodies}
+    solids = [_moved(solution, each, pick) for each in shape_solids(solution.model)[0]]
     everything = np.concatenate(
-        [values.reshape(-1, 3) for values in points.values()] + [np.zeros((1, 3))]
+        [values.reshape(-1, 3) for values in points.values()]
+        + [outermost_points(each.points.reshape(-1, 3)) for each in solids if not each.fixed]
+        + [np.zeros((1, 3))]
     )
     axes = plane_of(everything, np.asarray(solution.compiled.model.gravity))
     canvas, frames = Canvas(everything @ axes.T, *size, margin=0.07), []
+    for each in solids:
+        if each.fixed:
+            own = GREY if each.colour is None else each.colour
+            canvas.draw_shaded(each.corners(0) @ axes.T, own)
+    drawn = {each.body for each in solids}
     for k in range(len(pick)):
         shade = 0.86 - 0.62 * (k / max(len(pick) - 1, 1)) ** 1.4
         tone = shade + (1.0 - shade) * 0.9 * BLUE
+        for each in solids:
+            if not each.fixed:
+                own = BLUE if each.colour is None else each.colour
+                canvas.draw_shaded(each.corners(k) @ axes.T, shade + (1.0 - shade) * 0.9 * own)
         for name, values in points.items():
             shape, seen = solution.shape(name), values[k] @ axes.T
             if shape is not None and len(shape.surface.triangles):
                 canvas.draw_shaded(seen[shape.surface.triangles], tone)
-            else:
+            elif name not in drawn:
                 colour = "#" + "".join(f"{round(255 * c):02x}" for c in tone)
                 frames.append((canvas.place(seen), colour))
         canvas.clear_depth()
     paths = [canvas.place(path @ axes.T) for path in free_paths(solution)]
     times = ", ".join(f"{solution.t[i]:.3g}" for i in pick)
     return MotionView(canvas, f"t = {times} s", frames, paths, canvas.place(np.zeros(3)))
+
+
+class MovingSolid(NamedTuple):
+    """Solid of a body at a few instants: points (instants, n, 3) [m] in world axes."""
+
+    body: str
+    points: FloatArray
+    triangles: np.ndarray
+    colour: FloatArray | None
+
+    @property
+    def fixed(self) -> bool:
+        """True on the ground."""
+        return self.body == GROUND
+
+    def corners(self, k: int) -> FloatArray:
+        """Corners (T, 3, 3) of the triangles at an instant."""
+        return np.asarray(self.points[k][self.triangles])
+
+
+def _moved(solution: SolutionData, solid: Solid, pick: np.ndarray) -> MovingSolid:
+    colour = None if solid.colour is None else np.array(solid.colour[:3])
+    if solid.body == GROUND:
+        return MovingSolid(GROUND, solid.vertices[None], solid.triangles, colour)
+    view = solution.body(solid.body)
+    turned = np.einsum("tij,nj->tni", view.rotation[pick], solid.vertices)
+    points = turned + view.position[pick][:, None]
+    return MovingSolid(solid.body, points, solid.triangles, colour)
 
 
 def motion_picture(solution: SolutionData) -> Figure:

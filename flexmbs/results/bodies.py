@@ -42,13 +42,10 @@ def whole_of(solution: SolutionData, body: str) -> FlexibleBodyData | DividedBod
 
 
 def mass_of(solution: SolutionData, body: str) -> float:
-    """Mass of a body [kg]; zero if it has none."""
-    data = data_of(solution, body)
-    return (
-        sum(own.mass for own in data)
-        if data
-        else float(getattr(solution.model.bodies[body], "mass", 0.0))
-    )
+    """Mass of a body [kg]."""
+    compiled = solution.compiled
+    rows = [compiled.bodies.index(piece) for piece in compiled.pieces_of(body)]
+    return float(compiled.system.bodies.mass[rows].sum())
 
 
 def frame_at_rest(solution: SolutionData, ref: FrameRef) -> tuple[FloatArray, FloatArray]:

@@ -365,8 +365,7 @@ def _with_values(model: ModelData, position: Values, velocity: Values) -> ModelD
         )
     if not position and not velocity:
         return model
-    chosen = type(model)(model.name, gravity=model.gravity, frames=model.frames, cuts=model.cuts)
-    chosen.folder = model.folder
+    chosen = model.without_items()
     chosen.bodies, chosen.forces, chosen.drives = model.bodies, model.forces, model.drives
     chosen.couplings, chosen.contacts, chosen.rotors = model.couplings, model.contacts, model.rotors
     for name, joint in model.joints.items():

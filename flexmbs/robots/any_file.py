@@ -12,11 +12,11 @@ from flexmbs.errors import InputError
 from flexmbs.files.file_types import BODY, DAMAGED, HDF5, SOLUTION, kind_of
 from flexmbs.files.paths import file_path
 from flexmbs.flexible_body.divided import load_body
+from flexmbs.model.xml_tree import read_xml
 from flexmbs.robots.import_result import ImportedModel
 from flexmbs.robots.mjcf.build import from_mujoco
 from flexmbs.robots.robot import Robot
 from flexmbs.robots.sdf.build import from_sdf
-from flexmbs.robots.xml_tree import read_xml
 
 ROBOTS = (".urdf", ".xml", ".mjcf", ".sdf", ".world")
 # files of other purposes, by suffix or kind of `file_types`, and what reads them
@@ -25,7 +25,7 @@ OTHERS = {
         (".step", ".stp", ".p21", ".iges", ".igs", ".brep"), "CAD file; see pp.mesh_cad"
     ),
     **dict.fromkeys((".msh", ".inp", ".bdf", ".nas", ".vtu", ".med"), "mesh; see pp.read_mesh"),
-    **dict.fromkeys((".stl", ".obj", ".ply", ".dae", ".off"), "surface; name it in a robot file"),
+    **dict.fromkeys((".stl", ".obj", ".ply", ".dae", ".off"), "surface; use fm.MeshShape"),
     "flexmbs-part": "part file; see pp.read_part and preprocess reduce",
     "flexmbs-sweep": "study file; see flexmbs sweep",
     "page": "page; open it in a browser",

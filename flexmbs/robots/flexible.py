@@ -77,8 +77,7 @@ def with_flexible_links(
         name: link if isinstance(link, FlexibleLink) else FlexibleLink(link)
         for name, link in links.items()
     }
-    made = Model(model.name, gravity=model.gravity, frames=model.frames, cuts=model.cuts)
-    made.folder = model.folder
+    made = model.without_items()
     replaced = {}
     for name, body in model.bodies.items():
         made.add(chosen[name].declared(name) if name in chosen else body)
@@ -122,8 +121,9 @@ class _ReplacedLink:
     def compare(self, rigid: RigidBody) -> None:
         """Warn if mass or centre of mass differ from the rigid link."""
         data, (A, r) = self.data, _pose(self.link.pose)
-        if abs(data.mass - rigid.mass) > MASS_TOLERANCE * rigid.mass:
-            text = f"links.{self.name}: has {data.mass:.4g} kg, the rigid link {rigid.mass:.4g} kg"
+        mass, rigid_com, _ = rigid.mass_properties
+        if abs(data.mass - mass) > MASS_TOLERANCE * mass:
+            text = f"links.{self.name}: has {data.mass:.4g} kg, the rigid link {mass:.4g} kg"
             warnings.warn(
                 f"{text}; correct its density or units, or add the missing mass as a body",
                 ModelWarning,
@@ -133,10 +133,10 @@ class _ReplacedLink:
         com = r + A @ (data.first_moment / data.mass)
         size = max(
             float(np.linalg.norm(x))
-            for x in (np.ptp([f.x for f in data.frames.values()], axis=0), rigid.com, com)
+            for x in (np.ptp([f.x for f in data.frames.values()], axis=0), rigid_com, com)
         )
-        if float(np.linalg.norm(com - rigid.com)) > MASS_TOLERANCE * size:
-            at, other = (", ".join(f"{c:.3g}" for c in x) for x in (com, rigid.com))
+        if float(np.linalg.norm(com - rigid_com)) > MASS_TOLERANCE * size:
+            at, other = (", ".join(f"{c:.3g}" for c in x) for x in (com, rigid_com))
             text = (
                 f"links.{self.name}: has its centre of mass at ({at}) m in the frame of the "
                 f"link, the rigid one at ({other}) m"

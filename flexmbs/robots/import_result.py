@@ -11,13 +11,13 @@ from flexmbs.api.model import Model
 from flexmbs.errors import InputError, ModelWarning
 from flexmbs.model.frames import GROUND, Frame, FrameRef
 from flexmbs.model.item import CoordinateUse
+from flexmbs.model.xml_tree import XmlElement
 from flexmbs.player.solids import Solid
 from flexmbs.report.model_at_start import model_view
 from flexmbs.report.view import View
 from flexmbs.report.view import shown as shown_page
 from flexmbs.robots.solids import solids_of
 from flexmbs.robots.visual_elements import Visual
-from flexmbs.robots.xml_tree import XmlElement
 
 WORLD = "world"  # name of the fixed frame in these files
 

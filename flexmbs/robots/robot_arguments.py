@@ -17,10 +17,8 @@ from flexmbs.robots.links import Motor
 
 def copy_of(model: Model) -> Model:
     """Copy of a model with the same items."""
-    made = Model(
-        model.name, gravity=model.gravity, frames=model.frames, cuts=model.cuts, run=model.run
-    )
-    made.folder = model.folder
+    made = model.without_items()
+    made.run = model.run
     for section in SECTIONS:
         made.items(section).update(model.items(section))
     return made

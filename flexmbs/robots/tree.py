@@ -181,11 +181,9 @@ def _inertia(body: Body, data: Mapping[str, FlexibleBodyData | DividedBodyData])
     """Mass, first moment and inertia of a body about its frame."""
     match body:
         case RigidBody():
-            com = np.array(body.com)
+            mass, com, inertia = body.mass_properties
             return _LinkInertia(
-                body.mass,
-                body.mass * com,
-                np.array(body.inertia) + body.mass * (com @ com * np.eye(3) - np.outer(com, com)),
+                mass, mass * com, inertia + mass * (com @ com * np.eye(3) - np.outer(com, com))
             )
         case PointMass():
             return _LinkInertia(body.mass, np.zeros(3), np.zeros((3, 3)))

@@ -24,10 +24,10 @@ from flexmbs.model.fields import name as checked_name
 from flexmbs.model.fields import switch
 from flexmbs.model.frames import GROUND, Frame
 from flexmbs.model.joints import Fixed, Free, Joint, Planar, Prismatic, Revolute
+from flexmbs.model.xml_tree import XmlElement, numbers, read_xml
 from flexmbs.robots.links import Motor
 from flexmbs.robots.urdf_elements import counted, rotors, unread
-from flexmbs.robots.visual_elements import Visual
-from flexmbs.robots.xml_tree import XmlElement, numbers, read_xml
+from flexmbs.robots.visual_elements import Visual, visual_of
 
 JOINTS: dict[str, type[Joint]] = {
     "revolute": Revolute,
@@ -44,12 +44,8 @@ ONE_COORDINATE = ("revolute", "continuous", "prismatic")
 # and "error"
 UNPHYSICAL = {"warn": "used unchanged", "repair": "replaced by the nearest physical ones"}
 MODES = (*UNPHYSICAL, "error")
-# attributes, numbers
-SIZES = {
-    "box": (("size", 3),),
-    "cylinder": (("radius", 1), ("length", 1)),
-    "sphere": (("radius", 1),),
-}
+# attributes that are single numbers, or have several
+SIZES = {"box": {"size": 3}, "cylinder": {"radius": 1, "length": 1}, "sphere": {"radius": 1}}
 
 
 class Inertial(NamedTuple):
@@ -195,7 +191,7 @@ def read_urdf(
             f"{UNPHYSICAL[unphysical]}; {remedy}"
         )
         warnings.warn(text, ModelWarning, stacklevel=3)
-    if left_out := unread(root):
+    if left_out := [*unread(root), *reader.left_out]:
         text = f"{path}: left out: {'; '.join([*left_out, *counted(root)])}"
         warnings.warn(text, ModelWarning, stacklevel=3)
     children: dict[str, list[UrdfJoint]] = {link: [] for link in links}
@@ -236,6 +232,7 @@ class _Reader:
     def __init__(self, path: Path, reach: PathPolicy, unphysical: str) -> None:
         self.path, self.reach, self.unphysical = path, reach, unphysical
         self.problems: list[str] = []
+        self.left_out: list[str] = []
         self.strange: list[str] = []  # links with inertias that no mass distribution can have
 
     def say(self, element: XmlElement, message: str) -> None:
@@ -359,27 +356,26 @@ class _Reader:
             colour = (None if material is None else self.colour(material)) or named
             origin = self.origin(element, item)
             for shape in [] if geometry is None else geometry.children:
-                at = f"{item}.{shape.tag}"
-                if shape.tag == "mesh" and (file := shape.attributes.get("filename")):
-                    scale = (
-                        self.numbers(shape, "scale", 3, at)
-                        if "scale" in shape.attributes
-                        else (1.0, 1.0, 1.0)
+                values = self.shape_values(shape, f"{item}.{shape.tag}")
+                if values and (
+                    visual := visual_of(
+                        name, shape.tag, values, origin, colour, self.left_out.append
                     )
-                    with contextlib.suppress(ValueError):  # reported by `check_meshes`
-                        found.append(
-                            Visual(name, "mesh", self.reach.path(file), (), scale, origin, colour)
-                        )
-                elif shape.tag in SIZES:
-                    size = [
-                        x
-                        for key, count in SIZES[shape.tag]
-                        for x in self.numbers(shape, key, count, at)
-                    ]
-                    found.append(
-                        Visual(name, shape.tag, None, tuple(size), (1.0, 1.0, 1.0), origin, colour)
-                    )
+                ):
+                    found.append(visual)
         return found
+
+    def shape_values(self, shape: XmlElement, item: str) -> dict[str, Any]:
+        """Values of a shape from the attributes of an element; empty for unknown elements."""
+        if shape.tag == "mesh" and (file := shape.attributes.get("filename")):
+            scale = self.numbers(shape, "scale", 3, item) if "scale" in shape.attributes else 1.0
+            with contextlib.suppress(ValueError):  # reported by `check_meshes`
+                return {"file": self.reach.path(file), "scale": scale}
+        found = {
+            key: self.numbers(shape, key, count, item)
+            for key, count in SIZES.get(shape.tag, {}).items()
+        }
+        return {key: each[0] if len(each) == 1 else each for key, each in found.items()}
 
     def colour(self, material: XmlElement) -> tuple[float, ...] | None:
         """Colour (red, green, blue, alpha) of a material, 0 to 1.

@@ -1,26 +1,43 @@
-"""Visual elements of the links of URDF, MJCF and SDF files, with file names; no file is read."""
+"""Visual elements of the links of URDF, MJCF and SDF files; no file of a mesh is read."""
 
-from pathlib import Path
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from flexmbs.errors import InputError
 from flexmbs.model.frames import Frame
+from flexmbs.model.shapes import Shape
 
 
 class Visual(NamedTuple):
-    """Visual of a link.
+    """Shape of a link in the frame of the link.
 
-    kind "mesh" with ``file``, enlarged by ``scale``, or a primitive with ``size`` in m: "box" (x,
-    y, z), "cylinder" (radius, length along z), "sphere" (radius,), "capsule" (radius, length
-    without its ends), "ellipsoid" (three radii), centred at ``origin``, the pose in the link's
-    frame. colour: (red, green, blue, alpha), 0 to 1, or None. ``Robot.pose(q, visual.link)`` gives
-    the pose of the link's frame.
-
+    ``Robot.pose(q, visual.link)`` gives the pose of the link's frame.
     """
 
     link: str
-    kind: str
-    file: Path | None
-    size: tuple[float, ...]
-    scale: tuple[float, ...]
-    origin: Frame
-    colour: tuple[float, ...] | None
+    shape: Shape
+
+
+def visual_of(
+    link: str,
+    kind: str,
+    values: Mapping[str, Any],
+    place: Frame,
+    colour: Sequence[float] | None,
+    note: Callable[[str], None],
+) -> Visual | None:
+    """Visual with a shape of a kind; a note and None for values that a shape cannot have."""
+    try:
+        make: Any = Shape.kinds[kind]
+        shape: Shape = make(
+            **values,
+            position=place.position,
+            rotation=place.rotation,
+            colour=None if colour is None else np.clip(colour, 0.0, 1.0),
+        )
+    except InputError as error:
+        note(f"visual of link {link}: {error}")
+        return None
+    return Visual(link, shape)

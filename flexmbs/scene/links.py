@@ -63,7 +63,7 @@ def body_shapes(
     if not isinstance(body, RigidBody) or touching:
         return rods(_distinct(points, size), size)
     distinct = _distinct(points, size)
-    centre = np.asarray(body.com, float)
+    centre = body.mass_properties.com
     made = rods(distinct, size)
     if len(distinct) >= 2:
         return made
@@ -107,10 +107,11 @@ def _box(body: RigidBody, size: float) -> Shape | None:
 
     Its edges are limited by the size of the model.
     """
-    if body.mass <= 0.0 or not body.has_inertia:
+    mass, com, inertia = body.mass_properties
+    if mass <= 0.0 or not inertia.any():
         return None
-    moments, axes = np.linalg.eigh(np.asarray(body.inertia, float))
+    moments, axes = np.linalg.eigh(inertia)
     axes = axes * np.sign(np.linalg.det(axes))
-    square = 6.0 / body.mass * (moments.sum() - 2.0 * moments)
+    square = 6.0 / mass * (moments.sum() - 2.0 * moments)
     edges = np.clip(np.sqrt(np.maximum(square, 0.0)), SMALLEST * size, LARGEST * size)
-    return {"kind": "box", "pose": [*body.com, *euler_parameters(axes)], "size": edges.tolist()}
+    return {"kind": "box", "pose": [*com, *euler_parameters(axes)], "size": edges.tolist()}

@@ -32,6 +32,7 @@ from flexmbs.scene.contact_shapes import touching_shapes
 from flexmbs.scene.frame_times import playback_solution, turn_note
 from flexmbs.scene.joint_marks import axes_of, stops_of
 from flexmbs.scene.links import Shape, body_shapes, extent_of
+from flexmbs.scene.shape_solids import shape_solids
 from flexmbs.scene.supports import supports
 from flexmbs.scene.surfaces import add_part, parts_of
 from flexmbs.system.topology import topology
@@ -119,8 +120,9 @@ class _SceneWriter:
         """Writer of the scene of a solution into a buffer."""
         require_solids(extras.solids)
         self.shown, notes = playback_solution(solution)
-        self.notes = [*notes, *extras.notes]
-        self.buffer, self.solids, self.extras = buffer, extras.solids, extras
+        self.solids, hidden = shape_solids(self.shown.model, extras.solids)
+        self.notes = [*notes, *extras.notes, *hidden]
+        self.buffer, self.extras = buffer, extras
         self.skins: dict[str, PageSurface] = {}
         self.names = list(solution.bodies)
         self.motion = {name: self.shown.body(name) for name in self.names}

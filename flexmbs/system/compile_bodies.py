@@ -47,11 +47,11 @@ def body_records(model: ModelData, shape: Topology, data: dict[str, FlexibleBody
     for i, name in enumerate(shape.bodies):
         body = model.bodies[name]
         if isinstance(body, RigidBody):
-            com, inertia = np.array(body.com), np.array(body.inertia)
-            b.mass[i] = body.mass
-            b.first[i] = body.mass * com
+            mass, com, inertia = body.mass_properties
+            b.mass[i] = mass
+            b.first[i] = mass * com
             b.second[i] = (
-                0.5 * np.trace(inertia) * np.eye(3) - inertia + body.mass * np.outer(com, com)
+                0.5 * np.trace(inertia) * np.eye(3) - inertia + mass * np.outer(com, com)
             ).ravel()
         elif isinstance(body, PointMass):
             b.mass[i] = body.mass

@@ -44,9 +44,9 @@ def length_scale(model: ModelData, data: Mapping[str, FlexibleBodyData]) -> floa
         found.append(float(np.linalg.norm(ground - ground.mean(axis=0), axis=1).max()))
     if not max(found) > 0.0:
         found += [
-            math.sqrt(float(np.abs(np.ravel(body.inertia)).max()) / body.mass)
+            math.sqrt(float(np.abs(own.inertia).max()) / own.mass)
             for body in model.bodies.values()
-            if isinstance(body, RigidBody) and body.mass > 0.0
+            if isinstance(body, RigidBody) and (own := body.mass_properties).mass > 0.0
         ]
     size = max(found)
     return 1000.0 ** round(math.log(size, 1000.0)) if 0.0 < size < math.inf else 1.0

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import flexmbs as fm
-from flexmbs.robots.collada import read_collada
+from flexmbs.model.shapes.collada import read_collada
 
 # a fourth number to skip
 POINTS = " ".join(f"{x} {y} {z} 9" for z in (0, 1) for y in (0, 1) for x in (0, 1))

@@ -278,7 +278,10 @@ WRONG = {
     ),
     "<joint 'j'>.type: 'screw' is unknown": (BODY.replace('name="j"', 'name="j" type="screw"'), ""),
     "<replicate> is not read": ('<replicate count="3"/>', ""),
-    "inertia of a 'mesh' geom": (BODY.replace("size", 'type="mesh" mesh="m" size'), ""),
+    "<geom>.mesh: 'm' is not a mesh of a file": (
+        BODY.replace("size", 'type="mesh" mesh="m" size'),
+        "",
+    ),
     "a sphere needs 1 number > 0": (BODY.replace('size=".1"', 'size="0"'), ""),
     "body 'b' is defined twice": (BODY + BODY.replace('"j"', '"k"'), ""),
     "is not inside the file's folder": ("", '<include file="../other.xml"/>'),

@@ -12,8 +12,8 @@ from draws import drawn
 from test_collada import text as collada
 
 import flexmbs as fm
+from flexmbs.files.surface_files import read_surface
 from flexmbs.robots.solids import solids_of
-from flexmbs.robots.surface_files import read_surface
 from flexmbs.robots.visual_elements import Visual
 
 SECONDS = 2.0  # for a file of some kB, which is read in milliseconds
@@ -71,7 +71,7 @@ def shown(file: Path) -> str:
     """What is said of a file that a link shows; "" if it is shown."""
     model = fm.Model("m")
     model.add(fm.RigidBody("b", mass=1.0, inertia=(1.0, 1.0, 1.0)))
-    visual = Visual("b", "mesh", file, (), (1.0, 1.0, 1.0), fm.Frame(), None)
+    visual = Visual("b", fm.MeshShape(file))
     began = time.perf_counter()
     solids, notes = solids_of(model, (visual,), {})
     assert time.perf_counter() - began < SECONDS

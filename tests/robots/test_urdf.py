@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import flexmbs as fm
+from flexmbs.model.xml_tree import DEEPEST
 from flexmbs.robots import Motor, model_from_urdf
 from flexmbs.robots.urdf_read import read_urdf
-from flexmbs.robots.xml_tree import DEEPEST
 
 FILE = Path(__file__).parent / "data" / "iiwa.urdf"
 BENT = np.radians([60.0, 30.0, 60.0, 30.0, 60.0, 30.0, 60.0])

@@ -228,19 +228,14 @@ def test_visuals_are_kept_for_pictures(tmp_path: Path) -> None:
         joint("j", "continuous", "base", "arm", AXIS),
     ]
     robot = fm.Robot.from_urdf(written(package / "urdf", *text), package_path=tmp_path)
-    found, box, cylinder, sphere, near = robot.visuals
     assert {visual.link for visual in robot.visuals} == {"arm"}
-    assert (found.kind, found.file, found.scale) == (
-        "mesh",
-        package / "meshes" / "arm.stl",
-        (1.0, 2.0, 0.001),
-    )
-    np.testing.assert_allclose(
-        found.origin.rotation, [[0, -1, 0], [1, 0, 0], [0, 0, 1]], atol=1e-15
-    )
-    assert found.origin.position == (1.0, 2.0, 3.0)
-    assert (box.kind, box.size, box.colour) == ("box", (1.0, 2.0, 3.0), (0.5, 0.6, 0.7, 1.0))
-    assert (cylinder.size, cylinder.colour) == ((0.5, 2.0), (1.0, 0.0, 0.0, 1.0))
-    assert (sphere.kind, sphere.size, sphere.colour) == ("sphere", (0.25,), None)
-    assert near.file == package / "urdf" / "near.obj"
+    found, box, cylinder, sphere, near = (visual.shape for visual in robot.visuals)
+    mesh = package / "meshes" / "arm.stl"
+    place = {"position": (1, 2, 3), "rotation": found.rotation}
+    assert found == fm.MeshShape(mesh, scale=(1, 2, 0.001), **place)
+    np.testing.assert_allclose(found.rotation, [[0, -1, 0], [1, 0, 0], [0, 0, 1]], atol=1e-15)
+    assert box == fm.Box((1, 2, 3), colour=(0.5, 0.6, 0.7, 1))
+    assert cylinder == fm.Cylinder(0.5, 2, colour=(1, 0, 0, 1))
+    assert sphere == fm.Sphere(0.25)
+    assert near == fm.MeshShape(package / "urdf" / "near.obj")
     assert robot.started([0.3]).visuals == robot.visuals

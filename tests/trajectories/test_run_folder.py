@@ -511,3 +511,17 @@ def test_kills_and_a_signal_of_the_queue(program: list[str], tmp_path: pathlib.P
     shutil.rmtree(folder)
     subprocess.run(program, check=True, capture_output=True)
     assert arrays(folder / SOLUTION) == arrays(tmp_path / "resumed" / SOLUTION)
+
+
+def test_another_mesh_of_a_shape_is_another_run(tmp_path: pathlib.Path) -> None:
+    """The model text has its path only; mass and inertia follow from the contents."""
+    rows = "0 0 0\n1 0 0\n0 1 0\n0 0 1\n3 0 2 1\n3 0 1 3\n3 0 3 2\n3 1 2 3\n"
+    mesh = tmp_path / "wedge.off"
+    model = fm.Model("m")
+    wedge = model.add(fm.RigidBody("w", shapes=[fm.MeshShape(mesh)], density=6.0))
+    model.add(fm.Revolute("hinge", model.ground, wedge, axis="y"))
+    mesh.write_text(f"OFF\n4 4 0\n{rows}")
+    run(tmp_path / "run", model)
+    mesh.write_text(f"OFF\n4 4 0\n{rows.replace('0 0 1', '0 0 2', 1)}")
+    with pytest.raises(fm.InputError, match="mesh 0 of body 'w' was '"):
+        run(tmp_path / "run", model)

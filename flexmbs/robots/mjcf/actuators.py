@@ -16,13 +16,13 @@ from flexmbs.errors import InputError
 from flexmbs.model.actuators import AffineActuator
 from flexmbs.model.forces import FrameForce, JointTorque, Transmission
 from flexmbs.model.laws import Constant, TimeLaw, time_law
+from flexmbs.model.xml_tree import XmlElement
 from flexmbs.robots.import_result import ImportLog, free_name
 from flexmbs.robots.mjcf.document import ACTUATORS, Defaults
 from flexmbs.robots.mjcf.model_builder import ModelBuilder
 from flexmbs.robots.mjcf.tree import FREEDOMS
 from flexmbs.robots.mjcf.values import ElementValues, counts
 from flexmbs.robots.urdf_read import item_name
-from flexmbs.robots.xml_tree import XmlElement
 
 LAGS = ("filter", "filterexact")
 TARGETS = ("joint", "jointinparent", "tendon", "site", "cranksite", "body")

@@ -9,9 +9,9 @@ these are idle. Source: MuJoCo documentation, XML reference.
 from collections import Counter
 from collections.abc import Iterator
 
+from flexmbs.model.xml_tree import XmlElement
 from flexmbs.robots.import_result import ImportLog
 from flexmbs.robots.mjcf.document import ACTUATORS
-from flexmbs.robots.xml_tree import XmlElement
 
 ELSEWHERE = {  # sections for rendering, sensors, sizes and data, or noted as a whole
     "asset",

@@ -14,6 +14,7 @@ from flexmbs.files.paths import file_path
 from flexmbs.model.argument_checks import checked, checked_kind
 from flexmbs.model.fields import switch
 from flexmbs.model.joints import Joint
+from flexmbs.model.xml_tree import XmlElement, numbers
 from flexmbs.robots.import_result import ImportedModel, ImportLog
 from flexmbs.robots.mjcf.actuators import add_actuators
 from flexmbs.robots.mjcf.attributes import note_unread
@@ -28,7 +29,6 @@ from flexmbs.robots.mjcf.model_builder import (
 from flexmbs.robots.mjcf.tree import read_tree
 from flexmbs.robots.mjcf.values import ElementValues, compiler_of, quaternion_rotation
 from flexmbs.robots.mjcf.visuals import MjcfVisuals
-from flexmbs.robots.xml_tree import XmlElement, numbers
 
 DOWN = (0.0, 0.0, -9.81)
 FLUID = ("density", "viscosity", "wind")

@@ -14,12 +14,12 @@ from flexmbs.model.general_couplings import HolonomicCoupling
 from flexmbs.model.item import CoordinateUse
 from flexmbs.model.joints import Fixed, Spherical
 from flexmbs.model.laws import SpringDamper
+from flexmbs.model.xml_tree import XmlElement
 from flexmbs.robots.mjcf.document import MAIN, Defaults
 from flexmbs.robots.mjcf.model_builder import ModelBuilder
 from flexmbs.robots.mjcf.tree import FREEDOMS, MjBody
 from flexmbs.robots.mjcf.values import ElementValues, RigidPose, quaternion_rotation
 from flexmbs.robots.urdf_read import item_name
-from flexmbs.robots.xml_tree import XmlElement
 
 LINEAR = 2  # coefficients of a linear polynomial
 UNREAD = ("frictionloss", "armature", "limited", "range")  # attributes of tendons that are noted

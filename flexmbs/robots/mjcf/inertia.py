@@ -4,13 +4,16 @@ Sources: MuJoCo documentation, XML reference (body/inertial, body/geom, compiler
 moments of solids.
 """
 
-import math
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from flexmbs.declaration import shown
+from flexmbs.errors import InputError
+from flexmbs.model.shapes import MeshShape, Shape
+from flexmbs.model.shapes.mass_properties import MassProperties
+from flexmbs.robots.mjcf.mesh_inertia import mesh_properties
 from flexmbs.robots.mjcf.values import (
     Compiler,
     ElementValues,
@@ -25,12 +28,14 @@ SIZES = {"sphere": 1, "capsule": 2, "cylinder": 2, "ellipsoid": 3, "box": 3}
 LEAST = 1e-15  # kg: a lighter geom or body counts as massless
 
 
-class MassProperties(NamedTuple):
-    """Mass (kg), centre of mass (m), inertia about it (kg m²) in body axes."""
+class MeshAsset(NamedTuple):
+    """Mesh of a file: arguments of its `MeshShape`, its pose in the axes of the geom, the mode of
+    its inertia, and the reason why it cannot be read."""
 
-    mass: float
-    com: np.ndarray
-    inertia: np.ndarray
+    values: dict[str, Any]
+    pose: RigidPose
+    inertia: str
+    problem: str = ""
 
 
 def explicit(given: ElementValues, compiler: Compiler) -> MassProperties:
@@ -48,15 +53,20 @@ def explicit(given: ElementValues, compiler: Compiler) -> MassProperties:
     return MassProperties(mass, com, R @ J @ R.T)
 
 
-def of_geom(given: ElementValues, compiler: Compiler, frame: RigidPose) -> MassProperties | None:
+def of_geom(
+    given: ElementValues, compiler: Compiler, frame: RigidPose, meshes: Mapping[str, MeshAsset]
+) -> MassProperties | None:
     """Inertia of a geom; None for one without mass or with an unknown shape."""
-    kind = given.text("type", "mesh" if "mesh" in given else "sphere")
-    mass, density = given.number("mass", -1.0), given.number("density", 1000.0)
+    kind = kind_of(given)
     group = int(given.number("group", 0.0))
-    weightless = mass == 0.0 if "mass" in given else density == 0.0
+    weightless = (
+        given.number("mass", -1.0) == 0.0
+        if "mass" in given
+        else given.number("density", 1000.0) == 0.0
+    )
     if weightless or kind in MASSLESS or not compiler.groups[0] <= group <= compiler.groups[1]:
         return None
-    if kind not in SIZES or "mesh" in given:
+    if kind != "mesh" and (kind not in SIZES or "mesh" in given):
         given.problem(
             f"type: inertia of a {shown(kind)} geom is not computed from its mesh; give the "
             "body <inertial>, or the geom mass 0"
@@ -65,18 +75,55 @@ def of_geom(given: ElementValues, compiler: Compiler, frame: RigidPose) -> MassP
     if given.switch("shellinertia", False):
         given.problem("shellinertia: inertia of shells is not computed; give the body <inertial>")
         return None
-    size, pose = size_and_pose(given, kind, compiler)
-    needed = SIZES[kind]
-    if min(size[:needed]) <= 0.0:
-        given.problem(
-            f"size: a {kind} needs {needed} number{'s' if needed > 1 else ''} > 0, not "
-            f"{shown(given.text('size'))}"
-        )
+    try:
+        if kind == "mesh":
+            own, pose = _of_mesh(given, compiler, meshes)
+        else:
+            size, pose = size_and_pose(given, kind, compiler)
+            own = Shape.kinds[kind](**values_of(kind, size)).volume()  # type: ignore[attr-defined]
+    except InputError as error:
+        given.problem(str(error))
         return None
     pose = frame.then(pose)
-    volume, moments = _moments(kind, size)
-    m = mass if "mass" in given else density * volume
-    return MassProperties(m, pose.o, pose.R @ np.diag(m * moments) @ pose.R.T)
+    m = given.number("mass", 0.0) if "mass" in given else given.number("density", 1e3) * own.mass
+    return own.scaled(m / own.mass).placed(pose.R, pose.o)
+
+
+def kind_of(given: ElementValues) -> str:
+    """Type of a geom; one with a mesh but another type is a primitive fitted to the mesh."""
+    return given.text("type", "sphere")
+
+
+def _of_mesh(
+    given: ElementValues, compiler: Compiler, meshes: Mapping[str, MeshAsset]
+) -> tuple[MassProperties, RigidPose]:
+    """Properties of the density one in the axes of the mesh, and its pose. Raises InputError."""
+    name, remedy = given.text("mesh"), "give the body <inertial>, or the geom mass 0"
+    asset = meshes.get(name)
+    if asset is None:
+        raise InputError(f"mesh: {shown(name)} is not a mesh of a file; {remedy}")
+    try:
+        if asset.problem:
+            raise InputError(asset.problem)
+        own = mesh_properties(MeshShape(**asset.values), asset.inertia)
+    except (InputError, OSError) as error:
+        raise InputError(f"mesh: {shown(name)}: {error}; {remedy}") from None
+    return own, pose_of(given, compiler).then(asset.pose)
+
+
+def values_of(kind: str, size: np.ndarray) -> dict[str, Any]:
+    """Arguments of a `Shape` from the radii and half lengths of a geom. Raises InputError."""
+    needed = SIZES[kind]
+    if min(size[:needed]) <= 0.0:
+        raise InputError(
+            f"size: a {kind} needs {needed} number{'s' if needed > 1 else ''} > 0, not "
+            f"{shown(size[:needed].tolist())}"
+        )
+    if kind == "box":
+        return {"size": 2.0 * size}
+    if kind == "ellipsoid":
+        return {"radii": size}
+    return {"radius": size[0]} | ({} if kind == "sphere" else {"length": 2.0 * size[1]})
 
 
 def size_and_pose(
@@ -98,42 +145,6 @@ def size_and_pose(
         np.array([size[0], half, 0.0]) if SIZES[kind] == 2 else np.array([size[0], size[0], half])
     )
     return size, RigidPose(turned_z(first - last), 0.5 * (first + last))
-
-
-def _moments(kind: str, size: np.ndarray) -> tuple[float, np.ndarray]:
-    """Volume and moments of inertia per mass about the centre (3,)."""
-    if kind == "sphere":
-        r = size[0]
-        return 4.0 / 3.0 * math.pi * r**3, np.full(3, 0.4 * r * r)
-    if kind == "ellipsoid":
-        squares = size**2
-        return 4.0 / 3.0 * math.pi * float(np.prod(size)), 0.2 * (squares.sum() - squares)
-    if kind == "box":
-        squares = size**2
-        return 8.0 * float(np.prod(size)), (squares.sum() - squares) / 3.0
-    r, h = size[0], 2.0 * size[1]
-    tube, across, along = math.pi * r * r * h, (3.0 * r * r + h * h) / 12.0, 0.5 * r * r
-    if kind == "cylinder":
-        return tube, np.array([across, across, along])
-    ends = 4.0 / 3.0 * math.pi * r**3  # both hemispheres
-    share = ends / (tube + ends)
-    cap = 0.4 * r * r
-    across = (1.0 - share) * across + share * (cap + h * (3.0 * r + 2.0 * h) / 8.0)
-    along = (1.0 - share) * along + share * cap
-    return tube + ends, np.array([across, across, along])
-
-
-def joined(lumps: Sequence[MassProperties]) -> MassProperties | None:
-    """Combined inertia of several lumps; None without mass."""
-    mass = sum(lump.mass for lump in lumps)
-    if mass < LEAST:
-        return None
-    com = sum((lump.mass * lump.com for lump in lumps), np.zeros(3)) / mass
-    inertia = np.zeros((3, 3))
-    for lump in lumps:
-        d = lump.com - com
-        inertia += lump.inertia + lump.mass * (d @ d * np.eye(3) - np.outer(d, d))
-    return MassProperties(mass, com, inertia)
 
 
 def bounded(lump: MassProperties, compiler: Compiler) -> MassProperties:

@@ -6,9 +6,11 @@ from typing import NamedTuple
 import numpy as np
 
 from flexmbs.declaration import shown
+from flexmbs.model.shapes.mass_properties import MassProperties, combined
+from flexmbs.model.xml_tree import XmlElement
 from flexmbs.robots.import_result import WORLD, free_name
 from flexmbs.robots.mjcf.document import MAIN, Defaults
-from flexmbs.robots.mjcf.inertia import MassProperties, bounded, explicit, joined, of_geom
+from flexmbs.robots.mjcf.inertia import LEAST, bounded, explicit, of_geom
 from flexmbs.robots.mjcf.values import (
     HERE,
     Compiler,
@@ -20,7 +22,6 @@ from flexmbs.robots.mjcf.values import (
 )
 from flexmbs.robots.mjcf.visuals import MjcfVisuals
 from flexmbs.robots.visual_elements import Visual
-from flexmbs.robots.xml_tree import XmlElement
 
 FREEDOMS = {"hinge": 1, "slide": 1, "ball": 3, "free": 6}
 UNREAD = ("replicate", "attach", "composite", "flexcomp")
@@ -224,7 +225,9 @@ class _TreeReader:
             self.compiler.from_geoms is None and inertial is None
         )
         self.fill(body, element, around, HERE, geoms)
-        lump = joined(geoms) if body.counts else None
+        lump = combined(geoms) if body.counts else None
+        if lump is not None and lump.mass < LEAST:
+            lump = None
         if lump is None and inertial is not None:
             lump = explicit(
                 ElementValues(inertial, inertial.attributes, self.report), self.compiler
@@ -254,7 +257,7 @@ class _TreeReader:
         self.tree.fluid_shapes += given.text("fluidshape", "none") != "none"
         if body.parent is None or not body.counts:
             return
-        lump = of_geom(given, self.compiler, frame)
+        lump = of_geom(given, self.compiler, frame, self.looks.meshes)
         if lump:
             geoms.append(lump)
 

@@ -8,8 +8,8 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from flexmbs.declaration import shown
+from flexmbs.model.xml_tree import XmlElement, numbers
 from flexmbs.robots.import_result import ImportLog
-from flexmbs.robots.xml_tree import XmlElement, numbers
 
 SWITCHES = {"true": True, "false": False, "auto": None, "enable": True, "disable": False}
 UNITS = {"degree": math.pi / 180.0, "radian": 1.0}  # rad of one unit of angle

@@ -11,19 +11,26 @@ from pathlib import Path
 
 import numpy as np
 
+from flexmbs.declaration import shown
 from flexmbs.files.path_policy import PathPolicy
 from flexmbs.model.frames import Frame
+from flexmbs.model.xml_tree import XmlElement
 from flexmbs.robots.import_result import ImportLog
 from flexmbs.robots.mjcf.document import MAIN, Defaults
-from flexmbs.robots.mjcf.inertia import SIZES, size_and_pose
-from flexmbs.robots.mjcf.values import Compiler, ElementValues, RigidPose, pose_of
-from flexmbs.robots.visual_elements import Visual
-from flexmbs.robots.xml_tree import XmlElement
+from flexmbs.robots.mjcf.inertia import SIZES, MeshAsset, kind_of, size_and_pose, values_of
+from flexmbs.robots.mjcf.mesh_inertia import MODES
+from flexmbs.robots.mjcf.values import (
+    HERE,
+    Compiler,
+    ElementValues,
+    RigidPose,
+    pose_of,
+    quaternion_rotation,
+)
+from flexmbs.robots.visual_elements import Visual, visual_of
 
 # last group of geoms that MuJoCo shows by default; collision meshes are in higher groups
 SHOWN = 2
-# MuJoCo gives half lengths
-DOUBLED = {"box": (2.0, 2.0, 2.0), "cylinder": (1.0, 2.0), "capsule": (1.0, 2.0)}
 
 
 class MjcfVisuals:
@@ -51,13 +58,26 @@ class MjcfVisuals:
             for element in section.all(tag):
                 yield ElementValues(element, self.defaults.of(element, MAIN), self.report)
 
-    def _mesh(self, given: ElementValues) -> tuple[str, tuple[str, tuple[float, ...]]]:
-        """(name, (file, scale)) of a mesh asset."""
-        file = given.text("file").replace("\\", "/")
-        return given.text("name", Path(file).stem), (
-            file,
-            tuple(given.vector("scale", (1.0, 1.0, 1.0)).tolist()),
-        )
+    def _mesh(self, given: ElementValues) -> tuple[str, MeshAsset]:
+        file, scale = given.text("file").replace("\\", "/"), given.vector("scale", (1.0,) * 3)
+        values, problem = {}, ""
+        try:
+            values = {"file": self.reach.path(file, self.meshes_in), "scale": scale}
+        except ValueError as error:
+            problem = str(error)
+        pose, mode = HERE, given.text("inertia", MODES[0])
+        if "refpos" in given or "refquat" in given:
+            # x = scale Rᵀ (x' − refpos)
+            quat = given.numbers("refquat", (1.0, 0.0, 0.0, 0.0))
+            if not quat.any():
+                given.problem("refquat: has zero length; give a rotation")
+            R = quaternion_rotation(quat) if quat.any() else np.eye(3)
+            pose = RigidPose(R.T, -scale * (R.T @ given.vector("refpos")))
+            if np.ptp(scale) and not np.array_equal(R, np.eye(3)):
+                problem = "has a refquat and unequal scales; apply them to the file"
+        if mode not in MODES:
+            given.problem(f"inertia: must be one of {', '.join(MODES)}, not {shown(mode)}")
+        return given.text("name", Path(file).stem), MeshAsset(values, pose, mode, problem)
 
     def _colour(self, given: ElementValues) -> tuple[float, ...] | None:
         """Colour (r, g, b, opacity) of an element; None if it has none."""
@@ -67,37 +87,26 @@ class MjcfVisuals:
         self, body: str, given: ElementValues, frame: RigidPose, compiler: Compiler
     ) -> Visual | None:
         """Visual of a geom; None if it is invisible or of unknown shape."""
-        kind = given.text("type", "mesh" if "mesh" in given else "sphere")
+        kind = kind_of(given)
         if given.number("group", 0.0) > SHOWN:
             return None
         colour = self._colour(given) or self.colours.get(given.text("material"))
         if kind == "mesh":
-            return self._of_mesh(body, given, frame.then(pose_of(given, compiler)), colour)
-        if kind not in SIZES or "mesh" in given:
+            asset = self.meshes.get(given.text("mesh"))
+            if asset is None:
+                return None
+            if asset.problem:
+                self.report.note(f"mesh {asset.problem}")
+                return None
+            values, pose = asset.values, pose_of(given, compiler).then(asset.pose)
+        elif kind not in SIZES or "mesh" in given:
             return None
-        sizes, pose = size_and_pose(given, kind, compiler)
-        own = sizes[: SIZES[kind]] * np.asarray(DOUBLED.get(kind, 1.0))
-        return (
-            Visual(
-                body, kind, None, tuple(own.tolist()), (1.0,) * 3, _frame(frame.then(pose)), colour
-            )
-            if own.min() > 0.0
-            else None
-        )
-
-    def _of_mesh(
-        self, body: str, given: ElementValues, pose: RigidPose, colour: tuple[float, ...] | None
-    ) -> Visual | None:
-        """Visual of a mesh on a body; None if the file cannot be read."""
-        if given.text("mesh") not in self.meshes:
-            return None
-        file, scale = self.meshes[given.text("mesh")]
-        try:
-            path = self.reach.path(file, self.meshes_in)
-        except ValueError as error:
-            self.report.note(f"mesh {error}")
-            return None
-        return Visual(body, "mesh", path, (), scale, _frame(pose), colour)
+        else:
+            size, pose = size_and_pose(given, kind, compiler)
+            if min(size[: SIZES[kind]]) <= 0.0:
+                return None
+            values = values_of(kind, size)
+        return visual_of(body, kind, values, _frame(frame.then(pose)), colour, self.report.note)
 
 
 def _frame(pose: RigidPose) -> Frame:

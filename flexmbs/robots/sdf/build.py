@@ -23,6 +23,7 @@ from flexmbs.model.item import CoordinateUse
 from flexmbs.model.joints import Chain, Fixed, Free, Joint, Prismatic, Revolute, Screw, Spherical
 from flexmbs.model.motions import Rotate
 from flexmbs.model.rotors import RotorInertia
+from flexmbs.model.xml_tree import XmlElement
 from flexmbs.robots.import_result import WORLD, ImportedModel, ImportLog, add_frame, free_name
 from flexmbs.robots.mjcf.inertia import MassProperties
 from flexmbs.robots.mjcf.values import RigidPose
@@ -32,7 +33,6 @@ from flexmbs.robots.sdf.visuals import visuals_of
 from flexmbs.robots.urdf_elements import RATIO, ROTOR
 from flexmbs.robots.urdf_read import item_name
 from flexmbs.robots.visual_elements import Visual
-from flexmbs.robots.xml_tree import XmlElement
 
 DOWN = (0.0, 0.0, -9.8)  # default of the specification
 AXES = {

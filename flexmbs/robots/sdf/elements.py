@@ -9,10 +9,10 @@ controllers. Source: SDFormat specification 1.12.
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from flexmbs.model.xml_tree import XmlElement
 from flexmbs.robots.import_result import ImportLog
 from flexmbs.robots.sdf.scopes import Scope
 from flexmbs.robots.urdf_elements import RATIO, ROTOR
-from flexmbs.robots.xml_tree import XmlElement
 
 ATTRIBUTES = {  # of the elements that are read
     "name",

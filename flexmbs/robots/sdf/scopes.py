@@ -12,9 +12,9 @@ from scipy.spatial.transform import Rotation
 from flexmbs.declaration import close_names, shown
 from flexmbs.errors import InputError
 from flexmbs.files.path_policy import PathPolicy
+from flexmbs.model.xml_tree import XmlElement, numbers, read_xml
 from flexmbs.robots.import_result import WORLD, ImportLog
 from flexmbs.robots.mjcf.values import HERE, RigidPose
-from flexmbs.robots.xml_tree import XmlElement, numbers, read_xml
 
 MODEL, BETWEEN = "__model__", "::"
 DEEPEST = 20  # levels of nested models: a bound for files that include themselves

@@ -6,14 +6,15 @@ Source: SDFormat specification 1.12, <visual>, <geometry>, <material>.
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 from flexmbs.model.frames import Frame
+from flexmbs.model.xml_tree import XmlElement
 from flexmbs.robots.mjcf.values import RigidPose
 from flexmbs.robots.sdf.scopes import Scope, SdfPoses, SdfReader
-from flexmbs.robots.visual_elements import Visual
-from flexmbs.robots.xml_tree import XmlElement
+from flexmbs.robots.visual_elements import Visual, visual_of
 
 ONE = (1.0, 1.0, 1.0)
 # elements of each shape, with their default values
@@ -34,27 +35,28 @@ def visuals_of(
         geometry = element.first("geometry")
         for shape in [] if geometry is None else geometry.children:
             place, colour = _place(reader, poses, scope, element, link), _colour(reader, element)
-            if shape.tag in SIZES:
-                size = [
-                    x
-                    for tag, default in SIZES[shape.tag].items()
-                    for x in _numbers(reader, shape, tag, default)
-                ]
-                if min(size) > 0.0:
-                    yield Visual(name, shape.tag, None, tuple(size), ONE, place, colour)
-            elif (
-                shape.tag == "mesh"
-                and (uri := shape.first("uri")) is not None
-                and shape.first("submesh") is None
+            values = _values(reader, shape)
+            if values and (
+                visual := visual_of(name, shape.tag, values, place, colour, reader.report.note)
             ):
-                try:
-                    file = reader.reach.path(uri.text, shape.path.parent)
-                except ValueError as error:
-                    reader.report.note(f"mesh {error}")
-                else:
-                    yield Visual(
-                        name, "mesh", file, (), _numbers(reader, shape, "scale", ONE), place, colour
-                    )
+                yield visual
+
+
+def _values(reader: SdfReader, shape: XmlElement) -> dict[str, Any]:
+    """Values of a shape from the children of an element; empty if it is not shown."""
+    uri = shape.first("uri")
+    if shape.tag == "mesh" and uri is not None and shape.first("submesh") is None:
+        try:
+            file = reader.reach.path(uri.text, shape.path.parent)
+        except ValueError as error:
+            reader.report.note(f"mesh {error}")
+            return {}
+        return {"file": file, "scale": _numbers(reader, shape, "scale", ONE)}
+    found = {
+        tag: _numbers(reader, shape, tag, default)
+        for tag, default in SIZES.get(shape.tag, {}).items()
+    }
+    return {key: each[0] if len(each) == 1 else each for key, each in found.items()}
 
 
 def _numbers(

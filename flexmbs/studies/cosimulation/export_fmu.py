@@ -260,12 +260,13 @@ def variables(ports: Ports, key: str, kinds: Mapping[str, str]) -> dict[str, Por
 
 
 def _with_files(model: Model, folder: Path) -> Model:
-    """Copy of the model whose flexible bodies are stored as files in a folder."""
-    made = Model(
-        model.name, gravity=model.gravity, frames=model.frames, cuts=model.cuts, run=model.run
-    )
+    """Copy of the model whose flexible bodies are stored as files in a folder, without shapes."""
+    made = model.without_items()
+    made.run, made.shapes, made.folder = model.run, (), Path()
     for section in ("bodies", "joints", "forces", "drives", "couplings", "contacts", "rotors"):
         made.items(section).update(model.items(section))
+    for name, body in model.bodies.items():
+        made.bodies[name] = body.without_shapes()
     flexible = [
         (name, body) for name, body in model.bodies.items() if isinstance(body, FlexibleBody)
     ]
@@ -275,5 +276,5 @@ def _with_files(model: Model, folder: Path) -> Model:
             body.data.save(file)
         else:
             shutil.copyfile(model.folder / body.file, file)
-        made.bodies[name] = dataclasses.replace(body, file=str(file), data=None)
+        made.bodies[name] = dataclasses.replace(body, file=str(file), data=None, shapes=())
     return made

@@ -12,6 +12,9 @@ from typing import Any, NamedTuple
 import flexmbs
 from flexmbs.errors import InputError, shown
 from flexmbs.files.inputs import read_bytes
+from flexmbs.model.bodies import RigidBody
+from flexmbs.model.model import ModelData
+from flexmbs.model.shapes import MeshShape
 from flexmbs.system.trajectory import provenance
 
 # in a record: those that functions name; ones that appear later may be what they write
@@ -36,6 +39,17 @@ def sources() -> str:
     ):
         digest.update(str(path.relative_to(root)).encode() + path.read_bytes())
     return digest.hexdigest()[:16]
+
+
+def mesh_digests(model: ModelData) -> dict[str, str]:
+    """Digests of the files of meshes from which masses follow."""
+    return {
+        f"mesh {k} of body '{name}'": shape.digest
+        for name, body in model.bodies.items()
+        if isinstance(body, RigidBody) and body.inertia is None
+        for k, shape in enumerate(body.shapes)
+        if isinstance(shape, MeshShape)
+    }
 
 
 class FingerprintDifference(NamedTuple):

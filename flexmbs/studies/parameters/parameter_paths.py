@@ -172,7 +172,7 @@ def _parts(value: Any, key: str = "") -> Mapping[str, Any]:
             run = {} if value.run is None else {"run": value.run}
             return (
                 {section: value.items(section) for section in SECTIONS}
-                | {"gravity": value.gravity, "frames": value.frames}
+                | {"gravity": value.gravity, "frames": value.frames, "shapes": value.shapes}
                 | run
             )
         case Declaration():
@@ -184,14 +184,20 @@ def _parts(value: Any, key: str = "") -> Mapping[str, Any]:
                 {} if key == "rotation" else {pair: value[i][k] for pair, (i, k) in PAIRS.items()}
             )
         case tuple():
-            letters = dict(zip("xyz", value)) if len(value) == 3 and key not in COORDINATES else {}
+            space = len(value) == 3 and key not in COORDINATES
+            letters = dict(zip("xyz", value)) if space and not _holds_items(value) else {}
             return letters | {str(i): part for i, part in enumerate(value)}
     return {}
 
 
+def _holds_items(value: tuple[Any, ...]) -> bool:
+    """True for a list of declarations, such as shapes, which are named by their numbers."""
+    return isinstance(value[0], Declaration)
+
+
 def _only_element(value: Any) -> Any:
     """The element of a tuple of length one or value of a constant law; else the value."""
-    if isinstance(value, tuple) and len(value) == 1:
+    if isinstance(value, tuple) and len(value) == 1 and not _holds_items(value):
         value = value[0]
     return value.value if isinstance(value, Constant) else value
 

@@ -46,7 +46,13 @@ from flexmbs.integrators.run_context import DONE, Counts
 from flexmbs.model.argument_checks import require_switch
 from flexmbs.model.function_code import code_digest, contents_named, functions_of
 from flexmbs.results.output_log import LoggedRows, OutputLog, fields_of, read_rows, row_bytes, rows
-from flexmbs.studies.parameters.fingerprint import FILES, differences, require_same, versions
+from flexmbs.studies.parameters.fingerprint import (
+    FILES,
+    differences,
+    mesh_digests,
+    require_same,
+    versions,
+)
 from flexmbs.studies.run.run_setup import Prepared
 from flexmbs.system.names import velocity_names
 from flexmbs.system.trajectory import provenance
@@ -408,6 +414,7 @@ def identity(ready: Prepared) -> dict[str, Any]:
     return {
         "model": hashlib.sha256(model.to_toml(complete=False).encode()).hexdigest(),
         **{f"part of body '{name}'": data.digest for name, data in run.compiled.data.items()},
+        **mesh_digests(model),
         **{f"function {place}": code_digest(function) for place, function in functions_of(model)},
         FILES: contents_named(
             [

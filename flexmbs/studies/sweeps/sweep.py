@@ -23,7 +23,7 @@ from flexmbs.model.argument_checks import require_switch
 from flexmbs.model.bodies import FlexibleBody
 from flexmbs.model.function_code import code_digest, contents_named, functions_of
 from flexmbs.model.run import STANDARD, Run
-from flexmbs.studies.parameters.fingerprint import FILES, MOST, versions
+from flexmbs.studies.parameters.fingerprint import FILES, MOST, mesh_digests, versions
 from flexmbs.studies.parameters.model_with_parts import ModelWithParts
 from flexmbs.studies.parameters.outputs import Wanted
 from flexmbs.studies.parameters.parameter_paths import Build, ModelSource, changed
@@ -353,6 +353,7 @@ def _identity(place: SweepFolder, study: Study, first: Case) -> dict[str, Any]:
         "parameters": sorted(first.inputs),
         "model": hashlib.sha256(model.to_toml(complete=False).encode()).hexdigest(),
         **{f"part of body '{name}'": digest for name, digest in bodies.items()},
+        **mesh_digests(model),
         **{f"part '{name}'": part.digest() for name, part in parts.items()},
         **{f"function {place}": code_digest(function) for place, function in functions},
         "function": "" if isinstance(build, Model) else code_digest(build),  # type: ignore[arg-type]

@@ -87,8 +87,7 @@ class FreeBodies:
 
 def _with_twists(model: ModelData, rotors: bool) -> ModelData:
     """Copy of the model with rigid bodies in place of point masses."""
-    found = type(model)(model.name, gravity=model.gravity, frames=model.frames, cuts=model.cuts)
-    found.folder = model.folder
+    found = model.without_items()
     found.joints, found.forces, found.drives = model.joints, model.forces, model.drives
     found.couplings, found.contacts = model.couplings, model.contacts
     found.rotors = model.rotors if rotors else {}

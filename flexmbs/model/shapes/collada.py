@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
 from flexmbs.model.frames import axis_angle_matrix
-from flexmbs.robots.xml_tree import XmlElement, read_xml
+from flexmbs.model.xml_tree import XmlElement, read_xml
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
