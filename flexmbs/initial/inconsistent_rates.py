@@ -1,12 +1,15 @@
-"""Inconsistent constraints on velocities: rates ġ = G s + γ̄ that no velocities make zero."""
+"""Inconsistent constraints: G s + γ̄ = 0 without a solution s, or G ṡ = γ without a solution ṡ."""
 
 import numpy as np
 
+from flexmbs.dynamics.dense import Terms
 from flexmbs.initial.assembly import holonomic_rows
 from flexmbs.system.compile import Compiled
 from flexmbs.system.step_scales import displacement_sizes
 
 KEPT = 1e-6  # of the largest velocity, at least 1 rad/s or the model's size per s
+# rad/s² or sizes of the model per s²: smaller accelerations move nothing visible within minutes
+LEAST = 1e-9
 PART = 1e-3  # of a row that depends on others: share of one of them
 
 
@@ -26,16 +29,44 @@ def contradicting_rates(
     """
     if holonomic_rows(compiled).all():
         return []
-    found: dict[tuple[str, str], int] = {}
-    owners, sizes = row_items(compiled), np.abs(rates)
     wrong = np.abs(shares) > KEPT * max(
         1.0, float(np.abs(s / displacement_sizes(compiled)).max(initial=0.0))
     )
+    return _contradictions(compiled, wrong, rates, G, "velocities", "m/s or rad/s")
+
+
+def contradicting_accelerations(
+    compiled: Compiled, here: Terms, sizes: np.ndarray, s: np.ndarray, sd: np.ndarray
+) -> list[str]:  # fmt: skip
+    """Messages on items whose constraints on accelerations contradict others.
+
+    here: terms of a state whose positions and velocities s (ns,) are consistent; sizes (nc,): of
+    the rows; sd (ns,): accelerations that satisfy the independent rows. Two drives of a loop with
+    one degree of freedom may agree at an instant, but not afterwards. Residuals are compared with
+    all accelerations that the rows balance, also those of the forces alone, which vanish where a
+    model is locked.
+    """
+    rows = np.abs(here.G / sizes[:, None])
+    free = np.linalg.solve(here.M, here.k)
+    scale = rows @ (np.abs(sd) + np.abs(free)) + np.abs(here.gamma / sizes)
+    rate = float(np.abs(s / displacement_sizes(compiled)).max(initial=0.0))
+    left = here.G @ sd - here.gamma
+    limit = max(KEPT * (float(scale.max(initial=0.0)) + rate**2), LEAST)
+    wrong = np.abs(left / sizes) > limit
+    return _contradictions(compiled, wrong, left, here.G, "accelerations", "m/s² or rad/s²")
+
+
+def _contradictions(
+    compiled: Compiled, wrong: np.ndarray, left: np.ndarray, G: np.ndarray, what: str, unit: str
+) -> list[str]:  # fmt: skip
+    """One line for each item with wrong rows (nc,), with its largest residual of ``left`` (nc,)."""
+    found: dict[tuple[str, str], int] = {}
+    owners, sizes = row_items(compiled), np.abs(left)
     for k in np.flatnonzero(wrong):
         found[owners[k]] = max(int(k), found.get(owners[k], int(k)), key=sizes.__getitem__)
     return [
-        f"{section}.{name}: its velocities contradict the other constraints, residual "
-        f"{sizes[k]:.4g} (m/s or rad/s){_depended_on(owners, G, k, wrong)}; correct the rows, "
+        f"{section}.{name}: its {what} contradict the other constraints, residual "
+        f"{sizes[k]:.4g} ({unit}){_depended_on(owners, G, k, wrong)}; correct the rows, "
         "the motion of a drive or the axes"
         for (section, name), k in found.items()
     ]

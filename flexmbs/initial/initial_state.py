@@ -9,7 +9,11 @@ import numpy as np
 from flexmbs.algebra.so3 import euler_parameters
 from flexmbs.initial.assembly import Assemble, driven_coordinates, holonomic_rows, offset
 from flexmbs.initial.coupling_functions import coupling_function_problems
-from flexmbs.initial.inconsistent_rates import KEPT, contradicting_rates
+from flexmbs.initial.inconsistent_rates import (
+    KEPT,
+    contradicting_accelerations,
+    contradicting_rates,
+)
 from flexmbs.initial.dependent_motions import require_independent_motions
 from flexmbs.initial.loop_closure import LoopClosure
 from flexmbs.initial.row_sizes import relative_sizes, smallest_length
@@ -352,6 +356,19 @@ def _check_locked(
                     "unlock it or another joint, or correct the initial values"
                 )
     raise_problems(problems)
+
+
+def require_consistent_accelerations(compiled: Compiled, start: InitialState) -> None:
+    """Raise `InputError` if no accelerations satisfy all constraints at a regular position.
+
+    At a singular one rows depend on others for an instant, which contradicts nothing.
+    """
+    work = make_work(compiled.system, start.beta)
+    settled = settle(compiled, work, 0.0, start.q.copy(), start.s.copy())
+    if settled.status > 0:  # some rows depend on others
+        here = terms(compiled.system, work, 0.0, start.q, start.s)
+        sizes = relative_sizes(compiled, work, here.G)
+        raise_problems(contradicting_accelerations(compiled, here, sizes, start.s, settled.sd))
 
 
 class Settled(NamedTuple):

@@ -20,6 +20,7 @@ import flexmbs as fm
 from flexmbs.declaration import Declaration
 from flexmbs.diagnosis.rank import redundant_rows
 from flexmbs.flexible_body.divided import DividedBodyData
+from flexmbs.initial.initial_state import InitialState, require_consistent_accelerations
 from flexmbs.model.bodies import Body
 from flexmbs.model.check import declaration_report
 from flexmbs.model.check_references import motion_of
@@ -176,6 +177,8 @@ def any_model(seed: int, wanted: str = "", fits: Callable[[fm.Model], bool] | No
             _redundant(now) for now in found.values()
         ):
             given_up["friction of undetermined reactions"] += 1
+        elif any(_contradictory(now) for now in found.values()):
+            given_up["accelerations that contradict each other"] += 1
         else:
             return Drawn(model, given_up)
     raise ValueError(f"no model in {TRIES} tries of seed {seed}: {given_up}")
@@ -183,6 +186,15 @@ def any_model(seed: int, wanted: str = "", fits: Callable[[fm.Model], bool] | No
 
 def _redundant(now: Instant) -> bool:
     return bool(redundant_rows(now.compiled, now.q, now.s, now.beta))
+
+
+def _contradictory(now: Instant) -> bool:
+    """True if constraints that agree now require different accelerations."""
+    try:
+        require_consistent_accelerations(now.compiled, InitialState(now.q, now.s, now.beta))
+    except fm.InputError:
+        return True
+    return False
 
 
 def _whole(rng: Random) -> fm.Model | None:

@@ -30,6 +30,7 @@ from flexmbs.initial.initial_state import (
     consistent_state,
     in_coordinates,
     initial_state,
+    require_consistent_accelerations,
 )
 from flexmbs.integrators import Integrator
 from flexmbs.integrators.missed_contacts import unseen_notes
@@ -122,6 +123,8 @@ def prepared(
     redundant = first.dependent(DEPENDENT)
     if redundant:
         require_determined_loads(compiled, first_state)
+        if not singular:
+            require_consistent_accelerations(compiled, first_state)
     if progress:
         progress(0.0, "compiling (once)")
     moved = [str(m) for m in first_state.moved]
