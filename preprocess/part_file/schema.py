@@ -110,7 +110,7 @@ def record(cls: type, more: Schema | None = None, *, kind: str = "") -> Schema:
     more = more if "where" in field_names(cls) else None
     properties = {name: _value(name, hints[name]) for name in names}
     required = [name for name in required_names(cls) if name in names]
-    one = {"anyOf": [{"required": [key]} for key in more if key != "radius"]} if more else {}
+    one = _one_region(more) if more else {}
     return {
         "type": "object",
         "description": " ".join((cls.__doc__ or "").partition("\n\n")[0].split()),
@@ -119,6 +119,16 @@ def record(cls: type, more: Schema | None = None, *, kind: str = "") -> Schema:
         "additionalProperties": False,
         **one,
     }
+
+
+def _one_region(keys: Schema) -> Schema:
+    """Condition of one region: a set, a point, a plane, or conditions of a face."""
+    table = {"properties": {"plane": {"type": "object"}}, "required": ["plane"]}
+    alone = [{"required": ["set"]}, {"required": ["point"]}, table]
+    faces = {
+        "anyOf": [{"required": [key]} for key in keys if key not in ("set", "point", "radius")]
+    }
+    return {"oneOf": [*alone, {**faces, "not": {"anyOf": alone}}]}
 
 
 def _value(name: str, hint: Any) -> Schema:

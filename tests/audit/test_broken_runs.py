@@ -165,7 +165,7 @@ def test_other_records_than_those_of_the_model(monkeypatch, name, method):
     other_equations(monkeypatch, change)
     try:
         solution = fm.simulate(model, t_end=0.2, **METHODS[method])
-    except fm.SolverError:
+    except (fm.SolverError, fm.InputError):  # loops that cannot close contradict each other
         return
     assert findings(solution) - good
 

@@ -21,6 +21,7 @@ from flexmbs.model.check import require_model
 from flexmbs.model.joints import Joint
 from flexmbs.model.laws import Constant
 from flexmbs.model.model import SECTIONS, ModelData
+from flexmbs.model.shapes.shape import Shape
 
 
 class ModelSource(abc.ABC):
@@ -191,8 +192,8 @@ def _parts(value: Any, key: str = "") -> Mapping[str, Any]:
 
 
 def _holds_items(value: tuple[Any, ...]) -> bool:
-    """True for a list of declarations, such as shapes, which are named by their numbers."""
-    return isinstance(value[0], Declaration)
+    """True for a list of shapes, which are named by their numbers; laws are components x, y, z."""
+    return isinstance(value[0], Shape)
 
 
 def _only_element(value: Any) -> Any:
