@@ -34,21 +34,5 @@ class Model(ModelData):
 
 
 def load(path: str | Path, *, allow_outside: bool = False, allow_code: bool = False) -> Model:
-    """Read a model from a TOML file.
-
-    allow_code: True to import the functions that it names. Files that it names must be in its
-    folder unless ``allow_outside``. A function ``module:name`` is code of the file's author: it is
-    imported, from the model's folder or Python's path, only with ``allow_code``. Raises
-    `InputError` with every problem of the file, one per line.
-
-    Examples
-    --------
-    >>> import flexmbs as fm
-    >>> model = fm.Model("throw")
-    >>> stone = model.add(fm.PointMass("stone", mass=0.2))
-    >>> flight = model.add(fm.Translation("flight", model.ground, stone, v0=(4.0, 0.0, 9.81)))
-    >>> model.save("throw.toml")
-    >>> fm.load("throw.toml") == model
-    True
-    """
+    """Model of a TOML file; options and errors as of `flexmbs.load`, which reads other files too."""
     return read(file_path(path), Model, allow_outside=allow_outside, allow_code=allow_code)

@@ -170,9 +170,9 @@ class Face(Region):
         left = [each for each in faces if self._fits(each)]
         if not left:
             raise InputError(f"{self}: no face fits{self._nearest_miss(faces)}")
-        groups = _one_surface_each(left, nodes)
         if self.all:
             return left
+        groups = _one_surface_each(left, nodes)
         if len(groups) > 1 and (self.near or self.largest or self.top):
             score = np.array([self._score(group, nodes) for group in groups])
             tied = score <= score.min() + EQUAL * max(np.ptp(score), np.finfo(float).tiny)

@@ -143,17 +143,14 @@ def _hollow(surface: Surface, x: Array, triangles: Indices) -> bool:
         return False
     corners = x[triangles[:, :3]]
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    off = corners.mean(axis=1) - surface.point
-    off -= np.outer(off @ surface.axis, surface.axis)
-    return float(np.einsum("ij,ij->", normals, off)) < 0.0
+    return float(np.einsum("ij,ij->", normals, surface.radial(corners.mean(axis=1)))) < 0.0
 
 
 def _arc(surface: Surface, x: Array) -> float:
     """Angle (rad) about the axis without the largest gap between points; 0 without an axis."""
     if surface.kind not in ("cylinder", "cone"):
         return 0.0
-    off = x - surface.point
-    off -= np.outer(off @ surface.axis, surface.axis)
+    off = surface.radial(x)
     first = off[np.argmax(np.linalg.norm(off, axis=1))]
     first /= np.linalg.norm(first)
     angle = np.sort(np.arctan2(off @ np.cross(surface.axis, first), off @ first))

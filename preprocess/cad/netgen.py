@@ -61,11 +61,10 @@ class Request:
 
 
 class SolidFacts(NamedTuple):
-    """Name, volume (m³) and centre (3,) in m of a solid."""
+    """Name and volume (m³) of a solid."""
 
     name: str
     volume: float
-    centre: Array
 
 
 class NetgenMesh(NamedTuple):
@@ -180,10 +179,7 @@ def _in_metres(path: Path, found: Mapping[str, Any]) -> NetgenMesh:
         found["tetrahedra index"].astype(np.int64) - 1,
         found["triangles"].astype(np.int64),
         found["triangles index"].astype(np.int64),
-        tuple(
-            SolidFacts(each["name"] or "", each["volume"] * MM**3, MM * np.array(each["centre"]))
-            for each in facts["solids"]
-        ),
+        tuple(SolidFacts(each["name"] or "", each["volume"] * MM**3) for each in facts["solids"]),
         tuple(facts["chosen"]),
         faces,
     )

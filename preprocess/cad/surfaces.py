@@ -45,11 +45,15 @@ class Surface(NamedTuple):
     radius: float = 0.0
     angle: float = 0.0
 
+    def radial(self, x: Array) -> Array:
+        """Vectors (n, 3) to points from the axis, or from the centre of a sphere, m."""
+        off = x - self.point
+        return np.asarray(off - np.outer(off @ self.axis, self.axis))
+
     def distances(self, x: Array) -> Array:
         """Distances (n,) of points from it, m; infinite for "other"."""
-        off = x - self.point
-        along = off @ self.axis
-        radial = np.linalg.norm(off - np.outer(along, self.axis), axis=1)
+        along = (x - self.point) @ self.axis
+        radial = np.linalg.norm(self.radial(x), axis=1)
         match self.kind:
             case "plane":
                 return np.abs(along)

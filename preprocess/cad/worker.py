@@ -8,7 +8,6 @@ files; the arrays go to an NPZ file.
 from __future__ import annotations
 
 import json
-import sys
 from typing import Any
 
 import numpy as np
@@ -75,8 +74,8 @@ def chosen_solids(solids: list[dict[str, Any]], wanted: int | str | None) -> lis
 
 
 def solid_facts(solid: Any) -> dict[str, Any]:
-    """Name, volume (mm³) and centre (mm) of a solid."""
-    return {"name": solid.name, "volume": solid.mass, "centre": list(solid.center)}
+    """Name and volume (mm³) of a solid."""
+    return {"name": solid.name, "volume": solid.mass}
 
 
 def face_facts(face: Any) -> dict[str, Any]:
@@ -92,7 +91,3 @@ def limit_memory(most: int) -> None:
     except ImportError:
         return
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
-
-
-if __name__ == "__main__":
-    main(json.loads(sys.argv[1]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 # relative sizes of the elements: the finest mesh has about eight times the nodes of the coarsest
 FACTORS = (1.0, 0.7, 0.5)
-USUAL = 0.05  # of the diagonal, as for `mesh_cad`
 
 
 def converge(
@@ -82,19 +82,18 @@ def _sizes(part: Part) -> Iterator[float]:
     import numpy as np
 
     from preprocess.cad.mesh_cad import read_faces
+    from preprocess.cad.worker import USUAL_SIZE
 
     first = part.cad.size if part.cad else None
     if first is None:
         solid = part.cad.solid if part.cad else None
         _, nodes = read_faces(str(part.mesh), solid=solid)
-        first = USUAL * float(np.linalg.norm(np.ptp(nodes, axis=0)))
+        first = USUAL_SIZE * float(np.linalg.norm(np.ptp(nodes, axis=0)))
     return (factor * first for factor in FACTORS)
 
 
 def _scaled(part: Part, size: float, factor: float) -> Mesh:
     """Mesh with all sizes by a factor: also the curvature counts elements."""
-    from dataclasses import replace
-
     from preprocess.part_file.part import CadMeshing, meshed_cad
 
     given = part.cad or CadMeshing()
