@@ -50,8 +50,11 @@ class Quantity(NamedTuple):
 
     @property
     def error(self) -> float:
-        """Relative difference of the finest mesh from the extrapolated value."""
-        return abs(float(self.values[-1]) / self.limit.value - 1.0) if self.limit.value else 0.0
+        """Relative difference of the finest mesh from the extrapolated value.
+
+        Without an order of convergence the spread of the three values, relative to the last.
+        """
+        return self.limit.uncertainty / abs(self.limit.value) if self.limit.value else 0.0
 
 
 class Convergence(NamedTuple):
@@ -90,6 +93,7 @@ class Convergence(NamedTuple):
         axes = figure.add_subplot()
         for each in self.quantities:
             off = np.abs(each.values / each.limit.value - 1.0)
+            off[-1] = each.error
             style = "-" if each.unit == "Hz" else "--"
             axes.loglog(
                 1e3 * self.sizes, np.maximum(off, EXACT), style, marker="o", label=each.name

@@ -10,7 +10,7 @@ import pytest
 import preprocess as pp
 from flexmbs.errors import InputError
 from preprocess.__main__ import main
-from preprocess.comparison.convergence import extrapolated
+from preprocess.comparison.convergence import Quantity, extrapolated
 
 pytest.importorskip("netgen", reason="needs netgen-mesher")
 MESHES = Path(__file__).parents[3] / "meshes"
@@ -160,4 +160,9 @@ def test_extrapolation_is_exact_for_powers():
     assert swinging.value == 5.1
     assert swinging.uncertainty == pytest.approx(0.2)
     assert np.isnan(swinging.order)
+    # values that fall too slowly for an order are not converged: their error is not zero
+    slow = np.array([240.699, 240.216, 239.808])
+    found = Quantity("mode 1", "Hz", slow, extrapolated(np.array([1.56, 1.22, 0.979]), slow))
+    assert np.isnan(found.limit.order)
+    assert found.error == pytest.approx(0.891 / 239.808)
     assert np.isnan(extrapolated(h, np.full(3, 5.0)).order)
