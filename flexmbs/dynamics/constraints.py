@@ -48,6 +48,11 @@ from flexmbs.system.records import OF_CHAIN, SPARE
 
 CLOSEST_TOLERANCE = 1e-13  # rad or m: last correction, a few hundred units of round-off
 CLOSEST_ITERATIONS = 25
+# Of products of two rows: the next iteration of `continued_complement`, which squares it, is exact
+NEARLY_ORTHONORMAL = 1e-8
+# Rows within 89 degrees of their projections become orthonormal in 14 iterations. Steps that turn
+# the directions further take the basis of the unit vectors.
+ORTHONORMAL_ITERATIONS = 14
 
 
 @part
@@ -141,13 +146,8 @@ def remainder(covectors, k, closed, a, e):
 
 
 @part
-def complement(directions, covectors, k, n):
-    """𝒯 (6−n, 6): an orthonormal basis of the complement of the n free directions.
-
-    By Gram-Schmidt from the unit vectors, those with the largest remainders first
-    (`flexmbs.system.cut_directions`; theory, section 14).
-    """
-    # the rows after the closed ones hold an orthonormal basis of the free directions
+def span(directions, covectors, k, n):
+    """An orthonormal basis of the n free directions into the last n of six ``covectors``."""
     closed = 6 - n
     for a in range(n):
         row = 6 * (closed + a)
@@ -160,6 +160,17 @@ def complement(directions, covectors, k, n):
                     covectors, k, row, -six_dot(covectors, k, row, covectors, other), other
                 )
         six_normalize(covectors, k, row)
+
+
+@part
+def complement(directions, covectors, k, n):
+    """𝒯 (6−n, 6): an orthonormal basis of the complement of the n free directions.
+
+    By Gram-Schmidt from the unit vectors, those with the largest remainders first
+    (`flexmbs.system.cut_directions`; theory, section 14).
+    """
+    closed = 6 - n
+    span(directions, covectors, k, n)
     for a in range(closed):
         most = 0.0
         for e in range(6):
@@ -194,9 +205,52 @@ def directions(cuts, joints, cut, beta, k):
 
 
 @part
-def constraint_covectors(cuts, drives, cut, k):
-    """Constraint rows of cut joint k: those of 𝒯, then C⁺ of driven coordinates."""
-    complement(cut.directions, cut.covectors, k, cuts.nv[k])
+def continued_complement(cut, before, k, n):
+    """𝒯 (6−n, 6) closest to the basis ``before``; returns False if that is nearly perpendicular.
+
+    The projection A = 𝒯₀ (1 − C̃ C̃ᵀ) with an orthonormal basis C̃ of the free directions is made
+    orthonormal symmetrically, (A Aᵀ)^(−1/2) A, by A ← ½ (3 − A Aᵀ) A (Newton and Schulz). Unlike
+    `complement` it does not jump along a motion, so that multipliers of two positions can be
+    combined. Björck and Bowie, SIAM J. Numer. Anal. 8 (1971) 358–364.
+    """
+    rows, scratch, closed = cut.covectors, cut.scratch, 6 - n
+    span(cut.directions, rows, k, n)
+    for a in range(closed):
+        for c in range(6):
+            rows[k, 6 * a + c] = before[k, 6 * a + c]
+        for _ in range(2):
+            for b in range(closed, 6):
+                six_increase(rows, k, 6 * a, -six_dot(rows, k, 6 * a, rows, 6 * b), 6 * b)
+    for _ in range(ORTHONORMAL_ITERATIONS):
+        apart = 0.0
+        for a in range(closed):
+            for b in range(closed):
+                product = six_dot(rows, k, 6 * a, rows, 6 * b)
+                apart = max(apart, abs(product - (1.0 if a == b else 0.0)))
+                scratch[k, 6 * a + b] = (1.5 if a == b else 0.0) - 0.5 * product
+        for c in range(6 * closed):
+            scratch[k, 36 + c] = rows[k, c]
+            rows[k, c] = 0.0
+        for a in range(closed):
+            for b in range(closed):
+                for c in range(6):
+                    rows[k, 6 * a + c] += scratch[k, 6 * a + b] * scratch[k, 36 + 6 * b + c]
+        if apart < NEARLY_ORTHONORMAL:
+            return True
+    return False
+
+
+@part
+def constraint_covectors(cuts, drives, cut, before, k):
+    """Constraint rows of cut joint k: those of 𝒯, then C⁺ of driven coordinates.
+
+    before: rows of the cut joints at the last accepted step, which 𝒯 continues. Zero outside of
+    runs, where 𝒯 depends on the coordinates alone.
+    """
+    n = cuts.nv[k]
+    began = six_dot(before, k, 0, before, 0) > 0.0
+    if not (began and continued_complement(cut, before, k, n)):
+        complement(cut.directions, cut.covectors, k, n)
     for d in range(drives.row.shape[0]):
         if drives.cut[d] == k:
             to = 6 * (drives.row[d] - cuts.row[k])
@@ -281,7 +335,7 @@ def cut_joint(system, work, k, t, here):
         bv, bw = directions(cuts, joints, cut, beta, k)
         av = sub(av, bv)
         aw = sub(aw, bw)
-        constraint_covectors(cuts, drives, cut, k)
+        constraint_covectors(cuts, drives, cut, work.path.covectors, k)
     row = cuts.row[k]
     for c in range(cuts.closed[k]):
         gs.position[row + c] = six_apply(cut.covectors, k, 6 * c, dx, th)
@@ -437,6 +491,26 @@ def with_terms(given, span, place, y, wrench):
             f = add(f, scale(y, cf))
             n = add(n, scale(y, cn))
     return f, n
+
+
+@part
+def canonical_multipliers(cuts, cut, lam):
+    """λ of the last evaluated point for the rows 𝒯 of its coordinates alone, as outside of runs.
+
+    In a run 𝒯 continues that of the last step, and both are bases of the same wrenches: λ ←
+    𝒯 𝒯_runᵀ λ.
+    """
+    for k in range(cuts.row.shape[0]):
+        if cuts.kernel[k] != OF_CHAIN or cuts.constant[k] == 1:
+            continue
+        f, n = wrench_of_rows(cuts, cut, k, lam, cuts.closed[k])
+        for c in range(36):
+            cut.scratch[k, c] = cut.covectors[k, c]
+        complement(cut.directions, cut.covectors, k, cuts.nv[k])
+        for c in range(cuts.closed[k]):
+            lam[cuts.row[k] + c] = six_apply(cut.covectors, k, 6 * c, f, n)
+        for c in range(36):
+            cut.covectors[k, c] = cut.scratch[k, c]
 
 
 @called

@@ -40,6 +40,7 @@ class Calls(Scalars):
     normalize: int
     constraints: int
     commit: int
+    canonical: int
     events: int
     variation: int
     contacts: int
@@ -446,6 +447,12 @@ def normalize(context, point):
 def evaluate_constraints(context, point, t):
     """Evaluate constraint values exchange.gs and cut coordinates exchange.beta of a point."""
     call_common(context, context.calls.constraints, point, t, 0.0)
+
+
+@part
+def canonical(context, point, t):
+    """Express the multipliers of a point as they are outside of the run."""
+    call_common(context, context.calls.canonical, point, t, 0.0)
 
 
 @part

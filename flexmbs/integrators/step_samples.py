@@ -15,9 +15,11 @@ from flexmbs.integrators.run_context import (
     DONE,
     OPEN,
     call_method,
+    canonical,
     copy,
     normalize,
     residual,
+    take,
 )
 
 GAUSS = (0.21132486540518713, 0.7886751345948129)
@@ -45,9 +47,13 @@ def keep_sample(context, k):
     samples, clock = context.samples, context.clock
     if clock.holds < 0.0:
         return
-    inside = clock.holds > 0.0
-    point = context.at if inside else context.state
-    samples.t[k] = clock.begun + clock.holds * (clock.time - clock.begun) if inside else clock.time
+    point, t = context.at, clock.time
+    if clock.holds > 0.0:
+        t = clock.begun + clock.holds * (clock.time - clock.begun)
+    else:
+        take(context.state, point)
+    canonical(context, AT, t)
+    samples.t[k] = t
     copy(point.q, samples.q[k])
     copy(point.s, samples.s[k])
     copy(point.sd, samples.sd[k])

@@ -30,6 +30,7 @@ from flexmbs.integrators.run_context import (
     call_common,
     call_formalism,
     call_method,
+    canonical,
     copy,
     evaluate_constraints,
     normalize,
@@ -272,6 +273,7 @@ def record(context, i, t):
         call_formalism(context, context.calls.derivative, AT, t, 0.0)
     else:
         evaluate_constraints(context, AT, t)
+    canonical(context, AT, t)
     out.t[i] = reported
     out.step[i] = context.clock.time - context.clock.begun
     copy(at.q, out.q[i])

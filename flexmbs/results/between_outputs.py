@@ -19,11 +19,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from flexmbs.dynamics.work import make_work
 from flexmbs.errors import InputError
+from flexmbs.results.histories import cut_rows_history, states_of
 from flexmbs.results.joints import JointHistories
 from flexmbs.results.views import FloatArray
 from flexmbs.system.compile import Compiled
-from flexmbs.system.records import held_states, rows_of
+from flexmbs.system.records import OF_CHAIN, held_states, rows_of
 from flexmbs.system.trajectory import Trajectory
 
 SMALL = 1e-2  # rad²: below this squared angle, series are used as in `flexmbs.algebra.so3`
@@ -86,7 +88,37 @@ def trajectory_at(
     z[:, held] = given.z[i][:, held]
     contact = given.contact[j] if len(given.contact) else given.contact
     beta = np.where(x < 0.5, given.beta[i], given.beta[j]) if len(given.beta) else given.beta
-    return Trajectory(times.copy(), q, s, sd, lam, z, work, drift, given.step[j], contact, beta)
+    made = Trajectory(times.copy(), q, s, sd, lam, z, work, drift, given.step[j], contact, beta)
+    return made._replace(lam=_with_turning_rows(compiled, given, made))
+
+
+def _with_turning_rows(compiled: Compiled, given: Trajectory, found: Trajectory) -> FloatArray:
+    """Multipliers of ``found`` with those of cut joints whose rows turn relative to the child.
+
+    Bases of different outputs may differ: the wrenches 𝒯ᵀ λ are interpolated in place of λ.
+    """
+    cuts, lam = compiled.system.cuts, found.lam
+    turning = np.flatnonzero((cuts.kernel == OF_CHAIN) & (cuts.constant == 0))
+    if len(turning) == 0:
+        return lam
+    before, now = (
+        _cut_rows(compiled, trajectory).reshape(len(trajectory.t), -1, 6, 6)
+        for trajectory in (given, found)
+    )
+    for k in turning:
+        n, row = int(cuts.closed[k]), int(cuts.row[k])
+        wrench = np.einsum("tij,ti->tj", before[:, k, :n], given.lam[:, row : row + n])
+        along = _akima(given.t, wrench, found.t)
+        lam[:, row : row + n] = np.einsum("tij,tj->ti", now[:, k, :n], along)
+    return lam
+
+
+def _cut_rows(compiled: Compiled, trajectory: Trajectory) -> FloatArray:
+    """Constraint rows (nt, ncut, 36) of the cut joints at all outputs."""
+    work = make_work(compiled.system, trajectory.beta[0])
+    out = np.zeros((len(trajectory.t), *work.cut.covectors.shape))
+    cut_rows_history(compiled.system, work, states_of(trajectory, trajectory.beta), out)
+    return out
 
 
 def _without_impulses(given: Trajectory, impacts: FloatArray) -> FloatArray:

@@ -144,6 +144,17 @@ def joint_history(system, work, states, found):
                 effort[i, nb + k, a] = six_apply(work.cut.directions, k, 6 * a, f, n)
 
 
+@packed()
+def cut_rows_history(system, work, states, out):
+    """out (nt, ncut, 36) ← constraint rows 𝒯 of the cut joints at all outputs, child's axes."""
+    for i in range(states.q.shape[0]):
+        set_path(work, states, i)
+        kinematics(system, work, states.t[i], states.q[i], states.s[i], work.zero)
+        for k in range(out.shape[1]):
+            for c in range(out.shape[2]):
+                out[i, k, c] = work.cut.covectors[k, c]
+
+
 @part
 def set_path(work, states, i):
     """Load contact forces and cut joint coordinates of output i into work.path.

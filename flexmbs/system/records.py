@@ -523,6 +523,9 @@ class Path(NamedTuple):
         np.ndarray
     )  # (nβ, 2) rate and length (s) of the step in which each coordinate changed most
     kept: np.ndarray  # (ncut, 3) values stored by relations at the last accepted step
+    # (ncut, 36) rows of cut joints with position-dependent directions, likewise; zero before the
+    # first step
+    covectors: np.ndarray
     pivot: np.ndarray  # (ns + nc,) largest pivot so far of each constraint row
     # (ns + nc,) `LEFT_OUT` for constraint rows that are redundant everywhere, else 0
     left_out: np.ndarray
@@ -591,6 +594,7 @@ class CutMotion(NamedTuple):
     directions: np.ndarray  # (ncut, 36) C, rows are the columns of theory
     inverse: np.ndarray  # (ncut, 36) C⁺
     covectors: np.ndarray  # (ncut, 36) constraint rows
+    scratch: np.ndarray  # (ncut, 72) of their orthonormalization
     keeps: np.ndarray  # (ncut, 3) values that a relation stores if this state is accepted
     # (ncut, 6) of the child relative to the parent, child's axes, of relations and user functions
     twist: np.ndarray

@@ -65,7 +65,7 @@ from flexmbs.time_stepping.records import (
 
 Progress = Callable[[float, str], None]
 Keep = Callable[[int], None]
-ALWAYS = ("residual", "normalize", "constraints", "commit")  # called in every run
+ALWAYS = ("residual", "normalize", "constraints", "commit", "canonical")  # called in every run
 # kernels that take long to compile
 LONG_KERNELS = ("derivative", "matrix", "correction", "rows")
 BATCH_SECONDS = 0.25  # s between two calls of the progress function
@@ -332,6 +332,13 @@ class Run:
         if c.calls.keep >= 0:
             equations.of_formalism(type(self.form)).keep(p.model, p.state, p.state, t)  # type: ignore[misc]
         equations.commit(p.common, p.state, p.state)
+
+    def canonical_multipliers(self) -> np.ndarray:
+        """Multipliers of the present state, for rows that depend on its coordinates alone."""
+        c, p = self.context, self.packed
+        c.at.y[:], c.at.lam[:] = c.state.y, c.state.lam
+        equations.canonical(p.common, p.at, p.at, c.clock.time)
+        return c.at.lam.copy()
 
     def _restart(self, t: float) -> None:
         """Initialize the method at the present state."""

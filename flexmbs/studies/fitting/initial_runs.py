@@ -253,12 +253,31 @@ def recorded(base: Begun) -> tuple[TrajectoryPoints, FloatArray]:
     nz = len(state.z)
     ys = [state.y.copy()]
     rows: list[tuple[Any, ...]] = [
-        (0.0, start.q, start.s, start.sd, start.lam, start.x[:nz], path.beta.copy(), 0.0 * start.s)
-    ]  # fmt: skip
+        (
+            0.0,
+            start.q,
+            start.s,
+            start.sd,
+            start.lam,
+            start.x[:nz],
+            path.beta.copy(),
+            path.covectors.copy(),
+            0.0 * start.s,
+        )
+    ]
     while step_of(run):
         now = (
             each.copy()
-            for each in (state.q, state.s, state.sd, state.lam, state.z, path.beta, state.d)
+            for each in (
+                state.q,
+                state.s,
+                state.sd,
+                state.lam,
+                state.z,
+                path.beta,
+                path.covectors,
+                state.d,
+            )
         )
         rows.append((run.context.clock.time, *now))
         ys.append(state.y.copy())

@@ -45,6 +45,7 @@ class TrajectoryPoints(NamedTuple):
     lam: FloatArray  # (n, nc)
     z: FloatArray  # (n, nz)
     beta: FloatArray  # (n, nβ) coordinates of the cut joints
+    covectors: FloatArray  # (n, ncut, 36) rows of the cut joints that the run continues
     d: FloatArray  # (n, ns)
 
     def part(self, first: int, last: int) -> "TrajectoryPoints":
@@ -69,9 +70,16 @@ def values_along(
         base[:, k, : array.shape[1]] = array
     out = np.zeros((len(points.t), len(steps), ns + 2 * nc + nz + POWERS))
     if len(points.t):
-        beta, scratch = np.ascontiguousarray(points.beta), np.zeros((5, width))
+        path = np.ascontiguousarray(points.beta), np.ascontiguousarray(points.covectors)
         equations_along(
-            system, work, points.t, base, beta, np.ascontiguousarray(steps), scratch, out
+            system,
+            work,
+            points.t,
+            base,
+            path,
+            np.ascontiguousarray(steps),
+            np.zeros((5, width)),
+            out,
         )
         compiled.callbacks.raise_error()
     return out
@@ -148,12 +156,11 @@ def _exact(compiled: Compiled, point: TrajectoryPoints) -> FloatArray:
     """Derivatives along q, s and z at one point of a trajectory, from `tangents`.
 
     By differences of the mechanics and exact slopes of the laws.
-
-    By differences of the mechanics and exact slopes of the laws.
     """
     t, beta = float(point.t[0]), point.beta[0]
     found = tangents(
-        State(compiled, t, point.q[0], point.s[0], point.sd[0], point.lam[0], point.z[0], beta)
+        State(compiled, t, point.q[0], point.s[0], point.sd[0], point.lam[0], point.z[0], beta),
+        point.covectors[0],
     )
     if found.corners or found.rough.any():
         what = f"{found.corners[0]}" if found.corners else "the mechanics has no slope there"

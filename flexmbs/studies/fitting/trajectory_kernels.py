@@ -10,21 +10,26 @@ from flexmbs.system.records import Evaluation
 
 
 @packed()
-def equations_along(system, work, t, base, beta, steps, x, out):
+def equations_along(system, work, t, base, before, steps, x, out):
     """Equations at base[n] ⊕ steps[i] into out[n, i]; steps[0] is zero.
 
     r, g, G s + γ̄, rates of force states, powers.
 
-    t (n,); base (n, 5, ·): q, s, ṡ, λ, z; beta (n, nβ): path of the cut joints; steps (m, 3 ns + nc
-    + nz): changes of q, s, ṡ, λ, z; x (5, ·) is scratch.
+    t (n,); base (n, 5, ·): q, s, ṡ, λ, z; before: coordinates (n, nβ) and rows (n, ncut, 36) of the
+    cut joints on the path; steps (m, 3 ns + nc + nz): changes of q, s, ṡ, λ, z; x (5, ·) is
+    scratch.
     """
     ns = work.r.shape[0]
     nc = work.gs.position.shape[0]
     nz = work.force_rate.shape[0]
     path = work.path
+    beta, covectors = before
     for n in range(t.shape[0]):
         for a in range(path.beta.shape[0]):
             path.beta[a] = beta[n, a]
+        for k in range(path.covectors.shape[0]):
+            for c in range(path.covectors.shape[1]):
+                path.covectors[k, c] = covectors[n, k, c]
         for i in range(steps.shape[0]):
             displace(system.tree, system.joints, base[n, 0], steps[i], x[0])
             for a in range(ns):

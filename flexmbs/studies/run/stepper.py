@@ -255,6 +255,7 @@ class Stepper:
             row = Trajectory(*make_outputs(np.array([self._clock.time]), run.facts, len(path.beta)))
             for name in ("q", "s", "sd", "lam", "z"):
                 getattr(row, name)[0] = getattr(state, name)
+            row.lam[0] = run.canonical_multipliers()
             row.beta[0] = path.beta
         for name, value in (inputs or {}).items():
             row.z[0, self.inputs.place(name, value)] = value

@@ -125,8 +125,12 @@ def evaluate(state: State) -> Values:
     )
 
 
-def tangents(state: State) -> Tangents:
-    """Derivatives of the equations by q, s, ṡ, λ, z and t at a state."""
+def tangents(state: State, covectors: np.ndarray | None = None) -> Tangents:
+    """Derivatives of the equations by q, s, ṡ, λ, z and t at a state.
+
+    covectors (ncut, 36): rows of the cut joints to which its multipliers belong, by default those
+    of its coordinates. The rows at other positions continue them.
+    """
     ns, nz = len(state.s), len(state.z)
     size = np.concatenate(
         [
@@ -137,8 +141,12 @@ def tangents(state: State) -> Tangents:
         ]
     )
     here, own = np.zeros((1, _width(state))), _Evaluated(state, state.compiled.system, state.work())
+    if covectors is not None:
+        own.work.path.covectors[:] = covectors
     _rows(state, here, own.system, own.work)
+    own.work.path.covectors[:] = own.work.cut.covectors
     linear = linear_laws(state, own.work, lambda system, work: _rows(state, here, system, work))
+    linear.work.path.covectors[:] = own.work.path.covectors
     evaluated = _Evaluated(state, linear.system, linear.work)
     by_others, _ = _differences(evaluated, ns + np.arange(ns + nz), size[ns:-1])
     by_q, rough = _refined(
