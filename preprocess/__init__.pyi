@@ -37,6 +37,7 @@ from .fe.open_sections import ChannelSection as ChannelSection
 from .fe.open_sections import TSection as TSection
 from .fe.point_mass import PointMass as PointMass
 from .fe.shell_sections import LaminateSection as LaminateSection
+from .fe.shell_sections import PlateSection as PlateSection
 from .fe.shell_sections import ShellSection as ShellSection
 from .fe.spiders import AveragingSpider as AveragingSpider
 from .fe.spiders import RigidSpider as RigidSpider

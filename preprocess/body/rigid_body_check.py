@@ -18,6 +18,8 @@ REMEDY = "attach a PointMass with inertia to its nodes, or connect them more sti
 LIGHT = 1e-15
 # |K R| / |K| |R| of rigid-body modes; matrices printed with seven digits also satisfy it
 RESIDUAL = 1e-6
+# of the largest moment of inertia: below it the least one is round-off; a wire of 1 µm in 1 m has 1e-12
+NO_INERTIA = 1e-13
 
 
 class RigidBodyModes(NamedTuple):
@@ -34,6 +36,7 @@ def rigid_body_modes(statics: InterfaceStatics) -> RigidBodyModes:
     Raises InputError unless they are the six rigid-body modes.
     """
     fe = statics.fe
+    _require_inertia(fe)
     R = fe.rigid_motion(fe.centre_of_mass)
     residual = _rigid_residual(fe, R)
     if residual > RESIDUAL:
@@ -49,6 +52,19 @@ def rigid_body_modes(statics: InterfaceStatics) -> RigidBodyModes:
             f"stiffness: {count} rigid-body modes found instead of 6; connect the parts of the mesh"
         )
     return RigidBodyModes(float(count), residual)
+
+
+def _require_inertia(fe: FEModel) -> None:
+    """Raise InputError for a part without mass, or whose mass is on one line."""
+    if not fe.mass > 0:
+        raise InputError(f"{fe.source}: mass: the part has none; give density, or masses on nodes")
+    R = fe.rigid_motion(fe.centre_of_mass)[:, 3:]
+    moments = np.linalg.eigvalsh(fe.engine.inner(R, fe.mass_product(R)))
+    if not moments[0] > NO_INERTIA * moments[-1]:
+        raise InputError(
+            f"{fe.source}: mass: moments of inertia {', '.join(f'{x:.3g}' for x in moments)} kg m²: "
+            "the mass is on one line; give density, or the inertia of masses on nodes"
+        )
 
 
 def _strain_free(statics: InterfaceStatics, R: FloatArray, rigid_quotient: float) -> int:

@@ -17,7 +17,7 @@ from flexmbs.errors import shown
 from preprocess.fe.beam_section_base import BeamSection, SectionData, filled_between_flanges
 from preprocess.fe.open_sections import AngleSection, ChannelSection, TSection, shear_areas
 from preprocess.fe.section_base import Section
-from preprocess.fe.shell_sections import LaminateSection, ShellSection
+from preprocess.fe.shell_sections import LaminateSection, PlateSection, ShellSection
 from preprocess.fe.truss_section import TrussSection
 from preprocess.fe.walled_section import WalledSection
 from preprocess.inputs.argument_checks import checked_arguments, floats
@@ -350,5 +350,6 @@ BEAM_SECTIONS = (
     GeneralSection,
 )
 SECTIONS: dict[str, type[Section]] = {
-    each.kind: each for each in (*BEAM_SECTIONS, TrussSection, ShellSection, LaminateSection)
+    each.kind: each
+    for each in (*BEAM_SECTIONS, TrussSection, ShellSection, PlateSection, LaminateSection)
 }

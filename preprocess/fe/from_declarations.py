@@ -17,6 +17,8 @@ from preprocess.fe.point_mass import PointMass
 from preprocess.fe.section_base import Section
 from preprocess.mesh.mesh import Mesh
 
+OWN = "give materials for its element sets"
+
 
 def declared_sections(mesh: Mesh) -> dict[str, Section]:
     """Sections by element set. Raises InputError for plies without a material."""
@@ -25,7 +27,9 @@ def declared_sections(mesh: Mesh) -> dict[str, Section]:
         if "materials" in given:
             given = {
                 **given,
-                "materials": tuple(_material(mesh, name, each) for each in given["materials"]),
+                "materials": tuple(
+                    each and _material(mesh, name, each) for each in given["materials"]
+                ),
             }
         try:
             found[name] = _objects(SECTIONS, given)
@@ -78,7 +82,7 @@ def declared_materials(mesh: Mesh) -> dict[str, Material]:
             "nu=0.3, rho=7850.0)"
         )
     problems = [
-        f"{mesh.source}: material: {each['problem']}; give materials for its element sets"
+        f"{mesh.source}: material: {each['problem']}; {each.get('remedy', OWN)}"
         for each in given.values()
         if "problem" in each
     ]
@@ -91,8 +95,8 @@ def _material(mesh: Mesh, name: str, given: Mapping[str, Any]) -> Material:
     """Material from a declaration in a mesh file. Raises `InputError`."""
     if "problem" in given:
         raise InputError(
-            f"{mesh.source}: sections: '{name}': {given['problem']}; give the section "
-            "with materials of its plies"
+            f"{mesh.source}: sections: '{name}': {given['problem']}; "
+            f"{given.get('remedy', 'give the section with materials of its plies')}"
         )
     made: Material = _objects(MATERIALS, given)
     return made

@@ -32,7 +32,7 @@ class Material(Protocol):
 
     @property
     def rho(self) -> float:
-        """Density, kg/m³."""
+        """Density, kg/m³; zero for elements without mass."""
 
     @property
     def elasticity(self) -> Array:
@@ -49,7 +49,7 @@ class Isotropic:
     """Isotropic material.
 
     E: Young's modulus (Pa). nu: Poisson's ratio. rho: density (kg/m³). yield_stress: Pa, if known.
-    Raises InputError unless E > 0, rho > 0, yield_stress > 0 and -1 < nu < 0.5.
+    Raises InputError unless E > 0, rho ≥ 0, yield_stress > 0 and -1 < nu < 0.5.
 
     Examples
     --------
@@ -67,7 +67,11 @@ class Isotropic:
     def __post_init__(self) -> None:
         for name in ("E", "nu", "rho"):
             object.__setattr__(self, name, number(getattr(self, name), f"material.{name}"))
-        problems = [*_not_positive(E=self.E, rho=self.rho), *_bad_yield(self.yield_stress)]
+        problems = [
+            *_not_positive(E=self.E),
+            *_bad_density(self.rho),
+            *_bad_yield(self.yield_stress),
+        ]
         if not -1 < self.nu < 0.5:
             problems.append(
                 f"material: nu = {self.nu:g} is outside -1 < nu < 0.5, the range of "
@@ -133,7 +137,8 @@ class Orthotropic:
             f"G[{i}]": value for i, value in enumerate(self.G)
         }
         problems = (
-            _not_positive(**named, rho=self.rho)
+            _not_positive(**named)
+            + _bad_density(self.rho)
             + _bad_yield(self.yield_stress)
             + self._bad_strengths()
         )
@@ -218,7 +223,7 @@ class Anisotropic:
         object.__setattr__(self, "C", _nested(floats(self.C, "material.C")))
         if self.axes is not None:
             object.__setattr__(self, "axes", _nested(floats(self.axes, "material.axes")))
-        problems = _not_positive(rho=self.rho) + _bad_yield(self.yield_stress)
+        problems = _bad_density(self.rho) + _bad_yield(self.yield_stress)
         C = np.asarray(self.C)
         if C.shape != (6, 6) or np.abs(C - C.T).max() > 1e-6 * np.abs(C).max():
             problems.append(
@@ -281,6 +286,11 @@ def _not_positive(**values: float) -> list[str]:
     ]
 
 
+def _bad_density(rho: float) -> list[str]:
+    """Problems of a density; zero is that of elements whose mass is given on nodes."""
+    return [] if rho == 0 else _not_positive(rho=rho)
+
+
 def _bad_yield(stress: float | None) -> list[str]:
     """Problems of a yield stress."""
     return (
@@ -306,6 +316,8 @@ def _nested(array: Array) -> Any:
 
 def _warn_of_data(E: float, rho: float) -> None:
     """Warn of a modulus and a density that no solid has, or that belong to other units."""
+    if rho == 0:
+        return
     speed, doubtful = np.sqrt(E / rho), material_doubt(E, rho, SI)
     if not WAVE_SPEEDS[0] <= speed <= WAVE_SPEEDS[1]:
         _warn(

@@ -33,6 +33,7 @@ from preprocess.inputs.argument_checks import (
     checked_arguments,
     floats,
     nonzero_vector,
+    not_negative,
     number,
     positive,
 )
@@ -204,6 +205,76 @@ class ShellSection(SurfaceSection):
 
 @checked_arguments
 @dataclass(frozen=True, eq=False)
+class PlateSection(SurfaceSection):
+    """Shell with its own membrane, bending and shear stiffness, as a core between two faces.
+
+    With the moduli Q of plane stress and G of shear of three materials and the thickness h,
+
+        A = h Q_m,   D = bending · h³/12 · Q_b,   A_s = shear · h G_s,   without B.
+
+    thickness: m, of the mass too. bending: 12 I/h³, zero for a membrane. shear: of the thickness.
+    materials: of membrane, bending and shear, isotropic or None for no stiffness; by default all
+    three of the material of the elements. Stress is that of the bending material at the faces ±h/2.
+    offset, added_mass, normals: as of `ShellSection`. Source: MSC Nastran, Quick Reference Guide,
+    PSHELL.
+
+    Examples
+    --------
+    >>> import preprocess as pp
+    >>> sandwich = pp.PlateSection(0.002, bending=100.0, shear=10.0)
+    >>> plate = pp.Mesh.from_arrays(
+    ...     [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0)], {"quad4": [(0, 1, 2, 3)]}
+    ... )
+    >>> steel = pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
+    >>> round(pp.assemble(plate, steel, sections=sandwich).mass, 9)  # ρ h A
+    15.7
+    """
+
+    thickness: float
+    _: KW_ONLY
+    bending: float = 1.0
+    shear: float = SHEAR
+    materials: tuple[Isotropic | None, Isotropic | None, Isotropic | None] | None = None
+    offset: float = 0.0
+    added_mass: float = 0.0
+    normals: Sequence[tuple[int, int, float, float, float]] = ()
+
+    kind = "plate"
+
+    def __post_init__(self) -> None:
+        positive(self.thickness, "section: thickness", "give a positive length in m")
+        not_negative(self.bending, "section: bending", "give 12 I/h³, zero or positive")
+        positive(self.shear, "section: shear", "give the shear thickness over the thickness")
+        if self.materials is not None and len(self.materials) != 3:
+            raise InputError(
+                f"section: materials: {len(self.materials)} given; give those of membrane, "
+                "bending and shear"
+            )
+        self._check_offset()
+
+    def thickness_at(self, numbers: Indices) -> Array:
+        """Thickness at nodes."""
+        return np.full(numbers.shape, float(self.thickness))
+
+    def layers(self, material: Material) -> tuple[Layer, ...]:
+        """Two layers at ±h/2 √(bending/3) with Q_b, one in the middle with Q_m − Q_b, G_s and ρ."""
+        membrane, bending, shear = (
+            np.zeros((5, 5)) if each is None else with_free_thickness(elasticity(each), 1.0)
+            for each in (self.materials or (material,) * 3)
+        )
+        outer, middle = np.zeros((2, 5, 5))
+        outer[:3, :3], middle[:3, :3] = bending[:3, :3], (membrane - bending)[:3, :3]
+        middle[3:, 3:] = self.shear * shear[3:, 3:]
+        place = np.sqrt(self.bending / 3.0)
+        return (
+            Layer(-place, 1.0, 0.0, outer, 1.0),
+            Layer(0.0, 2.0, material.rho, middle, 1.0),
+            Layer(place, 1.0, 0.0, outer, 1.0),
+        )
+
+
+@checked_arguments
+@dataclass(frozen=True, eq=False)
 class LaminateSection(SurfaceSection):
     """Laminate of plies, from the bottom to the top, along the normal.
 
@@ -323,7 +394,9 @@ class LaminateSection(SurfaceSection):
             assert one.moduli is not None
             assert two.moduli is not None
             apart = np.abs(one.moduli - np.outer(other, other) * two.moduli).max()
-            shift = abs(one.zeta + two.zeta) + abs(one.rho / two.rho - 1.0)
+            shift = abs(one.zeta + two.zeta) + abs(one.rho - two.rho) / max(
+                one.rho, two.rho, 1e-300
+            )
             if apart > SYMMETRIC * np.abs(one.moduli).max() or shift > SYMMETRIC:
                 return False
         return super().is_reversible(material)

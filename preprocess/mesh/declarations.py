@@ -1,18 +1,21 @@
 """Declarations of a mesh file: sections, materials, connections and masses."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from flexmbs.errors import InputError
 from preprocess.inputs.known_materials import material_doubt
 from preprocess.inputs.units import Units
 
 Item = dict[str, Any]
 Items = dict[str, Item]
 Indices = NDArray[np.int64]
+
+NO_DENSITY = "give density, in kg/m³, or materials for its element sets"
 
 # Powers of the units of force, length and time; other keys have none.
 DIMENSIONS = {
@@ -55,7 +58,8 @@ DIMENSIONS = {
 class FileDeclarations:
     """Declarations of a file by name, as in part files: the kind and the arguments of its class.
 
-    masses: node and arguments. Incomplete materials have a key "problem".
+    masses: node and arguments. Incomplete materials have a key "problem", those without density a
+    key "lacks" with a text, until `with_density`.
     """
 
     sections: Items = field(default_factory=dict)
@@ -92,10 +96,49 @@ class FileDeclarations:
             sections, connections, materials, [_scaled(each, units) for each in self.masses]
         )
 
+    def with_density(self, density: float | Mapping[str, float] | None) -> "FileDeclarations":
+        """Declarations whose materials without density have the given one [kg/m³].
+
+        density: for all of them, or by element set. Without one, materials have no mass if the file
+        has masses on nodes, as in Nastran; otherwise the density is a problem of the material.
+        Raises InputError for an element set that lacks no density.
+        """
+        unused = set(density) if isinstance(density, Mapping) else set[str]()
+
+        def complete(name: str, given: Item) -> Item:
+            """A material with its density."""
+            if "lacks" not in given:
+                return given
+            own = {key: value for key, value in given.items() if key != "lacks"}
+            found = density.get(name) if isinstance(density, Mapping) else density
+            unused.discard(name)
+            if found is None and not self.masses:
+                return {**own, "problem": given["lacks"], "remedy": NO_DENSITY}
+            return {**own, "rho": found or 0.0}
+
+        materials = {name: complete(name, each) for name, each in self.materials.items()}
+        sections = {
+            name: {**each, "materials": [ply and complete(name, ply) for ply in each["materials"]]}
+            if "materials" in each
+            else each
+            for name, each in self.sections.items()
+        }
+        if unused:
+            lacking = [name for name, each in self.materials.items() if "lacks" in each]
+            raise InputError(
+                f"density: the material of '{min(unused)}' lacks no density; give it for "
+                f"{', '.join(map(repr, lacking)) or 'none'}"
+            )
+        return replace(self, materials=materials, sections=sections)
+
     def doubtful_materials(self, units: Units) -> list[str]:
         """Messages on materials whose data probably have other units."""
-        plies = (ply for each in self.sections.values() for ply in each.get("materials", ()))
-        given = [each for each in (*self.materials.values(), *plies) if "problem" not in each]
+        plies = (ply for each in self.sections.values() for ply in each.get("materials", ()) if ply)
+        given = [
+            each
+            for each in (*self.materials.values(), *plies)
+            if "problem" not in each and each["rho"]
+        ]
         found = dict[str, None]()
         for E, rho in dict.fromkeys((_stiffest(each), float(each["rho"])) for each in given):
             doubtful = material_doubt(E, rho, units)
@@ -123,7 +166,7 @@ def _scaled(given: Item, units: Units) -> Item:
     }
     if "added_mass" in given:  # per area of shells, per length of others
         found["added_mass"] = given["added_mass"] * units.factor(
-            1, -3 if given["kind"] in ("shell", "laminate") else -2, 2
+            1, -3 if given["kind"] in ("shell", "plate", "laminate") else -2, 2
         )
     if "ends" in given and np.shape(given["ends"]) != (2, 3):  # rows of element numbers
         found["ends"] = [[row[0], *_times(row[1:], units.length)] for row in given["ends"]]
@@ -141,7 +184,7 @@ def _scaled(given: Item, units: Units) -> Item:
             for node, k, factor in given["terms"]
         ]
     if "materials" in given:
-        found["materials"] = [_scaled(each, units) for each in given["materials"]]
+        found["materials"] = [each and _scaled(each, units) for each in given["materials"]]
     return found
 
 

@@ -157,7 +157,7 @@ class AbaqusMaterials:
             given["axes"] = np.transpose(
                 [turned(axis) for axis in columns] if turned else columns
             ).tolist()
-        return given if given["rho"] else {**given, "problem": f"material '{name}' has no *DENSITY"}
+        return given if given["rho"] else {**given, "lacks": f"material '{name}' has no *DENSITY"}
 
 
 def _only_temperature(options: Mapping[str, str]) -> bool:

@@ -470,7 +470,7 @@ def _constants(given: SectionCard, tables: TemperatureTables) -> dict[str, Any]:
     return (
         found
         if rho > 0
-        else {**found, "problem": f"section of '{given.options['ELSET']}' has no DENSITY"}
+        else {**found, "lacks": f"section of '{given.options['ELSET']}' has no DENSITY"}
     )
 
 

@@ -30,7 +30,7 @@ from preprocess.mesh_files.nastran_case_control import (
     sets_of,
 )
 from preprocess.mesh_files.nastran_coordinates import CoordinateSystems
-from preprocess.mesh_files.nastran_names import ELEMENTS, NOTED, OF_THE_BODY, require_known
+from preprocess.mesh_files.nastran_names import ELEMENTS, NOTED, OF_THE_BODY, unknown_cards
 from preprocess.mesh_files.nastran_points import CARDS as POINTS
 from preprocess.mesh_files.nastran_points import ELEMENTS as LINKS
 from preprocess.mesh_files.nastran_properties import MATERIALS, PROPERTIES
@@ -201,7 +201,7 @@ def _bulk(path: Path, structural: bool, allow_outside: bool) -> BulkData:
     )
     cards = list(cards_of(path, lines[start + 1 :], start + 1, allow_outside))
     _check_layout(path, lines, start, cards)
-    require_known(cards)
+    passed = unknown_cards(cards)
     before = case_control(path, lines[: max(start, 0)], allow_outside)
     bulk = BulkData(either_sets=sets_of(path, before), structures=StructuralCards(source=str(path)))
     # positions of grids need all systems, which may follow them
@@ -215,6 +215,7 @@ def _bulk(path: Path, structural: bool, allow_outside: bool) -> BulkData:
         _refuse_others(path, left)
         _complete(path, bulk, cards, before)
     bulk.notices += [f"{n} {name} omitted: {_remedy(name)}" for name, n in sorted(left.items())]
+    bulk.notices += passed
     return bulk
 
 
@@ -278,6 +279,10 @@ def _complete(path: Path, bulk: BulkData, cards: list[Card], before: list[str]) 
     # spiders are read, so that their notices of omission do not hold
     bulk.notices = [notice for notice in bulk.notices if not notice.startswith("RBE")]
     _require_nodes(path, bulk)
+    for name, n in Counter(card.name for card in bulk.structures.points.grounded).items():
+        bulk.notices.append(
+            f"{n} {name} to the ground omitted: connect the body there in the mechanism"
+        )
     damped = sum(_damps(card) for card in cards)
     if damped:
         bulk.notices.append(
@@ -364,7 +369,12 @@ def _add_material(bulk: BulkData, card: Card) -> None:
         raise InputError(
             f"{card.line}: material number {number} occurs twice; number them uniquely"
         )
-    bulk.structures.materials[number] = MATERIALS[card.name](card)
+    found = bulk.structures.materials[number] = MATERIALS[card.name](card)
+    if "shear_ratio" in found:
+        bulk.notices.append(
+            f"MAT1 {number}: E, G and NU are not those of an isotropic material: G is used for "
+            "torsion and transverse shear, E and NU for the rest"
+        )
 
 
 def _add_structure(bulk: BulkData, card: Card) -> None:

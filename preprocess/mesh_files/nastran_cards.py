@@ -45,8 +45,7 @@ def cards_of(
 
 def _entries(path: Path, lines: list[str], before: int, includes: Includes) -> Iterator[Card]:
     """Cards with their continuation lines, following includes. Raises `InputError`."""
-    card: Card | None = None
-    tail = ""  # the name that the line before gives its continuation
+    found = _Entries()
     for number, raw in enumerate(lines, before + 1):
         text = raw.partition("$")[0].rstrip().expandtabs(8)
         if not text.strip():
@@ -54,45 +53,132 @@ def _entries(path: Path, lines: list[str], before: int, includes: Includes) -> I
         where = f"{path}:{number}"
         included = included_name(text)
         if included is not None:
-            yield from [card] if card else []
-            card = None
-            yield from _entries(path, includes.lines(where, included), 0, includes)
+            found.cards += _entries(path, includes.lines(where, included), 0, includes)
+            found.last = None
             includes.close()
-            continue
+        elif not found.add(text, where):
+            break
+    found.join()
+    yield from found.cards
+
+
+class _Entries:
+    """Cards read so far, and continuation lines that wait for theirs."""
+
+    def __init__(self) -> None:
+        """No cards."""
+        self.cards: list[Card] = []
+        self.last: Card | None = None
+        self._tail = ""  # the name that the last line gives its continuation
+        self._open: dict[str, Card] = {}  # cards by the name of a continuation yet to come
+        self._loose: dict[str, tuple[list[str], str, str]] = {}  # fields, tail, line
+        self._steps: list[float | None] = []  # of the last replicated card
+
+    def add(self, text: str, where: str) -> bool:
+        """Add a line; False at the end of the data. Raises InputError."""
         if written := _TEXT.match(text):
-            yield from [card] if card else []
-            card, tail = Card(written.group(1).upper(), [], where), ""
-            continue
+            self._begin(Card(written.group(1).upper(), [], where), "")
+            return True
         name, fields = fields_of(text)
-        if (
-            card is not None
-            and card.name in TEXTS
-            and (name in ("", "+") or name.startswith(("+", "*")))
-        ):
-            continue
+        continues = name in ("", "+") or name.startswith(("+", "*"))
+        if self.last is not None and self.last.name in TEXTS and continues:
+            return True
         _refuse_more_fields(text, where)
-        if (card is not None and name.rstrip("*").strip() in ("", "+")) or name.startswith(
-            ("+", "*")
-        ):
-            if card is None:
-                raise InputError(
-                    f"{where}: continuation line without a preceding card: '{text.strip()[:60]}'"
-                )
-            if _continuation_name(name) and tail and _continuation_name(name) != tail:
-                raise InputError(
-                    f"{where}: continuation '{name}' does not follow its card; keep the lines of "
-                    "each card together"
-                )
-            card.fields += fields
-            tail = _tail(text)
-            continue
-        yield from [card] if card else []
-        card = None
-        if name == "ENDDATA":
+        if continues:
+            self._continue(name, fields, _tail(text), where)
+        elif name.startswith("="):
+            self._replicate(name, fields, where)
+        elif name == "ENDDATA":
+            return False
+        else:  # meshio writes CTETRA_
+            self._begin(Card(name.rstrip("*").rstrip("_"), fields, where), _tail(text))
+        return True
+
+    def _begin(self, card: Card, tail: str) -> None:
+        """Begin a card whose continuation has the name ``tail``, "" for any."""
+        self.cards.append(card)
+        self.last, self._tail = card, tail
+        if tail:
+            self._open[tail] = card
+
+    def _continue(self, name: str, fields: list[str], tail: str, where: str) -> None:
+        """Add a continuation line to the card before, or to the one that names it."""
+        own = _continuation_name(name)
+        if own and own != self._tail and (own in self._open or self._tail or self.last is None):
+            # it belongs to another card, before or after it
+            if own in self._loose:
+                raise InputError(f"{where}: continuation '{name}' occurs twice; name them uniquely")
+            self._loose[own] = fields, tail, where
             return
-        # meshio writes CTETRA_
-        card, tail = Card(name.rstrip("*").rstrip("_"), fields, where), _tail(text)
-    yield from [card] if card else []
+        if self.last is None:
+            raise InputError(f"{where}: continuation line without a preceding card: '{name}'")
+        self._open.pop(self._tail, None)
+        self.last.fields += fields
+        self._tail = tail
+        if tail:
+            self._open[tail] = self.last
+
+    def _replicate(self, name: str, fields: list[str], where: str) -> None:
+        """Repeat the card before with changes, or the last changes "=n" times.
+
+        "=" copies a field, "==" all further ones, and "*(x)" or "*x" adds x to the field of the card
+        before. Source: MSC Nastran, Quick Reference Guide, "Replication".
+        """
+        if self.last is None:
+            raise InputError(f"{where}: '{name}' repeats the card before, but there is none")
+        times = re.fullmatch(r"=\(?(\d{1,6})\)?", name)
+        if times and not any(fields):
+            for _ in range(int(times.group(1))):
+                steps = zip(self.last.fields, self._steps)
+                self._begin(
+                    Card(self.last.name, [_increased(*each, where) for each in steps], where), ""
+                )
+            return
+        if name not in ("=", "=="):
+            raise InputError(f"{where}: '{name}' is no replication; write =, == or =n")
+        before, rest = self.last.fields, name == "=="
+        written, self._steps = [], []
+        for k in range(max(len(before), len(fields))):
+            old, new = (each[k] if k < len(each) else "" for each in (before, fields))
+            rest = rest or new == "=="
+            step = re.fullmatch(r"\*\(?([^()]*)\)?", new)
+            self._steps.append(_number(step.group(1), where) if step and not rest else None)
+            written.append(
+                old
+                if rest or new == "="
+                else _increased(old, self._steps[-1], where)
+                if step
+                else new
+            )
+        self._begin(Card(self.last.name, written, where), "")
+
+    def join(self) -> None:
+        """Add the continuation lines that were apart from their cards. Raises InputError."""
+        while joined := [name for name in self._open if name in self._loose]:
+            for name in joined:
+                card = self._open.pop(name)
+                fields, tail, _ = self._loose.pop(name)
+                card.fields += fields
+                if tail:
+                    self._open[tail] = card
+        for name, (_, _, where) in self._loose.items():
+            raise InputError(f"{where}: continuation '+{name}' follows no card; name its card")
+
+
+def _number(text: str, where: str) -> float:
+    """Increment of a replication. Raises InputError."""
+    try:
+        return real(text)
+    except ValueError:
+        raise InputError(f"{where}: increment '{text[:20]}'; give a number") from None
+
+
+def _increased(text: str, step: float | None, where: str) -> str:
+    """Field of a replicated card: the text before plus a step."""
+    if step is None:
+        return text
+    value = _number(text, where) + step
+    return str(round(value)) if text.strip().isdecimal() and step == round(step) else repr(value)
 
 
 def fields_of(text: str) -> tuple[str, list[str]]:

@@ -114,7 +114,7 @@ class CoordinateSystems:
     def axes_at(self, system: int, x: Array, card: Card) -> Array:
         """Axes (columns) of any system at a point.
 
-        Raises InputError on the axis of curved systems.
+        On the axis of a curved system those of its defining points, θ = 0.
         """
         origin, axes = self._frame(system, card)
         if not system or self.cards[system].name.endswith("R"):
@@ -122,11 +122,7 @@ class CoordinateSystems:
         y = axes.T @ (x - origin)
         radius = float(np.hypot(y[0], y[1]))
         if not radius > ON_AXIS * float(np.linalg.norm(y)):
-            raise InputError(
-                f"{card.line}: {card.name} {text_field(card, 0)}: a node is on the axis "
-                f"of its system {system}, where radial and"
-                " circumferential directions are not defined; give it a rectangular one"
-            )
+            return axes
         c, s = y[0] / radius, y[1] / radius
         radial, around = np.array([c, s, 0.0]), np.array([-s, c, 0.0])
         if self.cards[system].name.endswith("C"):

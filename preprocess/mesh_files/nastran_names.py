@@ -8,6 +8,8 @@ Source: MSC Nastran, Quick Reference Guide; Simcenter Nastran and OptiStruct hav
 from __future__ import annotations
 
 import difflib
+import re
+from collections import Counter
 from collections.abc import Iterable
 
 from flexmbs.errors import raise_problems
@@ -38,6 +40,7 @@ EIGRL ENDT FREQ FREQ1 FREQ2 FREQ3 FREQ4 FREQ5 FRFCOMP FRFCONN FRFFLEX FRFRELS FR
 ITER MARCIN MARCOUT MDLPRM MODSEL MODTRAK NLADAPT NLAUTO NLCNTL NLDAMP NLFREQ NLFREQ1 NLHARM NLMOPTS NLOUT NLPARM NLPCI
 NLSTEP NLSTRAT NXSTRAT PARAM RCPARM RCROSS RGYRO ROTPARM SEQGP TABDMP1 TABLE3D TABLED1 TABLED2 TABLED3 TABLED4 TABLED5 TABLED6
 TABLEDR TABLEH1 TABLEHT TABLEL1 TABLEM1 TABLEM2 TABLEM3 TABLEM4 TABLES1 TABLEST TABLFTG TABL3D TABRND1 TABRNDG TF TMPSET TSTEP
+DEBUG PARVEC PARVEC1
 TSTEP1 TSTEPNL TMCPARA UDSESV UDNAME VARIAN FTGDEF FTGEVNT FTGLOAD FTGPARM FTGSEQ FATDEF FATEVNT FATLOAD FATPARM FATSEQ PFAT
 MATFAT TABFAT METADATA OUTPUT OUTRCV SET1 SET2 SET3 SET4 CBARAO CPLYAO POINT PLOTEL PLOTEL3 PLOTEL4 PLOTEL6 PLOTEL8 PLOTHEX
 PLOTPEN PLOTPYR PLOTTET PMARKER GMSPC FEEDGE FEFACE GMCURV GMSURF GMCORD EGRID MATCID SWLDPRM ELIST PANEL PSET PVAL ECHOON
@@ -127,30 +130,35 @@ KNOWN = {
     *OF_THE_BODY,
     *ELEMENTS,
 }
+# Cards whose loss would change the body: an unknown name that is close to one may be misspelt.
+OF_BODIES = {*DEFINITIONS, *OF_THE_BODY, *ELEMENTS, "GRID", "GRDSET", "BAROR", "BEAMOR"}
+ALIKE = 0.7  # of `difflib`, 1 for equal names: one letter of three may be wrong
 FEW = 10  # number of problems that a message lists
 
 
-def require_known(cards: Iterable[Card]) -> None:
-    """Raise InputError for cards that Nastran does not have, with the nearest known name.
+def unknown_cards(cards: Iterable[Card]) -> list[str]:
+    """Notices on cards that this reader does not know: those of other dialects and versions.
 
-    Each name is reported once.
+    Raises InputError for a name that may be a misspelt card of the body, for elements, which begin
+    with C, and for lines that are no cards. Each name is reported once.
     """
     first: dict[str, Card] = {}
+    counts: Counter[str] = Counter()
     for card in cards:
         if card.name not in KNOWN and not card.name.startswith("BEGIN"):
             first.setdefault(card.name, card)
-    problems = []
-    for name, card in list(first.items())[:FEW]:
-        near = difflib.get_close_matches(name[:20], sorted(KNOWN), 1, 0.7)
-        remedy = (
-            f"did you mean {near[0]}? Remove it otherwise"
-            if near
-            else "correct its name, or remove it"
-        )
-        remedy = (
-            "it repeats the card before, which is not supported; write all cards"
-            if name.startswith("=")
-            else remedy
-        )
-        problems.append(f"{card.line}: card '{name[:20]}' is not known; {remedy}")
-    raise_problems(problems)
+            counts[card.name] += 1
+    problems, passed = [], []
+    for name, card in first.items():
+        near = difflib.get_close_matches(name[:20], sorted(OF_BODIES), 1, ALIKE)
+        if not re.fullmatch(r"[A-Z][A-Z0-9]{0,7}", name):
+            problems.append(
+                f"{card.line}: '{name[:20]}' is not the name of a card; remove the line"
+            )
+        elif near or name.startswith("C"):
+            remedy = f"did you mean {near[0]}? Remove it otherwise" if near else "remove it"
+            problems.append(f"{card.line}: card '{name}' is not known; {remedy}")
+        else:
+            passed.append(f"{counts[name]} {name} omitted: the card is not known to this reader")
+    raise_problems(problems[:FEW])
+    return passed

@@ -3,7 +3,7 @@
 Declarations are in the units of the file.
 
 Source: MSC Nastran, Quick Reference Guide, CELAS1, CELAS2, PELAS, CDAMP1, CDAMP2, PDAMP, CVISC,
-PVISC, CBUSH, PBUSH, MPC, MPCADD, CONM2.
+PVISC, CBUSH, PBUSH, MPC, MPCADD, CMASS1, CMASS2, PMASS, CONM2.
 """
 
 from __future__ import annotations
@@ -28,8 +28,14 @@ from preprocess.mesh_files.rotated_equations import Terms, rotated_terms
 
 Array = NDArray[np.float64]
 Item = dict[str, Any]
-ELEMENTS = ("CELAS1", "CELAS2", "CDAMP1", "CDAMP2", "CVISC", "CBUSH", "CONM2")
-TABLES = ("MPC", "PELAS", "PDAMP", "PVISC")  # of which one number may occur in several cards
+ELEMENTS = ("CELAS1", "CELAS2", "CDAMP1", "CDAMP2", "CMASS1", "CMASS2", "CVISC", "CBUSH", "CONM2")
+TABLES = (
+    "MPC",
+    "PELAS",
+    "PDAMP",
+    "PMASS",
+    "PVISC",
+)  # of which one number may occur in several cards
 MIDDLE = 0.5  # default position S of a CBUSH on the line between its grids (Quick Reference Guide)
 # difference of unit directions that count as one; directions in files have about six digits
 SAME = 1e-6
@@ -51,11 +57,15 @@ class NastranPoints:
     unions: dict[int, list[int]] = field(default_factory=dict)
     masses: list[Card] = field(default_factory=list)
     sets: dict[str, list[int]] = field(default_factory=dict)
+    grounded: list[Card] = field(default_factory=list)
+    scalar_masses: list[Card] = field(default_factory=list)
     known: set[tuple[str, int]] = field(default_factory=set)
 
     def add(self, card: Card) -> None:
         """Add a card of `CARDS`. Raises InputError for a number that occurs twice."""
-        key = ("element" if card.name in ELEMENTS else card.name, integer_field(card, 0))
+        # numbers of CONM2 may be those of other elements
+        of_links = card.name in ELEMENTS and card.name != "CONM2"
+        key = ("element" if of_links else card.name, integer_field(card, 0))
         if key in self.known and card.name not in TABLES:
             raise InputError(
                 f"{card.line}: {card.name} {key[1]}: its number occurs twice; number them uniquely"
@@ -103,6 +113,7 @@ class NastranPoints:
     def rotated_grids(self) -> set[int]:
         """Grids with a rotation on which a spring, bushing, equation or body acts."""
         found = {integer_field(card, k, 0) for card in self.bushings for k in (2, 3)}
+        found -= {0}
         found |= {
             integer_field(card, k, 0)
             for card in self.springs
@@ -116,6 +127,7 @@ class NastranPoints:
             for node, c, _ in terms
             if c > 3
         }
+        found |= {integer_field(c, 2, 0) for c in self.scalar_masses if text_field(c, 3) in "456"}
         return found | {
             integer_field(card, 1)
             for card in self.masses
@@ -148,6 +160,38 @@ class NastranPoints:
                 "arm": arm.tolist(),
             }
             yield {**found, "inertia": inertia.tolist()} if inertia.any() else found
+        for grid, values in self._scalar_masses().items():
+            of_grid = frames.displacements(grid, self.scalar_masses[0])
+            turn = np.eye(3) if of_grid is None else of_grid
+            inertia = turn @ np.diag(values[3:]) @ turn.T
+            found = {"where": f"CMASS {grid}", "node": grid, "mass": values[0]}
+            yield {**found, "inertia": inertia.tolist()} if inertia.any() else found
+
+    def _scalar_masses(self) -> dict[int, list[float]]:
+        """Masses (6,) of CMASS1 and CMASS2 along the components of each grid.
+
+        Raises InputError for masses between grids, and for a grid whose mass depends on the
+        direction, which no rigid motion has.
+        """
+        found: dict[int, list[float]] = {}
+        for card in self.scalar_masses:
+            name = f"{card.line}: {card.name} {integer_field(card, 0)}"
+            grid, component = integer_field(card, 2, 0), text_field(card, 3)
+            if integer_field(card, 4, 0) or not grid or component not in tuple("123456"):
+                raise InputError(f"{name}: only masses at one grid are supported; give a CONM2")
+            m = (
+                real_field(card, 1)
+                if card.name == "CMASS2"
+                else self._owned(card, "PMASS", name)[0]
+            )
+            found.setdefault(grid, [0.0] * 6)[int(component) - 1] += m
+        for grid, (x, y, z, *_) in found.items():
+            if max(x, y, z) - min(x, y, z) > SAME * max(x, y, z):
+                raise InputError(
+                    f"CMASS of grid {grid}: masses {x:g}, {y:g} and {z:g} along components 1 to 3 "
+                    "differ; give a CONM2"
+                )
+        return found
 
     def _spring(self, card: Card, frames: CoordinateSystems) -> Item:
         """Declaration of CELAS1, CELAS2, CDAMP1 or CDAMP2 between equal components of two grids."""
@@ -257,8 +301,9 @@ class NastranPoints:
 
 
 def _springs(points: NastranPoints, card: Card) -> None:
-    """Add a spring card."""
-    points.springs.append(card)
+    """Add a spring card; springs to the ground are left to the mechanism."""
+    ends = [integer_field(card, k, 0) for k in (2, 4)]
+    (points.springs if all(ends) else points.grounded).append(card)
 
 
 def _viscous(points: NastranPoints, card: Card) -> None:
@@ -267,8 +312,8 @@ def _viscous(points: NastranPoints, card: Card) -> None:
 
 
 def _scalar_property(points: NastranPoints, card: Card) -> None:
-    """Properties of PELAS, PDAMP and PVISC, several per card, of four, two and four fields."""
-    for k in range(0, 8, 2 if card.name == "PDAMP" else 4):
+    """Properties of PELAS, PDAMP, PMASS and PVISC, several per card, of four or two fields."""
+    for k in range(0, 8, 2 if card.name in ("PDAMP", "PMASS") else 4):
         if text_field(card, k):
             values = [real_field(card, k + 1)] + (
                 [real_field(card, k + 2)] if card.name == "PVISC" else []
@@ -277,8 +322,8 @@ def _scalar_property(points: NastranPoints, card: Card) -> None:
 
 
 def _bushings(points: NastranPoints, card: Card) -> None:
-    """Add a bushing card."""
-    points.bushings.append(card)
+    """Add a bushing card; bushings to the ground are left to the mechanism."""
+    (points.bushings if integer_field(card, 3, 0) else points.grounded).append(card)
 
 
 def _bushing_property(points: NastranPoints, card: Card) -> None:
@@ -336,6 +381,13 @@ def _union(points: NastranPoints, card: Card) -> None:
     points.unions[integer_field(card, 0)] = listed_numbers(card.fields[1:], card.line)
 
 
+def _scalar_mass(points: NastranPoints, card: Card) -> None:
+    """Add a mass along one component, and the set of its node."""
+    points.scalar_masses.append(card)
+    grid = integer_field(card, 2, 0)
+    points.sets[f"CMASS {grid}"] = [grid]
+
+
 def _mass(points: NastranPoints, card: Card) -> None:
     """Add a CONM2 card and the set of its node."""
     points.masses.append(card)
@@ -346,7 +398,8 @@ CARDS: dict[str, Callable[[NastranPoints, Card], None]] = {
     **dict.fromkeys(("CELAS1", "CELAS2", "CDAMP1", "CDAMP2"), _springs),
     "CVISC": _viscous,
     "CBUSH": _bushings,
-    **dict.fromkeys(("PELAS", "PDAMP", "PVISC"), _scalar_property),
+    **dict.fromkeys(("CMASS1", "CMASS2"), _scalar_mass),
+    **dict.fromkeys(("PELAS", "PDAMP", "PMASS", "PVISC"), _scalar_property),
     "PBUSH": _bushing_property,
     "MPC": _equation,
     "MPCADD": _union,

@@ -6,8 +6,12 @@ Source: MSC Nastran, Quick Reference Guide, entries by name.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
 from preprocess.mesh_files.nastran_cards import Card, integer_field, real_field, text_field
@@ -18,7 +22,11 @@ ROUNDED, SHEAR = 1e-6, 5 / 6
 # relative difference of G from E/2(1 + ν); data in decks are often rounded to three digits
 FITS = 0.01
 MAY_VANISH = ("TUBE",)  # of which a dimension may be zero
+# transverse over in-plane shear modulus of plies that are rigid in shear: leaves 1 % of the usual
+# shear deflection
+RIGID = 100.0
 Pair = tuple[float, float]
+Array = NDArray[np.float64]
 STATIONS = ("YES", "YESA", "NO")  # whether a station of PBEAM has stress
 
 
@@ -26,13 +34,17 @@ STATIONS = ("YES", "YESA", "NO")  # whether a station of PBEAM has stress
 class Property:
     """Property card as a section, None for solids, and the number of its material.
 
-    For laminates the materials of the plies; torsion constant of rods.
+    For laminates the materials of the plies, for plates those of membrane, bending and shear;
+    torsion constant of rods; system of the material of solids (CORDM); angle (rad) from the
+    orientation of a beam to the first principal axis of its section.
     """
 
     section: Section | None
     material: int
     plies: list[int] = field(default_factory=list)
     torsion: float = 0.0
+    system: int = 0
+    turn: float = 0.0
 
 
 def _refused(card: Card, what: str) -> InputError:
@@ -49,25 +61,31 @@ def _refuse_fields(card: Card, fields: dict[int, str]) -> None:
 
 def _solid(card: Card) -> Property:
     """Property of a PSOLID card."""
-    return Property(None, integer_field(card, 1, 0))
+    text = text_field(card, 2)
+    system = int(text) if re.fullmatch(r"-?\d{1,8}", text) else 0
+    return Property(None, integer_field(card, 1, 0), system=system)
 
 
 def _shell(card: Card) -> Property:
-    """Property of a PSHELL card. Raises `InputError` unless it is homogeneous."""
+    """Property of a PSHELL card: a shell of one material, or a plate with its own stiffnesses.
+
+    plies: the numbers of the materials of membrane, bending and shear of a plate, 0 for none. Blank
+    MID3 is that of bending. Raises `InputError` for MID4.
+    """
+    if text_field(card, 10) not in ("", "0"):
+        raise _refused(card, "MID4 couples membrane and bending; give a PCOMP")
     bending, shear = real_field(card, 4) or 1.0, real_field(card, 6) or SHEAR
-    material = text_field(card, 1)
-    plain = (
-        text_field(card, 3) == material
-        and text_field(card, 5) in ("", "0", material)
-        and not text_field(card, 10)
-    )
-    if not plain or abs(bending - 1) > ROUNDED or abs(shear - SHEAR) > 1e-3:
-        what = "give MID2 = MID3 = MID1, no MID4, and 12I/T³, TS/T of a homogeneous plate"
-        raise _refused(card, f"only plates of one material are supported; {what}")
-    return Property(
-        {"kind": "shell", "thickness": real_field(card, 2), **_added(card, 7)},
-        integer_field(card, 1, 0),
-    )
+    first, second = integer_field(card, 1, 0), integer_field(card, 3, 0)
+    third = integer_field(card, 5, 0) or max(second, 0)
+    section = {"thickness": real_field(card, 2), **_added(card, 7)}
+    plain = abs(bending - 1) <= ROUNDED and abs(shear - SHEAR) <= 1e-3
+    if first == second == third and plain:
+        return Property({"kind": "shell", **section}, first)
+    if second < 0:  # plane strain about the element's y axis
+        raise _refused(card, f"MID2 = {second} (plane strain) is not supported; give MID2 ≥ 0")
+    own = {"kind": "plate", **section, "shear": shear, "bending": bending if second else 0.0}
+    materials = [] if first == second == third else [first, second, third]
+    return Property(own, first or second, materials)
 
 
 def _added(card: Card, index: int) -> Section:
@@ -109,10 +127,27 @@ def _laminate(card: Card) -> Property:
 
 def _bar(card: Card) -> Property:
     """Property of a PBAR card."""
-    _refuse_fields(card, {18: "I12"})
     area, I1, I2, J = (real_field(card, k) for k in range(2, 6))
-    found = _general(card, area, I1, I2, J, (real_field(card, 16), real_field(card, 17)))
-    return replace(found, section={**(found.section or {}), **_added(card, 6)})
+    shear = real_field(card, 16), real_field(card, 17)
+    turn = 0.0
+    if I12 := real_field(card, 18):
+        if shear[0] != shear[1]:
+            raise _refused(card, "I12 with K1 and K2 that differ is not supported; give I12 = 0")
+        # principal axes: ∫ y² dA = I1, ∫ z² dA = I2, ∫ y z dA = I12
+        turn = 0.5 * math.atan2(2.0 * I12, I1 - I2)
+        mean, radius = 0.5 * (I1 + I2), math.hypot(0.5 * (I1 - I2), I12)
+        I1, I2 = mean + radius, mean - radius
+        if not I2 > 0:
+            raise _refused(card, f"I12 = {I12:g} exceeds √(I1 I2); correct it")
+        c, s = math.cos(turn), math.sin(turn)
+        fields = [*card.fields, *[""] * (16 - len(card.fields))]
+        for k in range(8, 16, 2):
+            if fields[k] or fields[k + 1]:
+                y, z = real_field(card, k), real_field(card, k + 1)
+                fields[k], fields[k + 1] = repr(c * y + s * z), repr(c * z - s * y)
+        card = replace(card, fields=fields)
+    found = _general(card, area, I1, I2, J, shear)
+    return replace(found, section={**(found.section or {}), **_added(card, 6)}, turn=turn)
 
 
 def _general(
@@ -322,13 +357,48 @@ def isotropic(card: Card) -> Section:
         nu = 0.5 * E / G - 1 if E else 0.0
     E = E or 2 * G * (1 + nu)
     found = {"kind": "isotropic", "E": E, "nu": nu, "rho": real_field(card, 4)}
-    if G and abs(G * 2 * (1 + nu) - E) > FITS * E:
-        return {
-            **found,
-            "problem": f"MAT1 {integer_field(card, 0)}: E, G and NU are not those of an isotropic "
-            "material",
-        }
+    if G and E and abs(G * 2 * (1 + nu) - E) > FITS * E:
+        # E and NU act in tension, bending and solids; G in torsion and transverse shear
+        found["shear_ratio"] = G * 2 * (1 + nu) / E
     return _complete(found, f"MAT1 {integer_field(card, 0)}")
+
+
+def sheet(card: Card) -> Section:
+    """Declaration of a MAT2 card: plane stress moduli of shells, in the order xx, yy, xy.
+
+    Transverse shear moduli are G33, since those of MID3 belong to the property.
+    """
+    plane = [real_field(card, k) for k in range(1, 7)]
+    G11, G12, G13, G22, G23, G33 = plane
+    C = np.diag([G11, G22, max(G11, G22), G33, G33, G33])
+    C[0, 1], C[0, 5], C[1, 5] = G12, G13, G23
+    return _anisotropic(card, C, real_field(card, 7))
+
+
+def solid_anisotropic(card: Card) -> Section:
+    """Declaration of a MAT9 card, whose order is xx, yy, zz, xy, yz, zx."""
+    C = np.zeros((6, 6))
+    C[np.triu_indices(6)] = [real_field(card, k) for k in range(1, 22)]
+    C += np.triu(C, 1).T
+    order = [0, 1, 2, 4, 5, 3]
+    return _anisotropic(card, np.triu(C[np.ix_(order, order)]), real_field(card, 22))
+
+
+def _anisotropic(card: Card, upper: Array, rho: float) -> Section:
+    """Declaration of an anisotropic material from the upper half of C (6, 6)."""
+    C = upper + np.triu(upper, 1).T
+    found = {"kind": "anisotropic", "C": C.tolist(), "rho": rho}
+    name = f"{card.name} {integer_field(card, 0)}"
+    if not np.linalg.eigvalsh(C)[0] > 0:
+        return {**found, "problem": f"{name}: its moduli are not positive definite"}
+    return _complete(found, name)
+
+
+def solid_orthotropic(card: Card) -> Section:
+    """Declaration of a MAT11 card: three-dimensional orthotropic constants."""
+    E, nu, G = ([real_field(card, k + j) for j in range(3)] for k in (1, 4, 7))
+    found = {"kind": "orthotropic", "E": E, "nu": nu, "G": G, "rho": real_field(card, 10)}
+    return _complete(found, f"MAT11 {integer_field(card, 0)}")
 
 
 def orthotropic(card: Card) -> Section:
@@ -348,14 +418,20 @@ def orthotropic(card: Card) -> Section:
     Xt, Xc, Yt, Yc, S = (real_field(card, k) for k in range(11, 16))
     if Xt and Yt and S and not (real_field(card, 17) or real_field(card, 18)):
         found["strengths"] = [Xt, Xc or Xt, Yt, Yc or Yt, S]
-    if not (G1 and G2):
-        return {**found, "problem": f"MAT8 {integer_field(card, 0)} has no G1Z or G2Z"}
+    if not (G1 and G2):  # rigid in transverse shear
+        found["G"] = [G12, G1 or RIGID * G12, G2 or RIGID * G12]
     return _complete(found, f"MAT8 {integer_field(card, 0)}")
 
 
 def _complete(found: Section, name: str) -> Section:
-    """Declaration of a material, with a problem if it has no density."""
-    return found if found["rho"] else {**found, "problem": f"{name} has no RHO"}
+    """Declaration of a material; without density its value is left to the reader's caller."""
+    return found if found["rho"] else {**found, "lacks": f"{name} has no RHO"}
 
 
-MATERIALS: dict[str, Callable[[Card], Section]] = {"MAT1": isotropic, "MAT8": orthotropic}
+MATERIALS: dict[str, Callable[[Card], Section]] = {
+    "MAT1": isotropic,
+    "MAT2": sheet,
+    "MAT8": orthotropic,
+    "MAT9": solid_anisotropic,
+    "MAT11": solid_orthotropic,
+}

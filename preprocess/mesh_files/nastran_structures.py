@@ -10,6 +10,7 @@ Source: MSC Nastran, Quick Reference Guide, entries by name.
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -30,7 +31,7 @@ from preprocess.mesh_files.nastran_cards import (
 )
 from preprocess.mesh_files.nastran_coordinates import CoordinateSystems
 from preprocess.mesh_files.nastran_points import NastranPoints
-from preprocess.mesh_files.nastran_properties import PROPERTIES, Property, own_rod
+from preprocess.mesh_files.nastran_properties import MATERIALS, PROPERTIES, SHEAR, Property, own_rod
 from preprocess.mesh_files.nastran_shapes import OPEN, Section
 
 # CTRIAR and CQUADR, with rotations about the normal, differ by their formulation only.
@@ -103,7 +104,7 @@ class StructuralCards:
             return kept
 
         for kind, number, owner, _ in self.shells:
-            section = self._section(owner, ", ".join(SHELLS), ("shell", "laminate"))
+            section = self._section(owner, ", ".join(SHELLS), ("shell", "plate", "laminate"))
             if section["kind"] == "laminate":
                 section = self._oriented(section, number, kind)
             # of the reference plane, from which Z0 of PCOMP counts
@@ -173,6 +174,14 @@ class StructuralCards:
                 f"{name}: has no orientation; give the vector X1, X2, X3, or a node G0 "
                 "beside its axis"
             )
+        turn = self._property(self._owner(card)).turn
+        if turn:
+            ends = self.frames.point(integer_field(card, 3), card) - self.frames.point(start, card)
+            arms = self._arms(card)
+            ends = ends if arms is None else ends + arms[1] - arms[0]
+            along = ends / np.linalg.norm(ends)
+            y = vector - (along @ vector) * along
+            vector = math.cos(turn) * y + math.sin(turn) * np.cross(along, y)
         return [float(x) for x in vector]
 
     def _offt(self, card: Card) -> str:
@@ -246,23 +255,53 @@ class StructuralCards:
                 f"{known} that fits; give one"
             )
         material = self.materials.get(found.material, {})
-        if found.section["kind"] == "shell" and material.get("kind") == "orthotropic":
+        section, plies = dict(found.section), found.plies
+        directed = any(
+            self.materials.get(number, {}).get("kind") in ("orthotropic", "anisotropic")
+            for number in (found.material, *plies)
+        )
+        if section["kind"] == "plate" and directed:
             raise InputError(
-                f"{self.source}: PSHELL {owner} of MAT8 is not supported; give a PCOMP of one ply"
+                f"{self.source}: PSHELL {owner} of MAT2 or MAT8 with its own bending or shear is "
+                "not supported; give a PCOMP"
             )
-        section = dict(found.section)
+        if section["kind"] == "shell" and directed:
+            section |= {"kind": "laminate", "plies": [[section.pop("thickness"), 0.0]]}
+            plies = [found.material]
+        ratio = material.get("shear_ratio", 1.0)
+        if ratio != 1.0 and section["kind"] in set(BEAMS) - {"general"}:
+            raise InputError(
+                f"{self.source}: property {owner}: MAT1 {found.material}: E, G and NU are not those "
+                "of an isotropic material; give a PBAR or PBEAM with its J"
+            )
+        section = _with_shear_modulus(section, ratio)
         if "added_mass" in section:
             section["added_mass"] *= self.mass_factor
-        if not found.plies or (len(set(found.plies)) == 1 and not self.materials):
+        if not plies or (len(set(plies)) == 1 and not self.materials):
             return section
-        return {**section, "materials": [self._material(number) for number in found.plies]}
+        return {**section, "materials": [(n and self._material(n)) or None for n in plies]}
 
     def _material(self, number: int) -> Section:
         """Declaration of a material with its density scaled to kg."""
         found = self.materials.get(
-            number, {"problem": f"material {number} is not a MAT1 or MAT8 of the file"}
+            number, {"problem": f"material {number} is none of {', '.join(MATERIALS)} of the file"}
         )
+        found = {key: value for key, value in found.items() if key != "shear_ratio"}
         return {**found, "rho": found["rho"] * self.mass_factor} if "rho" in found else found
+
+    def _of_solid(self, owner: int, number: int) -> Section:
+        """Material of a solid, along the axes of CORDM if it has directions."""
+        found, system = self._material(number), self._property(owner).system
+        if found.get("kind", "isotropic") == "isotropic" or not system:
+            return found
+        own = self.frames.cards.get(system)
+        if system < 0 or own is None or not own.name.endswith("R"):
+            return {
+                **found,
+                "problem": f"PSOLID {owner}: CORDM = {system} of a material with directions is not "
+                "a rectangular system",
+            }
+        return {**found, "axes": self.frames.axes(system, own).tolist()}
 
     def _weighted(self, mass: Section) -> Section:
         """Point mass with mass and inertia scaled to kg."""
@@ -301,7 +340,12 @@ class StructuralCards:
         return FileDeclarations(
             sections={name: section for name, (_, _, section) in sets.items()},
             connections=connections | self._twists() | self.points.connections(self.frames),
-            materials={name: self._material(number) for name, number in used.items()}
+            materials={
+                name: self._of_solid(owners[name], number)
+                if name in solids
+                else self._material(number)
+                for name, number in used.items()
+            }
             if self.materials
             else {},
             masses=[self._weighted(each) for each in self.points.placed(self.frames)],
@@ -387,7 +431,8 @@ class StructuralCards:
         x = apart / length
         y = np.cross(x, np.eye(3)[np.abs(x).argmin()])
         axes = np.column_stack([x, y / np.linalg.norm(y), np.cross(x, y / np.linalg.norm(y))])
-        k = steel["E"] / (2 * (1 + steel["nu"])) * prop.torsion / length
+        G = steel["E"] / (2 * (1 + steel["nu"])) * steel.get("shear_ratio", 1.0)
+        k = G * prop.torsion / length
         return {
             "kind": "bushing",
             "first": rod.nodes[0],
@@ -399,6 +444,21 @@ class StructuralCards:
     def _property(self, owner: int) -> Property:
         """Property of a number; an empty one if it is missing."""
         return self.properties.get(owner, Property(None, 0))
+
+
+def _with_shear_modulus(section: Section, ratio: float) -> Section:
+    """Section whose torsion and transverse shear have ``ratio`` times the modulus E/2(1 + ν)."""
+    if ratio == 1.0:
+        return section
+    if section["kind"] in ("shell", "plate"):
+        return {**section, "kind": "plate", "shear": section.get("shear", SHEAR) * ratio}
+    if section["kind"] == "general":
+        first, second = section["shear"]
+        scaled = {**section, "J": section["J"] * ratio, "shear": [first * ratio, second * ratio]}
+        if "end" in section:
+            scaled["end"] = {**section["end"], "J": section["end"]["J"] * ratio}
+        return scaled
+    return section
 
 
 def _axis_independent(components: str) -> bool:

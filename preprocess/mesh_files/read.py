@@ -1,7 +1,7 @@
 """Reader of mesh files of any format: `read_mesh`."""
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
 from flexmbs.files.paths import file_path
-from preprocess.inputs.argument_checks import checked_arguments, flag, instance
+from preprocess.inputs.argument_checks import checked_arguments, flag, instance, positive
 from preprocess.inputs.units import Units, mesh_units
 from preprocess.inputs.warning import PreprocessWarning
 from preprocess.mesh.checks import missing_nodes, reoriented
@@ -28,6 +28,7 @@ def read_mesh(
     fix: str | Iterable[str] = (),
     separate: bool = False,
     structural: bool = False,
+    density: float | Mapping[str, float] | None = None,
     allow_outside: bool = False,
 ) -> Mesh:
     """Mesh of a file: Gmsh .msh (2.2, 4.1), Abaqus or CalculiX .inp, Nastran .bdf, VTU, MED.
@@ -40,9 +41,11 @@ def read_mesh(
     CTRIA6, CQUAD8, CBAR, CBEAM, CROD, CTUBE, CONROD) as elements instead of named edges and faces,
     with the sections, materials, connections and masses of Abaqus, CalculiX and Nastran files, for
     `assemble`. separate: accept parts that do not share nodes, for connections between them.
-    allow_outside: accept included files outside the folder of the file. Node sets, named surfaces
-    (their nodes) and physical groups become node sets; nodes without an element are omitted. Raises
-    InputError for an unreadable file or an invalid mesh.
+    density: of the materials of the file that have none [kg/m³], one or by element set; without it
+    they have no mass if the file has masses on nodes. allow_outside: accept included files outside
+    the folder of the file. Node sets, named surfaces (their nodes) and physical groups become node
+    sets; nodes without an element are omitted. Raises InputError for an unreadable file or an
+    invalid mesh.
 
     Examples
     --------
@@ -68,7 +71,7 @@ def read_mesh(
     raw = raw_mesh(Path(path), flag(structural, f"{source}: structural"), allow_outside=outside)
     for notice in (*raw.notices, *raw.declared.doubtful_materials(units)):
         warnings.warn(f"{source}: {notice}", PreprocessWarning, stacklevel=3)
-    mesh = _mesh(raw, source, units)
+    mesh = _mesh(raw, source, units, _density(density))
     mesh = replace(
         mesh, separate=flag(separate, f"{source}: separate") or bool(raw.declared.connections)
     )
@@ -78,7 +81,18 @@ def read_mesh(
     return mesh
 
 
-def _mesh(raw: RawMesh, source: str, units: Units) -> Mesh:
+def _density(given: float | Mapping[str, float] | None) -> float | Mapping[str, float] | None:
+    """Checked density, one or by element set. Raises InputError."""
+    remedy = "give kg/m³, or kg/m³ by element set"
+    for each in given.values() if isinstance(given, Mapping) else (given,):
+        if each is not None:
+            positive(each, "density", remedy)
+    return given
+
+
+def _mesh(
+    raw: RawMesh, source: str, units: Units, density: float | Mapping[str, float] | None
+) -> Mesh:
     """Mesh of the elements, renumbered to the nodes they use, in SI."""
     problems = missing_nodes(len(raw.points), raw.connectivity, raw.element_ids, raw.node_ids)
     masses = raw.declared.masses
@@ -106,7 +120,7 @@ def _mesh(raw: RawMesh, source: str, units: Units) -> Mesh:
         element_sets=raw.element_sets,
         source=source,
         unit=units.name,
-        declared=raw.declared.scaled(units),
+        declared=raw.declared.scaled(units).with_density(density),
     )
 
 

@@ -6,6 +6,7 @@ format = "flexmbs-part/1"
 mesh = "link.msh"
 unit = "mm"
 structural = false           # true: beams and shells of the mesh as elements
+density = 7850.0             # of the materials of the mesh file that have none; or by element set
 reference = "hub"            # an interface, "mean axes", "principal axes", "chord" or "node 17"
 damping = 0.01               # one ratio, or one per mode
 [material]                   # or [materials."name of an element set"], one for each region
@@ -141,6 +142,7 @@ class PartOptions:
     estimate: bool = True
     inertia_loads: bool = False
     structural: bool = False
+    density: float | dict[str, float] | None = None
     material_file: str | None = None
 
 
@@ -266,6 +268,7 @@ class Part:
                 fix=self.options.fix,
                 separate=bool(self.connections),
                 structural=self.options.structural,
+                density=self.options.density,
                 allow_outside=self.allow_outside,
             )
 

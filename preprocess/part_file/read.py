@@ -62,6 +62,7 @@ OF_MESH = (
     "section",
     "sections",
     "structural",
+    "density",
     "formulation",
     "cad",
 )
@@ -179,7 +180,7 @@ def _source_problems(table: Mapping[str, Any]) -> list[Problem]:
     ]
     problems += [
         Problem((key,), "belongs to a mesh file; omit it with a CAD file")
-        for key in ("unit", "fix", "structural", "section", "sections")
+        for key in ("unit", "fix", "structural", "density", "section", "sections")
         if of_cad and key in table
     ]
     if "cad" in table and not of_cad:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
+from numpy.typing import NDArray
 
 from flexmbs.errors import SolverError
 from flexmbs.flexible_body.components import FloatArray
@@ -19,6 +20,7 @@ from preprocess.solve.tall_products import TallProducts
 from preprocess.solve.threads import Threads
 
 Operator = Callable[[FloatArray], FloatArray]
+Indices = NDArray[np.int64]
 # residual of a Ritz vector, of the order of its error; that of its ω² is of the order of its square
 TOLERANCE = 4e-9
 # largest number of sweeps of orthogonalization against the basis; two are enough in general
@@ -72,8 +74,9 @@ def modes_of(
     iteration does not converge. Source: Grimes, Lewis, Simon, SIAM J. Matrix Anal. Appl. 15 (1994)
     228 (shifted block Lanczos); Wu, Simon, ibid. 22 (2000) 602 (thick restart).
     """
-    if is_small(size, count, block):
-        return wanted_of(*_dense(response, mass, size), count, omega_max)
+    massive = np.flatnonzero(mass(np.random.default_rng(0).standard_normal((size, 1))))
+    if is_small(len(massive), count, block):
+        return wanted_of(*_dense(response, mass, massive, size), count, omega_max)
     with Threads() as threads:
         return modes_by_blocks(
             response,
@@ -86,9 +89,9 @@ def modes_of(
 
 
 def is_small(size: int, count: int, block: int = 8) -> bool:
-    """True if modes are computed from dense matrices (n, n).
+    """True if modes are computed from dense matrices (n, n), of n degrees of freedom with mass.
 
-    An iteration would need a large part of their space.
+    An iteration would need a large part of their space, or all of it where mass is on few nodes.
     """
     return size <= max(_DENSE_SIZE, 4 * count + 10 * block)
 
@@ -142,12 +145,18 @@ def wanted_of(theta: FloatArray, shapes: FloatArray, count: int, omega_max: floa
     return Modes(theta[keep] ** -0.5, shapes[:, keep])
 
 
-def _dense(response: Operator, mass: Operator, size: int) -> tuple[FloatArray, FloatArray]:
+def _dense(
+    response: Operator, mass: Operator, massive: Indices, size: int
+) -> tuple[FloatArray, FloatArray]:
     """All modes of a small structure from ``Lᵀ A L y = θ y``, M = L Lᵀ, φ = A L y / θ.
 
-    L (n, r) with r the rank of M.
+    L (n, r) with r the rank of M; massive: the degrees of freedom with mass.
     """
-    L = _root(mass(np.eye(size)))
+    unit = np.zeros((size, len(massive)))
+    unit[massive, np.arange(len(massive))] = 1.0
+    root = _root(mass(unit)[massive])
+    L = np.zeros((size, root.shape[1]))
+    L[massive] = root
     AL = response(L)
     theta, y = np.linalg.eigh(0.5 * (L.T @ AL + AL.T @ L))
     theta, y = theta[::-1], y[:, ::-1]

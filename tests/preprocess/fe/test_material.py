@@ -35,7 +35,7 @@ def test_unstable_isotropic_constants_are_rejected(changed, message):
 
 def test_all_problems_come_at_once():
     with pytest.raises(InputError) as caught:
-        Isotropic(E=-1.0, nu=0.7, rho=0.0)
+        Isotropic(E=-1.0, nu=0.7, rho=-1.0)
     assert len(caught.value.problems) == 3
 
 

@@ -279,7 +279,7 @@ def test_unsupported_keywords_are_refused_by_name(tmp_path, text, message):
         ),
         (
             "*MATERIAL, NAME=steel\n*ELASTIC\n2.1e11, 0.3\n",
-            r"material 'steel' has no \*DENSITY; give materials",
+            r"material 'steel' has no \*DENSITY; give density",
         ),
         ("", "material 'steel' does not exist"),
     ],

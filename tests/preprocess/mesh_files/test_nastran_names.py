@@ -78,8 +78,8 @@ def test_cards_of_an_analysis_have_no_effect(tmp_path, lower):
 
 @pytest.mark.parametrize(
     ("card", "near"),
-    [("PSHEL,7,1,2.0,1,,1", "PSHELL"), ("MATT,1,3", "MATT\\w"), ("SPCX,1,2", "SPC\\w*"), ("RBE22,30,5,123456,2", "RBE2"),
-     ("FORCEX,3,2,0,1.,0.,0.,1.", "FORCE\\w*"), ("PBARR,8,1,2.", "PBARL?"), ("CTETR,9,1,1,2,3,4", "CTETRA"),
+    [("PSHEL,7,1,2.0,1,,1", "PSHELL"), ("MATT,1,3", "MAT\\w*"), ("RBE22,30,5,123456,2", "RBE2"),
+     ("PBARR,8,1,2.", "PBARL?"), ("CTETR,9,1,1,2,3,4", "CTETRA"),
      ("GRD,9,,1.,1.,1.", "GRID"),
      ("MPCX,2,5,1,1.,1,1,-1.", "MPC\\w*"), ("CONMM2,9,2,0,1.-3", "CONM2")],
 )  # fmt: skip
@@ -96,22 +96,27 @@ def test_unknown_cards_are_refused_with_the_nearest_name(tmp_path, card, near, s
         pp.read_mesh(path, unit="mm", structural=structural)
 
 
-def test_all_unknown_cards_are_listed_at_once(tmp_path):
+def test_all_unknown_cards_of_the_body_are_listed_at_once(tmp_path):
     with pytest.raises(InputError) as caught:
-        read(tmp_path, SHEET + "SPCX,1,2\nQQQQ,1\nQQQQ,2\n=,*1,=\n")
+        read(tmp_path, SHEET + "GRDX,1,2\nCQQQQ,1\nCQQQQ,2\n&,1\n")
     first, second, third = caught.value.problems
-    assert "'SPCX' is not known; did you mean SPC" in first
-    assert "'QQQQ' is not known; correct its name, or remove it" in second
-    assert (
-        "'=' is not known; it repeats the card before, which is not supported; write all cards"
-        in third
-    )
+    assert "'GRDX' is not known; did you mean GRID" in first
+    assert "'CQQQQ' is not known; remove it" in second
+    assert "'&' is not the name of a card; remove the line" in third
+
+
+def test_cards_of_other_dialects_are_noted(tmp_path):
+    cards = "DEBUG,200,1\nYPARAM,3,4\nDMRLAW,1\nDMRLAW,2\nSPCX,1,2\n"
+    with pytest.warns(pp.PreprocessWarning) as caught:
+        read(tmp_path, SHEET + cards)
+    found = [str(each.message).partition(": ")[2] for each in caught]
+    assert [each.partition(" omitted")[0] for each in found] == ["1 YPARAM", "2 DMRLAW", "1 SPCX"]
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_letter_too_many_or_too_few_is_never_passed(tmp_path, seed):
-    """Random changes of names of every kind: another name that exists, or a refusal."""
-    random, names = np.random.default_rng(seed), sorted(nastran_names.KNOWN)
+    """Random changes of the names of cards of bodies: another name that exists, or a refusal."""
+    random, names = np.random.default_rng(seed), sorted(nastran_names.OF_BODIES)
     for name in random.choice(names, 40):
         place, letter = (
             int(random.integers(len(name))),

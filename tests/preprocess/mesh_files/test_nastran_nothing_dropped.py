@@ -81,8 +81,8 @@ def test_a_ply_given_by_its_output_alone_repeats_the_one_before(tmp_path):
             "1 CDAMP3 elements are not supported; use CTETRA, .*, CQUAD8, .*, CDAMP2",
         ),
         (
-            GRIDS + CARBON + "CQUAD4,1,7,1,2,3,4,0\nPSHELL,7,2,2.0,2,,2\n",
-            "PSHELL 7 of MAT8 is not supported; give a PCOMP",
+            GRIDS + CARBON + "CQUAD4,1,7,1,2,3,4,0\nPSHELL,7,2,2.0,2,3.0,2\n",
+            "PSHELL 7 of MAT2 or MAT8 with its own bending or shear is not supported; give a PCOMP",
         ),
         (
             SHEET + "BEGIN SUPER=1\nGRID,11,,1.,1.,1.\n",
@@ -105,16 +105,13 @@ def beam(first, *others):
 
 
 def test_continuations_by_name(tmp_path):
-    """Those that follow their cards are read, others are refused: a line of another card would be
-    joined.
-    """
+    """Those of a card are read, beside it or not; those of no card are refused."""
     second = f"{{:8}}{'0.':8}{'0.':8}\n"
     for first, name in (("+A", "+A"), ("+A", "+"), ("", "+A"), ("", "+"), ("+   A1", "+   A1")):
         assert read(tmp_path, beam(first, second.format(name))).mass > 0.0
     with pytest.raises(
         InputError,
-        match=r"continuation '\+B' does not follow its card; keep the lines of each card "
-        r"together",
+        match=r"continuation '\+B' follows no card; name its card",
     ):
         read(tmp_path, beam("+A", second.format("+B")))
 

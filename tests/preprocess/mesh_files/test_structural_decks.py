@@ -285,7 +285,7 @@ def test_sections_of_bars(tmp_path, card, properties):
             "property 7 of CTRIA3, CQUAD4, CTRIAR, CQUADR, CTRIA6, CQUAD8 elements is not "
             "one of PSHELL, PCOMP",
         ),
-        ("PSHELL,7,1,2.0,1,,1", "PSHELL,7,1,2.0", "PSHELL 7: only plates of one material"),
+        ("PSHELL,7,1,2.0,1,,1", "PSHELL,7,1,2.0,1,,1\n,,,1", "PSHELL 7: MID4 couples membrane"),
         (
             "PSHELL,7,1,2.0,1,,1",
             "PSHELL,7,1,2.0,1,,1,,-0.1",
@@ -336,7 +336,6 @@ def test_sections_of_bars(tmp_path, card, properties):
         ("2.,123456,2", "2.,12,2", "RBE3 31: has groups of different components"),
         ("BEGIN BULK", "BEGIN BULK\nGRDSET,,,,,,3", "GRID 1: displacement system 3 does not exist"),
         ("BEGIN BULK", "BEGIN BULK\nBAROR,,8,,,0.,0.,1.\nBAROR,,8", "BAROR occurs twice; keep one"),
-        ("PSHELL,7,1,2.0,1,,1", "PSHELL,7,1,2.0,1,,2", "PSHELL 7: only plates of one material"),
         ("ENDDATA", "PBARL,8,1,,ROD\n,10.0\nENDDATA", "property number 8 occurs twice"),
         (",123456,2,3", ",123456,2,999", "RBE3 31: node 999 has no GRID card"),
         (",123456,2,3", ",123456,2,2", "RBE3 31: node 2 occurs twice"),
@@ -365,7 +364,7 @@ def test_sections_of_bars(tmp_path, card, properties):
         ("PSHELL,7,1,2.0,1,,1", "PCOMP,7", "PCOMP 7: has no plies"),
         (
             "ENDDATA",
-            "CELAS2,41,1e6,21,1\nENDDATA",
+            "CELAS2,41,1e6,21,1,2,3\nENDDATA",
             "CELAS2 41: only springs between equal components of two grids",
         ),
         ("ENDDATA", "CDAMP1,41,9,1,1,2,1\nENDDATA", "CDAMP1 41: PDAMP 9 does not exist"),
@@ -377,7 +376,7 @@ def test_sections_of_bars(tmp_path, card, properties):
         ),
         (
             "ENDDATA",
-            "CBUSH,41,9,21\nENDDATA",
+            "CBUSH,41,9,21,2\nENDDATA",
             "CBUSH 41: needs two grids, and PBUSH 9; bushings to the ground",
         ),
         (

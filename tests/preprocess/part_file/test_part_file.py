@@ -168,6 +168,10 @@ def test_connections(text: str, expected: Connection, tmp_path: Path) -> None:
 SECTION_TABLES: list[tuple[str, Section]] = [
     ("thickness = 0.002\noffset = 0.001", pp.ShellSection(0.002, offset=0.001)),
     (
+        'kind = "plate"\nthickness = 0.002\nbending = 100.0\nshear = 10.0\n',
+        pp.PlateSection(0.002, bending=100.0, shear=10.0),
+    ),
+    (
         'kind = "laminate"\nplies = [[0.001, 0], [0.002, 45]]\norientation = [0, 0, 1]\n'
         "materials = [{ E = 7e10, nu = 0.33, rho = 2700 }, { E = 2e11, nu = 0.3, rho = 7800 }]",
         pp.LaminateSection(
