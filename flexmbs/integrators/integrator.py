@@ -54,13 +54,15 @@ class MethodCalls(NamedTuple):
     """Kernels of a method, each called with (memory, context, context, t).
 
     The step of length t, the actions after its acceptance, the state at time t of the last step,
-    and the actions at a jump of forces at time t, before the next step.
+    the actions at a jump of forces at time t, before the next step, and those at an output at time
+    t, which is in ``at``.
     """
 
     step: Entry
     finish: Entry = nothing_kept
     between: Entry = between_ends
     jump: Entry = nothing_kept
+    output: Entry = nothing_kept
 
 
 class Integrator(abc.ABC):

@@ -11,8 +11,10 @@ the rows W_θ at q_θ and the damping D_d; constraint rows G border the inverse 
 A contact takes part if its gap, predicted for half a step, is closed: g₀ + ½ h γ_N ≤ 0. The
 impulses p solve the contact problem (`flexmbs.integrators.contact_problem`). Velocities are those
 at the end of the step, forces act at q_θ like all others: forces of closed contacts then balance
-weights without error of order h. For free motions ⊕ is the midpoint rule (Cayley's map): with θ = ½
-free flight conserves energy, and momentum if no weight acts, whatever the spin.
+weights without error of order h. Means over the step, its accelerations, reactions and contact
+forces belong to its middle; outputs have those of their own time (`output_at`). For free motions ⊕
+is the midpoint rule (Cayley's map): with θ = ½ free flight conserves energy, and momentum if no
+weight acts, whatever the spin.
 
 Theory: docs/theory.md, section 42. Moreau (1988), Unilateral contact and dry friction in finite
 freedom dynamics; Jean (1999), Comput. Methods Appl. Mech. Eng. 177, 235; Acary and Brogliato,
@@ -37,7 +39,7 @@ from flexmbs.integrators.contact_calls import (
     solve,
     solver_of,
 )
-from flexmbs.integrators.dense_output import between_linear
+from flexmbs.integrators.dense_output import between_linear, part_of_step
 from flexmbs.integrators.fast_contacts import (
     begin_impact,
     count_strikes,
@@ -96,10 +98,18 @@ SMOOTH_ERROR = 1.0 / 12.0  # of h³ times the third derivative: local error of t
 # an impact is a change of velocity by this multiple of that due to forces in a step, and by this
 # fraction of the velocities
 JOLT, FELT = 20.0, 0.05
+BESIDE = 1e-6  # of a step, beyond round-off: corners of laws this close to its end count as there
 SMALLEST = 1e-300  # least speed of slip (m/s), against division by zero
 PASSED_ON = 1e-3  # of the fastest approach: change of velocity of a contact that passes it on
 ROUND_OFF = 1e-9  # of the fastest normal velocity of a contact: an approach that is round-off
+# of a step: its beginning, whose average forces are those at the start, with 1e-3 of their change
+# in a step; shorter ones add round-off of velocities over their length
+BEGINNING = 1e-3
 AT_LIMIT = 1.0 - 1e-12  # of the limit of dry friction: above it the joint slides
+AT_CONE = 1.0 - 1e-9  # of μ N, with the tolerance of impulses: above it a contact slips
+# of the force of a contact: a larger change from step to step is a transition, and is not continued
+# to the time of an output
+CONTINUED = 0.5
 # of a step: mean distance of an impact from the point at which the method takes it, where
 # accelerations jump there and back
 WITHIN = 0.25
@@ -113,7 +123,8 @@ class MoreauJean(Integrator):
 
     theta: ½ (order 2 where smooth, keeps the energy of linear vibrations) … 1 (damps them). Impacts
     are passed, not located: errors are of order h; the overlap of a contact stays below h times its
-    speed of approach. multiple_impacts: law where several contacts act at once, 'simultaneous' (one
+    speed of approach. Forces and accelerations of an output are means over its step if that
+    contains an impact, impulse/h for contacts. multiple_impacts: law where several contacts act at once, 'simultaneous' (one
     problem with all of them) or 'sequential' (one after the other, the fastest first); None:
     simultaneous, and the audit warns where the other law gives other velocities. impulse_tolerance:
     of the contact problem, relative to its velocities; max_sweeps: of its iterations. Raises
@@ -181,7 +192,7 @@ class MoreauJean(Integrator):
 
     @property
     def calls(self) -> MethodCalls:
-        return MethodCalls(step_at, finish_at, within_at, jump_at)
+        return MethodCalls(step_at, finish_at, within_at, jump_at, output_at)
 
     def impacts(
         self, memory: "Memory"
@@ -239,6 +250,15 @@ class Memory(NamedTuple):
     seen: np.ndarray  # (n, 6) gaps, rates and speeds at two times of the step
     total: np.ndarray  # (n, 3) impulses since the last whole step
     span: np.ndarray  # (1,) time (s) since then
+    average: np.ndarray  # (n, 3) forces over this time
+    smooth: np.ndarray  # (1,) int64 1: no impact since then
+    carries: np.ndarray  # (n,) int64 OPEN, STICKS or SLIPS in the last step
+    before: np.ndarray  # (n, 3) forces in the whole step before that
+    carried: np.ndarray  # (n,) int64 OPEN, STICKS or SLIPS there
+    steady: np.ndarray  # (n,) int64 1: and also before it, without impact or jump of forces
+    middles: np.ndarray  # (2,) middle times (s) of both
+    given: np.ndarray  # (n, 3) forces at an output
+    z: np.ndarray  # (nz,) force states at the end of the last step, before samples taken there
     log: np.ndarray  # (MOST_LOGGED, 6)
     counts: ImpactCounts
     undecided: np.ndarray  # (2,) of `note_undecided`
@@ -280,6 +300,15 @@ def make_memory(method: MoreauJean, facts: Facts) -> Memory:
         seen=z((n, RECENT)),
         total=z((n, 3)),
         span=z(1),
+        average=z((n, 3)),
+        smooth=z(1, np.int64),
+        carries=z(n, np.int64),
+        before=z((n, 3)),
+        carried=z(n, np.int64),
+        steady=z(n, np.int64),
+        middles=z(2),
+        given=z((n, 3)),
+        z=z(facts.nz),
         log=z((MOST_LOGGED, LOG_WIDTH)),
         counts=ImpactCounts(),
         undecided=z(2),
@@ -482,13 +511,24 @@ def struck(memory, context):
 
 
 @part
+def slips(memory, contact, b):
+    """True if active contact b slips in the step: its friction is at the limit."""
+    problem, o = memory.problem, 3 * b
+    if contact.dry[contact.row[b]] == 1:
+        return abs(problem.x[o + 1]) >= AT_LIMIT * problem.held[b]
+    friction = math.sqrt(problem.x[o + 1] ** 2 + problem.x[o + 2] ** 2)
+    return problem.mu[b] > 0.0 and friction >= AT_CONE * problem.mu[b] * problem.x[o]
+
+
+@part
 def first_forces(memory, context, h):
     """Initial contact forces, multipliers and accelerations.
 
-    Those of its first step, of length h, which is solved and undone. If there is an impact in it,
-    they exclude the forces of contacts, which close later.
+    Those of the beginning of its first step, of length h, which is solved and undone. If there is
+    an impact in it, they exclude the forces of contacts, which close later.
     """
     state, start, contact = context.state, context.start, context.contact
+    h *= BEGINNING
     copy(state.y, start.y)
     copy(state.lam, start.lam)
     status = keep_start(memory, context)
@@ -496,6 +536,8 @@ def first_forces(memory, context, h):
         memory.fast[k] = memory.strikes[k] = 0
     memory.taking[0] = m = foreseen(memory, contact, h, context.clock.fixed)
     context.counts.taking = m
+    memory.span[0], memory.smooth[0], memory.middles[0] = 0.0, 1, context.clock.time
+    copy(state.z, memory.z)
     if status != DONE or m == 0:
         return status
     solved = solve_step(memory, context, h, m) == DONE and not struck(memory, context)
@@ -503,9 +545,13 @@ def first_forces(memory, context, h):
         if solved:
             state.sd[a] = (state.s[a] - start.s[a]) / h
     for b in range(m):
+        k = contact.row[b]
+        if solved and memory.problem.x[3 * b] > 0.0:
+            memory.carries[k] = memory.carried[k] = SLIPS if slips(memory, contact, b) else STICKS
         for c in range(3):
             if solved:
-                contact.output[contact.row[b], c] = memory.problem.x[3 * b + c] / h
+                memory.average[k, c] = memory.problem.x[3 * b + c] / h
+                contact.output[k, c] = memory.average[k, c]
     copy(start.y, state.y)
     if not solved:
         copy(start.lam, state.lam)
@@ -521,8 +567,6 @@ def begin_at(memory, context, /, h):
 @seldom_entry
 def jump_at(memory, context, /, t):
     """Kernel at a jump of forces: renews the initial forces after the first samples only.
-
-    Later ones are those of the step before a jump.
 
     Later ones are those of the step before a jump.
     """
@@ -743,31 +787,157 @@ def log_impacts(memory, context, t0, h):
                 log_contact(memory, context, b, t0)
 
 
+@part
+def differ(values, others):
+    """True if a value of two arrays of the same length differs."""
+    found = False
+    for a in range(values.shape[0]):
+        found = found or values[a] != others[a]
+    return found
+
+
+@part
+def keep_forces(memory, context, fresh):
+    """Keep the forces of the contacts in the last whole step when the next one is accepted.
+
+    fresh: a whole step begins with the accepted one, else it is a further part.
+    """
+    impact = memory.taking[0] > 0 and struck(memory, context)
+    if fresh:
+        # samples and inputs at the start of this step make forces jump
+        jump = differ(context.start.z, memory.z)
+        memory.middles[1] = memory.middles[0]
+        for k in range(memory.carries.shape[0]):
+            now, then = memory.carries[k], memory.carried[k]
+            # friction in a step in which slip ends is the mean of both, that at its limit is not
+            same = now == then or (now == SLIPS and then == STICKS)
+            memory.steady[k] = 1 if same and memory.smooth[0] == 1 and not jump else 0
+            memory.carried[k] = now
+            for c in range(3):
+                memory.before[k, c] = memory.average[k, c]
+    memory.smooth[0] = 1 if not impact and (fresh or memory.smooth[0] == 1) else 0
+
+
 @entry
 def finish_at(memory, context, /, h):
     """Store the impulses of the accepted step in the path variables, its impacts in the log."""
     contact = context.contact
+    fresh = context.clock.next >= context.clock.fixed * (1.0 - 1e-9)
+    keep_forces(memory, context, fresh)
     log_impacts(memory, context, context.clock.time - h, h)
     for k in range(contact.impulse.shape[0]):
-        contact.mode[k] = OPEN
+        contact.mode[k] = memory.carries[k] = OPEN
         for c in range(3):
             contact.impulse[k, c] = 0.0
             contact.force[k, c] = 0.0
-    fresh = context.clock.next >= context.clock.fixed * (1.0 - 1e-9)
     memory.span[0] = h + (0.0 if fresh else memory.span[0])
+    memory.middles[0] = context.clock.time - 0.5 * memory.span[0]
+    copy(context.state.z, memory.z)
     memory.taken[0] = unilateral(memory, contact)
     for b in range(memory.taking[0]):
+        k = contact.row[b]
         if memory.problem.x[3 * b] > 0.0:
-            contact.mode[contact.row[b]] = STICKS
-        slides = abs(memory.problem.x[3 * b + 1]) >= AT_LIMIT * memory.problem.held[b]
-        if contact.dry[contact.row[b]] == 1 and slides:
-            contact.mode[contact.row[b]] = SLIPS
+            memory.carries[k] = SLIPS if slips(memory, contact, b) else STICKS
+            # friction without jump of its limit depends on the mode of dry friction alone
+            contact.mode[k] = memory.carries[k] if contact.dry[k] == 1 else STICKS
         for c in range(3):
-            contact.impulse[contact.row[b], c] = memory.problem.x[3 * b + c]
+            contact.impulse[k, c] = memory.problem.x[3 * b + c]
     for k in range(contact.impulse.shape[0]):
         for c in range(3):
             memory.total[k, c] = contact.impulse[k, c] + (0.0 if fresh else memory.total[k, c])
-            contact.output[k, c] = memory.total[k, c] / memory.span[0]
+            memory.average[k, c] = memory.total[k, c] / memory.span[0]
+            contact.output[k, c] = memory.average[k, c]
     if memory.counts.logged + contact.gap.shape[0] > memory.log.shape[0]:
         context.counts.paused = 1
     return 0
+
+
+@part
+def continued(memory, contact, k, share):
+    """memory.given[k] ← force of contact k, from its averages f over this and the last step.
+
+    f + (f − f_before) ``share``, of second order, where the contact stays closed and keeps sticking
+    or slipping; f elsewhere. Friction where it slips keeps its direction, which is that of the end
+    of the step.
+    """
+    f, before, given = memory.average[k], memory.before[k], memory.given[k]
+    for c in range(3):
+        given[c] = f[c]
+    change = f[0] - before[0]
+    same = memory.carries[k] != OPEN and memory.carries[k] == memory.carried[k]
+    if not same or memory.steady[k] == 0 or abs(change) > CONTINUED * f[0]:
+        return
+    given[0] += share * change
+    # the limit of dry friction is its normal force
+    limit = given[0] * (1.0 if contact.dry[k] == 1 else contact.mu[k])
+    if memory.carries[k] == STICKS:
+        given[1] += share * (f[1] - before[1])
+        given[2] += share * (f[2] - before[2])
+    friction = math.sqrt(given[1] ** 2 + given[2] ** 2)
+    if friction > limit or memory.carries[k] == SLIPS:
+        given[1] *= limit / friction
+        given[2] *= limit / friction
+
+
+@part
+def forces_jump(memory, context):
+    """True if forces may jump in the last two steps or at their end, while contacts carry forces.
+
+    At samples of controllers, new inputs and corners of laws: contact forces do not show there yet.
+    """
+    clock, closed = context.clock, False
+    for k in range(memory.carries.shape[0]):
+        closed = closed or memory.carries[k] != OPEN or memory.carried[k] != OPEN
+    jump = differ(context.state.z, memory.z)
+    since, until = memory.middles[1] - clock.taken, clock.time + BESIDE * clock.taken
+    for k in range(context.corners.shape[0] - 1):  # the last one is the end of the run
+        jump = jump or since < context.corners[k] <= until
+    return closed and jump
+
+
+@entry
+def output_at(memory, context, /, t):
+    """Kernel of an output at time t of the last step: its forces of contacts, ṡ and λ in ``at``.
+
+    The averages of the step are those of its middle. Those at t follow from the equations there, by
+    one correction with the iteration matrix of a step, which keeps vibrations out that steps do not
+    resolve. After impacts, and with closed contacts after jumps of forces, the averages remain
+    (theory, section 42).
+    """
+    at, contact, x = context.at, context.contact, context.exchange.x
+    if memory.span[0] == 0.0:
+        return DONE  # no step since the start
+    ns, n = at.s.shape[0], contact.force.shape[0]
+    for k in range(n):
+        for c in range(3):
+            contact.output[k, c] = memory.average[k, c]
+    if memory.smooth[0] == 0 or forces_jump(memory, context):
+        return DONE
+    _, h = part_of_step(context, t)
+    between = memory.middles[0] - memory.middles[1]
+    share = (t - memory.middles[0]) / between if between > 0.0 else 0.0
+    for k in range(n):
+        continued(memory, contact, k, share)
+        for c in range(3):
+            contact.force[k, c] = memory.given[k, c] if contact.rigid[k] == 1 else 0.0
+    c_mass = 1.0 / (memory.theta * memory.theta * h * h)
+    residual(context, AT, t, True)
+    status = iteration_matrix(context, AT, c_mass, 1.0 / (memory.theta * h))
+    for k in range(n):
+        for c in range(3):
+            contact.force[k, c] = 0.0
+    if status != DONE:
+        return DONE
+    for a in range(ns):
+        x[a] = -context.exchange.r[a]
+    for a in range(at.lam.shape[0]):
+        x[ns + a] = -context.exchange.gdd[a] / c_mass
+    correction(context, AT)
+    for a in range(ns):
+        at.sd[a] += c_mass * x[a]
+    for a in range(at.lam.shape[0]):
+        at.lam[a] -= x[ns + a]
+    for k in range(n):
+        for c in range(3):
+            contact.output[k, c] = memory.given[k, c]
+    return DONE

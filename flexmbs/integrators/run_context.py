@@ -53,6 +53,7 @@ class Calls(Scalars):
     finish: int
     between: int
     jump: int
+    output: int
 
 
 class Records(Scalars):

@@ -272,6 +272,8 @@ def record(context, i, t):
             call_formalism(context, context.calls.accepted, AT, t, 0.0)
         call_formalism(context, context.calls.derivative, AT, t, 0.0)
     else:
+        if context.calls.output >= 0:
+            call_method(context, context.calls.output, t)
         evaluate_constraints(context, AT, t)
     canonical(context, AT, t)
     out.t[i] = reported

@@ -23,6 +23,7 @@ from flexmbs.formalisms.formalism import Formalism
 from flexmbs.initial.assembly import displaced, holonomic_rows
 from flexmbs.initial.initial_state import InitialState, settle
 from flexmbs.initial.massless_bodies import body_without_inertia
+from flexmbs.integrators.dense_output import nothing_kept
 from flexmbs.integrators.generalized_alpha import JERK_STEPS, SMOOTH_JERK
 from flexmbs.integrators.integrator import Integrator, MethodCalls
 from flexmbs.integrators.missed_contacts import DIVIDES, REJECTS, first_evaluation
@@ -257,6 +258,7 @@ class Run:
         needed |= {"events"} if self.declared else set()
         needed |= {"contacts"} if c.counts.unseen else set()
         needed |= {"samples", "jump"} if len(self.sampled.first) else set()
+        needed |= {"output"} if self.kernels.output is not nothing_kept else set()
         for name, kernel in equations.of_formalism(type(self.form))._asdict().items():
             if kernel is not None and name in needed:
                 yield name, kernel, (self.model, c.state, c.state)
