@@ -110,13 +110,14 @@ class _Missing(NamedTuple):
 def _reaction_check(scales: Scales, residual: dict[str, ResidualModes], left: str) -> Check:
     """Check of the missing reactions, evaluated over the steps of the run."""
     solution, mine = scales.solution, scales.mine
-    if any(place.cut < 0 for place in _absolute(mine).places.values()):
+    target = _absolute(mine)
+    if any(place.cut < 0 for place in target.places.values()):
         return Check(TITLE, PASS, "reactions not judged: the model has bodies without inertia")
     fine = _resolved(scales)
     found = excitations(fine, residual)
     k = int(np.linalg.norm(mine.sd, axis=1).argmax())
     joints, scale = tuple(solution.compiled.places), scales.reaction
-    modes = modal(linear_system(mine, k, residual), joints, len(found.frequency))
+    modes = modal(linear_system(mine, target, k, residual), joints, len(found.frequency))
     size, static = (
         np.repeat([1.0, model_size(solution.compiled)], 3) * scale,
         _static_share(fine, residual),
@@ -231,9 +232,10 @@ def excitations(solution: SolutionData, residual: dict[str, ResidualModes]) -> O
     )
 
 
-def linear_system(mine: SolutionData, k: int, residual: dict[str, ResidualModes]) -> Linear:
-    """Linear model with residual modes about output k, in absolute coordinates."""
-    target = _absolute(mine)
+def linear_system(
+    mine: SolutionData, target: Compiled, k: int, residual: dict[str, ResidualModes]
+) -> Linear:
+    """Linear model with residual modes about output k; target: it in absolute coordinates."""
     state = converted_to(mine, target)(k)
     system, work = target.system, make_work(target.system, state.beta)
     start_from(work, state.beta)

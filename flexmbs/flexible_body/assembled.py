@@ -128,10 +128,10 @@ def _indefinite(pieces: Sequence[FlexibleBodyData]) -> InputError:
     )
 
 
-def damping_rows(
-    pieces: Sequence[FlexibleBodyData], poses: Sequence[PiecePose], ratios: Ratios
-) -> list[FloatArray]:
+def damping_rows(welded: WeldedPieces, ratios: Ratios) -> list[FloatArray]:
     """Rows U of each piece, whose damping UᵀU gives modal damping of the assembled body.
+
+    welded: the body in its modes.
 
     With the modes φ of the assembled body, their frequencies ω and damping ratios ζ = ``ratios``
     (ω/2π):
@@ -142,11 +142,13 @@ def damping_rows(
     have no row.
 
     """
-    welded = WeldedPieces.of(pieces, poses).in_modes()
     omega = np.sqrt(np.maximum(np.diag(welded.K), 0.0))
     zeta = ratios(omega / (2.0 * np.pi))
     factor = np.sqrt(np.divide(2.0 * zeta, omega**3, out=np.zeros_like(omega), where=omega > 0.0))
-    return [(piece.K_ff @ T[RIGID:] * factor).T[factor > 0.0] for T, piece in zip(welded.N, pieces)]
+    return [
+        (piece.K_ff @ T[RIGID:] * factor).T[factor > 0.0]
+        for T, piece in zip(welded.N, welded.pieces)
+    ]
 
 
 def assembled(

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,6 +21,9 @@ from flexmbs.flexible_body.undeformed_pieces import (
     poses_of,
 )
 from flexmbs.flexible_body.welds import FrameNames, check_welds, own_frames, welds
+
+if TYPE_CHECKING:
+    from flexmbs.flexible_body.assembled import WeldedPieces
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -154,11 +158,16 @@ class DividedBodyData:
         return assembled(self.name, self.pieces, self.poses, self.joined, modes)
 
     @cached_property
-    def number_of_modes(self) -> int:
-        """Number of modes of the assembled body."""
+    def welded(self) -> WeldedPieces:
+        """The assembled body in all its modes: every compilation of a model with damping needs it."""
         from flexmbs.flexible_body.assembled import WeldedPieces  # SciPy on demand
 
-        return len(WeldedPieces.of(self.pieces, self.poses).K)
+        return WeldedPieces.of(self.pieces, self.poses).in_modes()
+
+    @property
+    def number_of_modes(self) -> int:
+        """Number of modes of the assembled body."""
+        return len(self.welded.K)
 
     def damping_rows(self, ratios: Callable[[FloatArray], FloatArray]) -> tuple[FloatArray, ...]:
         """Rows U of each piece for given modal damping of the assembled body.
@@ -168,7 +177,7 @@ class DividedBodyData:
         """
         from flexmbs.flexible_body.assembled import damping_rows  # SciPy on demand
 
-        return tuple(damping_rows(self.pieces, self.poses, ratios))
+        return tuple(damping_rows(self.welded, ratios))
 
     @property
     def provenance(self) -> Mapping[str, str | float]:
