@@ -213,8 +213,8 @@ class PlateSection(SurfaceSection):
         A = h Q_m,   D = bending · h³/12 · Q_b,   A_s = shear · h G_s,   without B.
 
     thickness: m, of the mass too. bending: 12 I/h³, zero for a membrane. shear: of the thickness.
-    materials: of membrane, bending and shear, isotropic or None for no stiffness; by default all
-    three of the material of the elements. Stress is that of the bending material at the faces ±h/2.
+    materials: of membrane, bending and shear, isotropic or None, of the last two, for no stiffness;
+    by default all three of the material of the elements. Stress is that of the bending material at the faces ±h/2.
     offset, added_mass, normals: as of `ShellSection`. Source: MSC Nastran, Quick Reference Guide,
     PSHELL.
 
@@ -234,7 +234,7 @@ class PlateSection(SurfaceSection):
     _: KW_ONLY
     bending: float = 1.0
     shear: float = SHEAR
-    materials: tuple[Isotropic | None, Isotropic | None, Isotropic | None] | None = None
+    materials: tuple[Isotropic, Isotropic | None, Isotropic | None] | None = None
     offset: float = 0.0
     added_mass: float = 0.0
     normals: Sequence[tuple[int, int, float, float, float]] = ()
@@ -249,6 +249,11 @@ class PlateSection(SurfaceSection):
             raise InputError(
                 f"section: materials: {len(self.materials)} given; give those of membrane, "
                 "bending and shear"
+            )
+        if self.materials is not None and self.materials[0] is None:
+            raise InputError(
+                "section: materials: the first is None; a shell without membrane stiffness moves "
+                "freely in its plane: give a material"
             )
         self._check_offset()
 

@@ -30,6 +30,8 @@ CONTACT = "contacts act between bodies of the mechanism; join parts of one body 
 NOTED = {
     "PLASTIC": LINEAR,
     "CREEP": LINEAR,
+    "DAMAGE INITIATION": LINEAR,
+    "RATE DEPENDENT": LINEAR,
     "CYCLIC HARDENING": LINEAR,
     "VISCOELASTIC": LINEAR,
     "CONTACT PAIR": CONTACT,
@@ -53,6 +55,8 @@ ANALYSIS = (
     "CONTACT PRINT",
     "CONTROLS",
     "DEPVAR",
+    "DESIGN RESPONSE",
+    "DESIGN VARIABLES",
     "DESIGNVARIABLES",
     "DFLUX",
     "EL FILE",

@@ -70,7 +70,7 @@ def _shell(card: Card) -> Property:
     """Property of a PSHELL card: a shell of one material, or a plate with its own stiffnesses.
 
     plies: the numbers of the materials of membrane, bending and shear of a plate, 0 for none. Blank
-    MID3 is that of bending. Raises `InputError` for MID4.
+    MID3 is that of bending. Raises `InputError` for MID4, and without MID1.
     """
     if text_field(card, 10) not in ("", "0"):
         raise _refused(card, "MID4 couples membrane and bending; give a PCOMP")
@@ -81,11 +81,13 @@ def _shell(card: Card) -> Property:
     plain = abs(bending - 1) <= ROUNDED and abs(shear - SHEAR) <= 1e-3
     if first == second == third and plain:
         return Property({"kind": "shell", **section}, first)
+    if not first:
+        raise _refused(card, "has no MID1; a shell without membrane stiffness moves freely")
     if second < 0:  # plane strain about the element's y axis
         raise _refused(card, f"MID2 = {second} (plane strain) is not supported; give MID2 ≥ 0")
     own = {"kind": "plate", **section, "shear": shear, "bending": bending if second else 0.0}
     materials = [] if first == second == third else [first, second, third]
-    return Property(own, first or second, materials)
+    return Property(own, first, materials)
 
 
 def _added(card: Card, index: int) -> Section:

@@ -33,6 +33,7 @@ from flexmbs.errors import FlexmbsError
 
 SUFFIXES = (".bdf", ".dat", ".nas", ".inp", ".fem", ".cdb", ".unv", ".med", ".feb", ".key", ".k")
 LARGEST = 60_000  # nodes: larger decks are read and assembled only, since time is limited
+STEEL = 7850.0  # kg/m³, of materials without density
 INTERFACE = "interface of the study"
 MEMORY = 8 * 1024**3  # bytes of address space of one process
 OUTCOMES = ("reduced", "assembled", "refused", "no model", "error", "time")
@@ -49,7 +50,7 @@ def outcome(path: Path) -> dict[str, Any]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            mesh = pp.read_mesh(path, unit="m", structural=True, separate=True, allow_outside=True)
+            mesh = _mesh(path)
             found |= {"stage": "assembled", "nodes": len(mesh.nodes)}
             fe = pp.assemble(mesh)
             found |= {"outcome": "assembled", "stage": "reduced", "mass": float(fe.mass)}
@@ -65,6 +66,14 @@ def outcome(path: Path) -> dict[str, Any]:
             found |= {"outcome": "error", "message": traceback.format_exc()}
     found["warnings"] = sorted({str(each.message) for each in caught})
     return found
+
+
+def _mesh(path: Path) -> pp.Mesh:
+    """Mesh of a deck, whose materials get the density of steel if they have none."""
+    options = {"unit": "m", "structural": True, "separate": True, "allow_outside": True}
+    mesh = pp.read_mesh(path, **options)
+    lacking = [each for each in mesh.declared.materials.values() if "remedy" in each]
+    return pp.read_mesh(path, **options, density=STEEL) if lacking else mesh
 
 
 def reduced(fe: pp.FEModel) -> Any:
