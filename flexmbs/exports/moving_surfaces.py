@@ -126,7 +126,10 @@ def moving_surfaces(solution: SolutionData, solids: Sequence[Solid] = ()) -> lis
             ]
             touching = touching_of(solution, name)
             points = np.array(places, float).reshape(-1, 3)
-            shapes = [*touching, *body_shapes(solution.model.bodies[name], points, size, touching)]
+            shapes = [
+                *touching,
+                *body_shapes(solution.model.bodies[name], points, size, embodied=bool(touching)),
+            ]
             found.append(
                 _merged_solids(name, [Solid(name, *triangulate(shape)) for shape in shapes], view)
             )

@@ -24,13 +24,15 @@ MOST_FORCES = 60
 class Arrow(NamedTuple):
     """Vector (nt, 3) in world axes at a frame ``body/frame``.
 
-    Group "reaction", "force" or "contact".
+    Group "reaction", "load" (of a force on one frame), "force" (between two frames) or "contact";
+    turns: True for a moment.
     """
 
     name: str
     group: str
     frame: str
     vector: FloatArray
+    turns: bool = False
 
 
 class ContactMark(NamedTuple):
@@ -87,7 +89,11 @@ def _applied(solution: SolutionData) -> list[Arrow]:
     found: list[Arrow] = []
     for name, frame, wrench in single_wrenches(solution.compiled, solution.trajectory):
         A = solution.body(frame.partition("/")[0]).rotation
-        found.append(Arrow(name, "force", frame, np.einsum("tij,tj->ti", A, wrench[:, :3])))
+        force, moment = (np.einsum("tij,tj->ti", A, part) for part in (wrench[:, :3], wrench[:, 3:]))
+        single = len(solution.model.forces[name].frames()) == 1
+        found.append(Arrow(name, "load" if single else "force", frame, force))
+        if single:
+            found.append(Arrow(name, "load", frame, moment, turns=True))
     return found
 
 

@@ -17,8 +17,12 @@ TREAD = 0.06  # half width of a wheel relative to its radius
 
 def touching_shapes(model: ModelData) -> Places:
     """(frame, shape) of the spheres and wheels of contacts and rolling."""
-    items = [*model.contacts.values(), *model.joints.values()]
-    return [place for item in items if item.kind in SHAPES for place in SHAPES[item.kind](item)]
+    items = [*model.contacts.values(), *model.joints.values(), *model.forces.values()]
+    found: Places = []
+    for place in (p for item in items if item.kind in SHAPES for p in SHAPES[item.kind](item)):
+        if place not in found:  # a wheel with a creep force is also a disc on a plane
+            found.append(place)
+    return found
 
 
 def _ball(radius: float) -> Shape:
@@ -38,11 +42,11 @@ def _two_spheres(item: Any) -> Places:
 
 
 def _wheel(item: Any) -> Places:
-    """Cylinder of a rolling disc on the child frame."""
+    """Cylinder of a wheel on its frame."""
     half = max(TREAD * item.radius, item.rim) * np.asarray(item.axis, float)
     return [
         (
-            item.child,
+            item.frame_b if item.kind == "wheel-creep" else item.child,
             {
                 "kind": "rod",
                 "from": (-half).tolist(),
@@ -60,4 +64,5 @@ SHAPES: dict[str, Callable[[Any], Places]] = {
     "rolling-sphere": _sphere_on_child,
     "rolling-disc": _wheel,
     "disc-on-plane": _wheel,
+    "wheel-creep": _wheel,
 }

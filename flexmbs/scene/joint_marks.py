@@ -18,13 +18,13 @@ def axes_of(motions: Sequence[Motion], position: NDArray[np.float64]) -> list[di
 
     ``point`` and ``axis`` are in the frame they are fixed in (``on`` "parent" or "child"), ``kind``
     is "turn", "slide" or "ball"; a slide has the range (smallest, largest) of the coordinates
-    ``position`` (nt, nq).
+    ``position`` (nt, nq). ``coordinate``: its degree of freedom.
 
     An axis between two rotations is fixed in neither frame; it is omitted.
     """
     found: list[dict[str, Any]] = []
     moving = [k for k, motion in enumerate(motions) if motion.nv]
-    q = 0
+    q = v = 0
     for k, motion in enumerate(motions):
         before = [m for m in motions[:k] if m.nv]
         after = [m for m in motions[k + 1 :] if m.nv]
@@ -35,6 +35,7 @@ def axes_of(motions: Sequence[Motion], position: NDArray[np.float64]) -> list[di
                 {
                     "kind": "ball",
                     "on": on,
+                    "coordinate": v,
                     "point": _place(motions, k, on)[1].tolist(),
                     "axis": [0.0, 0.0, 1.0],
                 }
@@ -47,6 +48,7 @@ def axes_of(motions: Sequence[Motion], position: NDArray[np.float64]) -> list[di
             mark = {
                 "kind": "turn" if motion.turns else "slide",
                 "on": on,
+                "coordinate": v,
                 "point": x.tolist(),
                 "axis": axis.tolist(),
             }
@@ -54,7 +56,7 @@ def axes_of(motions: Sequence[Motion], position: NDArray[np.float64]) -> list[di
                 values = position[:, q] * (1.0 if motion.slides else float(twist[3:] @ twist[:3]))
                 mark["range"] = [float(values.min()), float(values.max())]
             found.append(mark)
-        q += motion.nq
+        q, v = q + motion.nq, v + motion.nv
     return found
 
 

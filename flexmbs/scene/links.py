@@ -10,7 +10,6 @@ scalar first.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -46,13 +45,13 @@ def extent_of(shape: Shape) -> FloatArray:
 
 
 def body_shapes(
-    body: Body, points: FloatArray, size: float, touching: Sequence[Shape] = ()
+    body: Body, points: FloatArray, size: float, *, embodied: bool = False
 ) -> list[Shape]:
     """Shapes of a body with the frames in use at ``points`` (n, 3), in a model of a size (m).
 
-    ``touching``: its contact shapes, which replace a box or a ball.
+    embodied: contact shapes or elements replace its box or ball.
     """
-    if isinstance(body, PointMass) and not touching:
+    if isinstance(body, PointMass) and not embodied:
         radius = float(
             np.clip((3.0 * body.mass / (4.0 * np.pi * STEEL)) ** (1 / 3), 0.02 * size, 0.06 * size)
         )
@@ -60,7 +59,7 @@ def body_shapes(
             {"kind": "ball", "at": [0.0, 0.0, 0.0], "radius": radius},
             *rods(_distinct(np.vstack([np.zeros((1, 3)), points]), size), size),
         ]
-    if not isinstance(body, RigidBody) or touching:
+    if not isinstance(body, RigidBody) or embodied:
         return rods(_distinct(points, size), size)
     distinct = _distinct(points, size)
     centre = body.mass_properties.com

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from flexmbs.algebra.so3 import euler_parameters
 from flexmbs.flexible_body.divided import in_one_piece
 from flexmbs.model.frames import GROUND, FrameRef
+from flexmbs.model.shapes.triangles import Triangles
 from flexmbs.player.arrays import Buffer
 from flexmbs.player.body_scene import FORMAT, HasSurface, SceneOptions, body_scene, mark_tables
 from flexmbs.player.extent import outermost_points
@@ -29,10 +30,12 @@ from flexmbs.results.bodies import frame_at_rest, whole_of
 from flexmbs.scene.arrows import arrows_of, contact_marks
 from flexmbs.scene.bounds import Bounds, bounds, places, size_of
 from flexmbs.scene.contact_shapes import touching_shapes
+from flexmbs.scene.elements import element_table, elements_of
 from flexmbs.scene.frame_times import playback_solution, turn_note
 from flexmbs.scene.joint_marks import axes_of, stops_of
 from flexmbs.scene.links import Shape, body_shapes, extent_of
 from flexmbs.scene.shape_solids import shape_solids
+from flexmbs.scene.start import Element, Start, grounded
 from flexmbs.scene.supports import supports
 from flexmbs.scene.surfaces import add_part, parts_of
 from flexmbs.system.topology import topology
@@ -135,16 +138,28 @@ class _SceneWriter:
         parts, factors, fields = self._parts()
         legends, arrays = self._values()
         points = self._points(factors)
-        size = size_of(self.shown, points)
+        start = Start(self.shown, size_of(self.shown, points))
+        elements = elements_of(start)
+        embodied = {part.frame.body for each in elements if each.embodies for part in each.parts}
         bodies = [
-            self._body(name, factors.get(name, {}) | arrays.get(name, {}), size)
+            self._body(
+                name,
+                factors.get(name, {}) | arrays.get(name, {}),
+                start.size,
+                embodied=name in embodied,
+            )
             for name in self.names
         ]
         for body in bodies:
             points[body["name"]] = np.vstack(
                 [points[body["name"]], *map(extent_of, body["shapes"])]
             )
-        box = bounds(self.shown, points, size, self._clouds(GROUND))
+        anchors = [self._rest(ref)[:3] for ref in self.used if ref.body == GROUND]
+        fixed = [*self._clouds(GROUND), *self._add_extents(elements, points)]
+        fixed += [np.array([each]) for each in anchors]
+        box = bounds(self.shown, points, start.size, fixed)
+        inner = places(self.shown, points).reshape(-1, 3)
+        elements += supports(start, inner, box, self.solids)
         spacing = float(t[1] - t[0]) if len(t) > 1 else 0.0
         rates = {
             name: float(np.linalg.norm(view.angular_velocity, axis=1).max())
@@ -170,7 +185,9 @@ class _SceneWriter:
             "joints": [self._joint(name) for name in self.shown.joints],
             "arrows": arrows,
             "touches": touches,
-            "scenery": [self._solid(each) for each in self._scenery(points, box)],
+            "elements": [element_table(each, self.numbers, self._mesh) for each in elements],
+            "gravity": np.asarray(model.gravity, float).tolist(),
+            "scenery": [self._solid(each) for each in self.solids if each.body == GROUND],
             "chain": self._chain(),
             "notes": [*self.notes, *turn_note(rates, spacing)],
             "legends": legends,
@@ -226,20 +243,19 @@ class _SceneWriter:
             self.buffer, data, self.skins[each.body], each.show, each.fields, each.marks
         )
 
-    def _scenery(self, points: dict[str, FloatArray], box: Bounds) -> list[Solid]:
-        """Records of the solids on the ground, or of supports of the joints there."""
-        if given := [each for each in self.solids if each.body == GROUND]:
-            return given
-        refs = {
-            ref
-            for joint in self.shown.model.joints.values()
-            for ref in (joint.parent, joint.child)
-            if ref.body == GROUND
-        }
-        feet = np.array(
-            [frame_at_rest(self.shown, ref)[0] for ref in self.used if ref in refs]
-        ).reshape(-1, 3)
-        return supports(feet, places(self.shown, points).reshape(-1, 3), box)
+    def _add_extents(
+        self, elements: Sequence[Element], points: dict[str, FloatArray]
+    ) -> list[FloatArray]:
+        """Add the outermost points of parts to those of their bodies; return those on the ground."""
+        fixed = []
+        for part in (part for each in elements for part in each.parts):
+            x, R = frame_at_rest(self.shown, part.frame)
+            cloud = x + outermost_points(part.mesh.points) @ R.T
+            if grounded(part.frame):
+                fixed.append(cloud)
+            else:
+                points[part.frame.body] = np.vstack([points[part.frame.body], cloud])
+        return fixed
 
     def _points(self, factors: dict[str, dict[str, Any]]) -> dict[str, FloatArray]:
         """Points (n, 3) that span a body, in body axes."""
@@ -273,14 +289,21 @@ class _SceneWriter:
         x, R = frame_at_rest(self.shown, ref)
         return [*x.tolist(), *euler_parameters(R).tolist()]
 
-    def _body(self, name: str, factors: dict[str, Any], size: float) -> dict[str, Any]:
-        """Record of a body: motion, surface or shapes."""
+    def _body(
+        self, name: str, factors: dict[str, Any], size: float, *, embodied: bool
+    ) -> dict[str, Any]:
+        """Record of a body: motion, surface or shapes; elements may embody it."""
         item = self.shown.model.bodies[name]
         own = [solid for solid in self.solids if solid.body == name]
         drawn = "part" in factors or own
         touching = [] if drawn else touching_of(self.shown, name)
         shapes = (
-            [] if drawn else [*touching, *body_shapes(item, self._places(name), size, touching)]
+            []
+            if drawn
+            else [
+                *touching,
+                *body_shapes(item, self._places(name), size, embodied=embodied or bool(touching)),
+            ]
         )
         return {
             "name": name,
@@ -291,16 +314,17 @@ class _SceneWriter:
         }
 
     def _solid(self, solid: Solid) -> dict[str, Any]:
-        """Record of a solid with compressed vertices."""
-        x = np.asarray(solid.vertices, float)
-        centre, extent = 0.5 * (x.min(axis=0) + x.max(axis=0)), float(np.ptp(x, axis=0).max())
+        """Record of a solid."""
         colour = None if solid.colour is None else [round(float(c), 4) for c in solid.colour][:4]
+        return self._mesh(Triangles(solid.vertices, solid.triangles)) | {"colour": colour}
+
+    def _mesh(self, mesh: Triangles) -> dict[str, Any]:
+        """Record of a mesh with compressed vertices."""
+        x = np.asarray(mesh.points, float)
+        centre, extent = 0.5 * (x.min(axis=0) + x.max(axis=0)), float(np.ptp(x, axis=0).max())
         vertices = self.buffer.steps(x, extent / 65000.0, offset=centre.tolist(), delta=True)
-        return {
-            "vertices": vertices,
-            "triangles": self.buffer.add(solid.triangles, "i4", delta=True),
-            "colour": colour,
-        }
+        triangles = self.buffer.add(mesh.triangles, "i4", delta=True)
+        return {"vertices": vertices, "triangles": triangles}
 
     def _poses(self, box: Bounds) -> dict[str, Any]:
         """Positions (nt, bodies, 3) and quaternions (nt, bodies, 4), continuous in time."""
@@ -359,6 +383,7 @@ class _SceneWriter:
                         "frame": frame,
                         "largest": largest,
                         "vector": vector,
+                        **({"turns": True} if arrow.turns else {}),
                     }
                 )
         return found

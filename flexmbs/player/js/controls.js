@@ -68,7 +68,7 @@ function hideUseless(root, player) {
   /** @param {string} group */
   const arrows = (group) => tables.some((each) => each.arrows.some((arrow) => arrow.group === group));
   const useless = {
-    elastic: !elastic, reactions: !arrows("reaction"), forces: !arrows("force") && !arrows("contact"),
+    elastic: !elastic, reactions: !arrows("reaction"), loads: !arrows("load"), forces: !arrows("force") && !arrows("contact"),
     contacts: !tables.some(({ touches }) => touches.length), other: !table.other, time: instants < 2, motion: instants < 2 || Boolean(table.modes?.length), joints: !table.joints.length,
     modes: !table.modes?.length, marks: !table.marks?.length, ground: table.ground === null, frames: !table.frames.length,
     colours: fieldsOf(scene).length < 2,

@@ -4,7 +4,9 @@ import { Clock } from "./clock.js";
 import { SCALES, computed } from "./colours.js";
 import { connect } from "./controls.js";
 import { CALM, DUE, LEVELS, Quality } from "./quality.js";
+import { apart } from "./labels.js";
 import { legendOf } from "./legend.js";
+import { point } from "./pointing.js";
 import { Film, filmed } from "./record.js";
 import { Renderer } from "./renderer.js";
 import { numberText } from "./ticks.js";
@@ -50,6 +52,7 @@ export class Player {
     this.fit();
     this.begin();
     connect(root, this);
+    point(root, this);
     this.caption();
     this.listen();
   }
@@ -131,10 +134,12 @@ export class Player {
     this.size();
     const frames = this.viewer.draw(this.clock.time, 0.15 * this.clock.speed);
     const own = this.viewer.settings.frames ? frames.map(({ x }, k) => ({ x, name: this.scene.table.frames[k].name })) : [];
-    const named = this.placed("labels", [...own, ...this.viewer.letters()]);
+    const named = this.apart(this.placed("labels", [...own, ...this.viewer.letters()]));
+    const corner = this.placed("triad", this.viewer.axisNames());
     const numbered = this.placed("marks", this.viewer.marks.shown());
-    this.film?.add([...named, ...numbered]);
+    this.film?.add([...named, ...corner, ...numbered]);
     this.label("labels", named);
+    this.label("triad", corner);
     this.label("marks", numbered);
     if (this.viewer.marks.asked.length) this.wake();
     this.frames += 1;
@@ -346,7 +351,32 @@ export class Player {
     return `${shown}${legend ? ` Colours: ${legend.title}.` : ""}`;
   }
 
-  /** Positions of names in the picture. @param {"labels" | "marks"} kind @param {{x: number[], name: string}[]} wanted */
+  /** @param {number} right @param {number} up fractions of the picture from its lower left corner @returns {{name: string, kind: string} | null} the object there, which is marked */
+  objectAt(right, up) {
+    const { width, height } = this.canvas, before = this.viewer.lit;
+    const found = this.viewer.objectAt(this.clock.time, [Math.min(Math.floor(right * width), width - 1), Math.min(Math.floor(up * height), height - 1)]);
+    if (this.viewer.lit !== before) this.invalidate();
+    return found;
+  }
+
+  /** @param {number} object that is marked; 0 for none */
+  light(object) {
+    if (this.viewer.lit === object) return;
+    this.viewer.lit = object;
+    this.invalidate();
+  }
+
+  /** @param {import("./record.js").Label[]} points @returns {import("./record.js").Label[]} names beside their points that do not cover each other */
+  apart(points) {
+    const [width, height] = this.room;
+    const boxes = apart(points.map(({ name, left, top }) => ({ x: left * width, y: top * height, width: textWidth(name) + 6, height: 17 })), width, height);
+    return points.flatMap((point, k) => {
+      const box = boxes[k];
+      return box ? [{ ...point, left: box.left / width, top: box.top / height }] : [];
+    });
+  }
+
+  /** Positions of names in the picture. @param {"labels" | "triad" | "marks"} kind @param {{x: number[], name: string}[]} wanted */
   placed(kind, wanted) {
     const m = this.camera.matrix(this.viewer.reach());
     return wanted.flatMap(({ x, name }) => {
@@ -355,7 +385,7 @@ export class Player {
     });
   }
 
-  /** Draws names next to their positions. @param {"labels" | "marks"} kind @param {import("./record.js").Label[]} placed */
+  /** Draws names at their positions. @param {"labels" | "triad" | "marks"} kind @param {import("./record.js").Label[]} placed */
   label(kind, placed) {
     const layer = /** @type {HTMLElement} */ (this.root.querySelector(`[data-player="${kind}"]`));
     if (!placed.length && !layer.childElementCount) return;
@@ -364,9 +394,17 @@ export class Player {
     placed.forEach(({ name, left, top }, k) => {
       const label = /** @type {HTMLElement} */ (layer.children[k]);
       label.textContent = name;
-      label.classList.toggle("before", left > 0.8); // room for its text
       label.style.left = `${100 * left}%`;
       label.style.top = `${100 * top}%`;
     });
   }
+}
+
+const ruler = document.createElement("canvas").getContext("2d");
+
+/** @param {string} text of a label @returns {number} its width, pixels */
+function textWidth(text) {
+  if (!ruler) return 7 * text.length;
+  ruler.font = "12px system-ui, sans-serif";
+  return ruler.measureText(text).width;
 }

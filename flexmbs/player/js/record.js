@@ -1,6 +1,6 @@
 // Recording of the pictures and labels as WebM.
 
-/** @typedef {{kind: "labels" | "marks", name: string, left: number, top: number}} Label positions as fractions of the picture */
+/** @typedef {{kind: "labels" | "triad" | "marks", name: string, left: number, top: number}} Label positions as fractions of the picture */
 
 const FONT = 12, HIGH = 16, PAD = 4; // labels, page pixels; counterpart of player.css
 
@@ -24,7 +24,7 @@ export class Film {
     for (const { kind, name, left, top } of labels) {
       const x = (left * canvas.width) / ratio, y = (top * canvas.height) / ratio, number = kind === "marks";
       ink.font = `${number ? 650 : 400} ${FONT}px system-ui, sans-serif`;
-      const [a, b] = number ? [x + 7, y - 18] : [x + 6, y + 4];
+      const [a, b] = number ? [x + 7, y - 18] : kind === "triad" ? [x - 8, y - 8] : [x, y];
       ink.fillStyle = "rgb(255 255 255 / .85)";
       ink.fillRect(a, b, ink.measureText(name).width + 2 * PAD, HIGH);
       ink.fillStyle = "#1d2733";

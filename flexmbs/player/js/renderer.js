@@ -20,9 +20,13 @@ import { multiplied } from "./vectors.js";
  * @property {boolean} [own] true if lines have individual colours
  * @property {boolean} [single] true if transparent surfaces show only their nearest faces
  * @property {boolean} [through] true to draw over everything
+ * @property {number} [nearer] steps of the depth by which it wins against coplanar faces of others
+ * @property {number} [object] number by which a picture of the objects shows it; without a number it is not in that picture
  */
 
 const WIDE = 1024; // texels per row
+const STEPS = 3; // units of the depth between objects with coplanar faces: above the rounding of their depths
+const LEAST_NEAR = 64; // most different depths of coplanar faces
 
 export class Renderer {
   /** @param {HTMLCanvasElement} canvas */
@@ -34,6 +38,8 @@ export class Renderer {
     this.ratio = 1; // canvas pixels per page pixel
     /** @type {Float32Array} */ this.seen = new Float32Array(16); // world → clip
     this.fine = true;
+    this.picking = false; // true while a picture of the objects is drawn
+    /** @type {WebGLFramebuffer | null} */ this.picked = null;
     /** @type {import("./samples.js").Sampled | null} */ this.sampled = null;
     this.surface = program(gl, SURFACE, ["position", "normal", "node"]);
     this.lines = program(gl, LINES, ["corner", "start", "end", "ends", "tint"]);
@@ -151,11 +157,14 @@ export class Renderer {
     segments.room = n;
   }
 
-  /** @param {import("./camera.js").Camera} camera @param {number} reach @param {number[]} background */
-  begin(camera, reach, background) {
+  /** @param {import("./camera.js").Camera} camera @param {number} reach @param {number[]} background @param {() => void} [bind] binds another buffer than that of the picture */
+  begin(camera, reach, background, bind) {
     const gl = this.gl;
-    if (this.fine) this.sampled = sampled(gl, this.sampled);
-    gl.bindFramebuffer(gl.FRAMEBUFFER, this.fine && this.sampled ? this.sampled.drawn : null);
+    if (bind) bind();
+    else {
+      if (this.fine) this.sampled = sampled(gl, this.sampled);
+      gl.bindFramebuffer(gl.FRAMEBUFFER, this.fine && this.sampled ? this.sampled.drawn : null);
+    }
     camera.aspect = this.canvas.width / Math.max(this.canvas.height, 1);
     gl.viewport(0, 0, this.canvas.width, this.canvas.height);
     gl.clearColor(background[0], background[1], background[2], 1);
@@ -185,6 +194,37 @@ export class Renderer {
     if (this.fine && this.sampled) resolve(this.gl, this.sampled);
   }
 
+  /**
+   * Number of the object at a place of the picture, 0 for none: the scene is drawn once more, with numbers as colours, for one pixel.
+   * @param {import("./camera.js").Camera} camera @param {number} reach @param {[number, number]} at from the left and bottom, in pixels of the canvas @param {() => void} draw @returns {number}
+   */
+  objectAt(camera, reach, [x, y], draw) {
+    const gl = this.gl, { width, height } = this.canvas;
+    this.picked ??= gl.createFramebuffer();
+    const [colour, depth] = [gl.RGBA8, gl.DEPTH_COMPONENT24].map((format) => {
+      const buffer = gl.createRenderbuffer();
+      gl.bindRenderbuffer(gl.RENDERBUFFER, buffer);
+      gl.renderbufferStorage(gl.RENDERBUFFER, format, width, height);
+      return buffer;
+    });
+    this.picking = true;
+    gl.enable(gl.SCISSOR_TEST);
+    gl.scissor(x, y, 1, 1);
+    this.begin(camera, reach, [0, 0, 0], () => {
+      gl.bindFramebuffer(gl.FRAMEBUFFER, this.picked);
+      gl.framebufferRenderbuffer(gl.FRAMEBUFFER, gl.COLOR_ATTACHMENT0, gl.RENDERBUFFER, colour);
+      gl.framebufferRenderbuffer(gl.FRAMEBUFFER, gl.DEPTH_ATTACHMENT, gl.RENDERBUFFER, depth);
+    });
+    draw();
+    const pixel = new Uint8Array(4);
+    gl.readPixels(x, y, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, pixel);
+    this.picking = false;
+    gl.disable(gl.SCISSOR_TEST);
+    gl.bindFramebuffer(gl.FRAMEBUFFER, null);
+    for (const buffer of [colour, depth]) gl.deleteRenderbuffer(buffer);
+    return pixel[0] + 256 * pixel[1] + 65536 * pixel[2];
+  }
+
   /** @returns {() => boolean} true if the card has finished all commands so far */
   fence() {
     const gl = this.gl;
@@ -200,14 +240,15 @@ export class Renderer {
   /** @param {Drawable} drawable @param {Appearance} look */
   draw(drawable, look) {
     const gl = this.gl;
+    if (this.picking && !look.object) return;
     this.prepare(this.surface, look);
-    const clear = (look.colour?.[3] ?? 1) < 1;
+    const clear = !this.picking && (look.colour?.[3] ?? 1) < 1;
     (clear ? gl.enable : gl.disable).call(gl, gl.BLEND);
     (drawable.closed && (!clear || look.single) ? gl.enable : gl.disable).call(gl, gl.CULL_FACE);
     gl.depthMask(!clear);
     if (look.through) gl.disable(gl.DEPTH_TEST);
     gl.enable(gl.POLYGON_OFFSET_FILL);
-    gl.polygonOffset(1, 1);
+    gl.polygonOffset(1, 1 + STEPS * (LEAST_NEAR - (look.nearer ?? 0)));
     gl.bindVertexArray(drawable.vao);
     gl.drawElements(gl.TRIANGLES, drawable.count, gl.UNSIGNED_INT, 0);
     gl.depthMask(true);
@@ -216,7 +257,7 @@ export class Renderer {
 
   /** @param {Segments} segments @param {Appearance} look */
   drawLines(segments, look) {
-    if (!segments.count) return;
+    if (!segments.count || this.picking) return;
     const gl = this.gl;
     this.prepare(this.lines, look);
     gl.uniformMatrix4fv(this.lines.at("placing"), false, multiplied(this.seen, look.model));
@@ -241,6 +282,8 @@ export class Renderer {
     gl.uniform1i(at("moves"), look.moved ? 1 : 0);
     gl.uniform1i(at("coloured"), look.moved && look.coloured ? 1 : 0);
     gl.uniform1f(at("exaggeration"), look.exaggeration ?? 1);
+    const object = this.picking ? look.object ?? 0 : 0;
+    gl.uniform3f(at("code"), (object & 255) / 255, ((object >> 8) & 255) / 255, (object >> 16) / 255);
     gl.activeTexture(gl.TEXTURE0);
     gl.bindTexture(gl.TEXTURE_2D, (look.moved ?? this.nothing).texture);
   }

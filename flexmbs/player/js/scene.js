@@ -8,7 +8,7 @@ import { add, compose, conjugate, inverse, multiple, placed, product, scale, tur
 /** @typedef {{kind: string, on: string, point: number[], axis: number[], range?: number[], stops?: [number, number][]}} Axis */
 /** @typedef {{name: string, kind: string, parent: number, child: number, axes: Axis[]}} Joint */
 /** @typedef {{name: string, body: number, rest: number[], moved?: Stored, turned?: Stored}} FrameTable */
-/** @typedef {{name: string, group: string, frame: number, largest: number, vector: Stored}} Arrow */
+/** @typedef {{name: string, group: string, frame: number, largest: number, vector: Stored, turns?: boolean}} Arrow turns: a moment */
 /** @typedef {{name: string, frame: number, closed: Stored, impacts: number[]}} Touch */
 /** @typedef {{vertices: Stored, triangles: Stored, colour: number[] | null}} Solid colour: with or without opacity */
 /** @typedef {{kind: string, from?: number[], to?: number[], at?: number[], radius?: number, plain?: boolean, pose?: number[], size?: number[]}} Shape */
@@ -41,6 +41,8 @@ import { add, compose, conjugate, inverse, multiple, placed, product, scale, tur
  * @property {Touch[]} touches
  * @property {number[][]} chain
  * @property {Solid[]} scenery
+ * @property {import("./elements.js").Element[]} [elements]
+ * @property {number[]} [gravity] m/s²
  * @property {string[]} notes
  * @property {Mode[]} [modes] of a single body: the reader selects one, and time is its phase
  * @property {StoredLegend[]} [legends] of time-independent fields

@@ -25,9 +25,10 @@ void main() {
   fragment: `#version 300 es
 precision highp float; precision highp int;
 in vec3 facing; in vec3 place; in float value; in float known;
-uniform vec4 colour; uniform vec3 eye, light; uniform bool coloured; uniform sampler2D scale;
+uniform vec4 colour; uniform vec3 eye, light, code; uniform bool coloured; uniform sampler2D scale;
 out vec4 result;
 void main() {
+  if (code != vec3(0.0)) { result = vec4(code, 1.0); return; }
   if (coloured && known > 0.999) { result = vec4(texture(scale, vec2((clamp(value, 0.0, 1.0) * 255.0 + 0.5) / 256.0, 0.5)).rgb, 1.0); return; }
   vec3 n = normalize(facing), e = normalize(eye - place);
   if (dot(n, e) < 0.0) n = -n;

@@ -3,6 +3,7 @@ import { BODIES, SCALES, rgb, table } from "./colours.js";
 import { legendOf } from "./legend.js";
 import { decoded, numbers } from "./arrays.js";
 import { displace, give, sizes, vonMises } from "./deform.js";
+import { Elements } from "./elements.js";
 import { ball, box, joined, meshed, rod } from "./geometry.js";
 import { Marks } from "./marks.js";
 import { across, add, cross, dot, length, matrix, placed, scale, sub, towards, turned, unit } from "./vectors.js";
@@ -26,6 +27,9 @@ import { across, add, cross, dot, length, matrix, placed, scale, sub, towards, t
  * @property {boolean} ghost
  * @property {boolean} grid
  * @property {boolean} marks
+ * @property {boolean} loads applied forces
+ * @property {boolean} triad axes of the world and gravity
+ * @property {Set<string>} hidden groups of elements, and names of bodies
  * @property {number} trace frame, or −1
  * @property {number} follow body, or −1
  * @property {number} exaggeration
@@ -38,19 +42,20 @@ import { across, add, cross, dot, length, matrix, placed, scale, sub, towards, t
 
 /** @returns {Settings} */
 export const defaults = () => ({
-  frames: false, joints: true, axes: false, reactions: false, forces: false, contacts: true, ghost: false, grid: true, marks: true,
-  trace: -1, follow: -1, exaggeration: 1, field: "", mode: -1, other: "clear",
+  frames: false, joints: true, axes: false, reactions: false, forces: false, loads: true, contacts: true, ghost: false, grid: true, marks: true, triad: true,
+  trace: -1, follow: -1, exaggeration: 1, field: "", mode: -1, other: "clear", hidden: new Set(),
 });
 
 const WORLD = { x: [0, 0, 0], p: [1, 0, 0, 0] };
 const AXES = ["#c23b3b", "#2e8b57", "#2f62b5"].map(rgb);
-const GROUPS = /** @type {Record<string, number[]>} */ ({ reaction: rgb("#8a4fbf"), force: rgb("#c8452f"), contact: rgb("#d39a00") });
+const GROUPS = /** @type {Record<string, number[]>} */ ({ reaction: rgb("#8a4fbf"), force: rgb("#c8452f"), load: rgb("#c8452f"), contact: rgb("#d39a00") });
 const MARK = rgb("#5b6977");
 const MARK_DARK = rgb("#a9b6c2");
 const TRACE = rgb("#d07a36");
 const FLASH = rgb("#e23b2e");
 const CLEAR = 0.34; // opacity of another run shown in place
 const BETWEEN = 0.12; // gap between two runs side by side, relative to the size
+const CORNER = 46, ARM = 30; // pixels from the corner of the picture to the origin of the triad, length of its axes
 const FLASHING = 0.05; // s of real time after an impact
 
 export class Viewer {
@@ -74,12 +79,15 @@ export class Viewer {
     this.shaft = renderer.mesh(joined([rod([0, 0, 0], [0, 0, 1], 1)]));
     this.head = renderer.mesh(joined([rod([0, 0, 0], [0, 0, 1], 1, 1e-3)]));
     this.joints = this.jointMarks();
+    this.elements = new Elements(this);
+    this.lit = 0; // number of the object that the reader points at
     /** @type {Record<string, number>} */ this.largest = {}; // largest arrow of each group
-    for (const { group, largest } of scene.table.arrows) this.largest[group] = Math.max(this.largest[group] ?? 0, largest);
+    for (const arrow of scene.table.arrows) this.largest[scaleOf(arrow)] = Math.max(this.largest[scaleOf(arrow)] ?? 0, arrow.largest);
     this.period = 1; // spacing of the grid lines
     this.plane = renderer.segments(this.grid());
     this.over = renderer.segments(new Float32Array(0));
     this.path = renderer.segments(new Float32Array(0));
+    this.corner = renderer.segments(new Float32Array(0));
     this.legs = renderer.segments(new Float32Array(0));
     /** @type {{frame: number, exaggeration: number, points: number[][]}} */ this.traced = { frame: -1, exaggeration: 1, points: [] };
     /** @type {number[] | null} */ this.followed = null;
@@ -199,34 +207,58 @@ export class Viewer {
     return { mesh: this.renderer.mesh(mesh), edges: this.edges(mesh, x), shapes: null, colour: given.colour ?? colour, middle: middleOf(x) };
   }
 
-  /** @returns {{frame: number, mesh: Drawable}[]} pins, balls, rails and sliders, each in the axes of a frame */
+  /** @returns {{name: string, kind: string}[]} everything in the picture that has a name: bodies, joints, elements, arrows, contacts; the ground */
+  get objects() {
+    const { bodies, joints, arrows, touches } = this.scene.table;
+    const forces = arrows.map(({ name, group }) => ({ name, kind: group === "reaction" ? "reaction" : `${group === "contact" ? "contact " : ""}force` }));
+    return [...bodies, ...joints, ...this.elements.all, ...forces, ...touches.map(({ name }) => ({ name, kind: "contact" })), { name: "ground", kind: "fixed" }];
+  }
+
+  /** @param {"bodies" | "joints" | "elements" | "arrows" | "touches" | "ground"} section @returns {number} number of its first object; 0 is none */
+  first(section) {
+    const { bodies, joints, arrows, touches } = this.scene.table, counts = { bodies, joints, elements: this.elements.all, arrows, touches, ground: [] };
+    let n = 1;
+    for (const [name, own] of Object.entries(counts)) {
+      if (name === section) return n;
+      n += own.length;
+    }
+    return n;
+  }
+
+  /** @param {number[]} colour @param {boolean} lit @returns {number[]} brighter if the reader points at it */
+  tinted(colour, lit) {
+    return lit ? colour.slice(0, 3).map((c) => 0.45 * c + 0.55) : colour.slice(0, 3);
+  }
+
+  /** @returns {{frame: number, mesh: Drawable, joint: number}[]} pins, balls, rails and sliders, each in the axes of a frame */
   jointMarks() {
     const m = 0.011 * this.size;
-    /** @type {{frame: number, mesh: Drawable}[]} */ const found = [];
-    for (const joint of this.scene.table.joints)
+    /** @type {{frame: number, mesh: Drawable, joint: number}[]} */ const found = [];
+    this.scene.table.joints.forEach((joint, number) => {
       for (const axis of joint.axes) {
         const frame = axis.on === "parent" ? joint.parent : joint.child;
         const u = unit(axis.axis);
         /** @param {number} s */
         const along = (s) => add(axis.point, scale(s, u));
-        if (axis.kind === "ball") found.push({ frame, mesh: this.solid([ball(axis.point, 1.7 * m, 6)]) });
-        else if (axis.kind === "turn") found.push({ frame, mesh: this.solid([rod(along(-2.4 * m), along(2.4 * m), 1.25 * m)]) });
+        if (axis.kind === "ball") found.push({ frame, joint: number, mesh: this.solid([ball(axis.point, 1.7 * m, 6)]) });
+        else if (axis.kind === "turn") found.push({ frame, joint: number, mesh: this.solid([rod(along(-2.4 * m), along(2.4 * m), 1.25 * m)]) });
         else if (axis.range) {
           const stops = axis.stops ?? [], ends = [...axis.range, ...stops.map(([, bound]) => bound)];
           const [low, high] = [Math.min(...ends), Math.max(...ends)];
           const one = joint.axes.filter((each) => each.kind === "slide").length <= 1; // draw a rail only for a single direction
           if (!one || high - low > 20 * this.size) continue;
-          found.push({ frame, mesh: this.solid([rod(along(low - 3 * m), along(high + 3 * m), 0.5 * m)]) });
+          found.push({ frame, joint: number, mesh: this.solid([rod(along(low - 3 * m), along(high + 3 * m), 0.5 * m)]) });
           const x = across(u), y = cross(u, x);
           /** @param {number[]} v */
           const place = (v) => add(scale(v[0], x), add(scale(v[1], y), scale(v[2], u)));
           for (const [side, bound] of stops) { // end plate of the slider
             const at = along(bound - side * 2.75 * m);
-            found.push({ frame, mesh: this.solid([box([4 * m, 4 * m, 1.5 * m], (v) => add(place(v), at))]) });
+            found.push({ frame, joint: number, mesh: this.solid([box([4 * m, 4 * m, 1.5 * m], (v) => add(place(v), at))]) });
           }
-          if (axis.on === "parent") found.push({ frame: joint.child, mesh: this.solid([box([2.6 * m, 2.6 * m, 4 * m], place)]) });
+          if (axis.on === "parent") found.push({ frame: joint.child, joint: number, mesh: this.solid([box([2.6 * m, 2.6 * m, 4 * m], place)]) });
         }
       }
+    });
     return found;
   }
 
@@ -327,6 +359,14 @@ export class Viewer {
     return placed.frames;
   }
 
+  /** @param {number} time @param {[number, number]} at pixel of the canvas from the left and bottom @returns {{name: string, kind: string} | null} the object there */
+  objectAt(time, at) {
+    const { renderer } = this;
+    const number = renderer.objectAt(this.camera, this.reach(), at, () => this.during(time) && this.drawRun(this.placed(time), time, FLASHING));
+    this.lit = number;
+    return this.objects[number - 1] ?? null;
+  }
+
   /** @param {number} time @returns {boolean} true during the run: one of two runs may begin later or end earlier */
   during(time) {
     const { start, end } = this.scene, near = 1e-9 * (end - start);
@@ -345,23 +385,51 @@ export class Viewer {
 
   /** @param {Placed} placed @param {number} time @param {number} lasting */
   drawRun({ poses, frames, world }, time, lasting) {
-    const { renderer, settings, theme, opacity } = this;
+    const { renderer, settings, theme, opacity, scene } = this;
     this.time = time;
     /** @param {Item[]} items */
     const solid = (items) => items.filter((item) => this.alpha(item) === 1);
     this.items.forEach((items, body) => this.drawBody(solid(items), body, poses[body], time));
     this.drawBody(solid(this.scenery), -1, world, time);
-    const mark = theme.dark ? MARK_DARK : MARK;
+    const mark = theme.dark ? MARK_DARK : MARK, pin = this.first("joints");
     if (settings.joints && opacity === 1)
-      for (const { frame, mesh } of this.joints) renderer.draw(mesh, { model: matrix(frames[frame]), colour: [...mark, 1] });
+      for (const { frame, mesh, joint } of this.joints) renderer.draw(mesh, { model: matrix(frames[frame]), colour: [...this.tinted(mark, this.lit === pin + joint), 1], object: pin + joint, nearer: 40 });
+    this.elements.draw(frames, this.first("elements"));
     this.drawArrows(frames, time);
     if (settings.contacts) this.drawTouches(frames, time, lasting);
     this.drawClear(poses, world, time);
+    if (renderer.picking) return;
     if (settings.ghost && opacity === 1) this.items.forEach((items, body) => this.drawGhost(items, poses[body]));
     this.marks.ask(poses, time);
     this.drawTrace(time);
     if (settings.frames) this.drawSpiders(frames, time);
     if (opacity === 1) this.drawAxes(frames, world);
+    if (settings.triad && !this.leader && scene.table.ground !== null) this.drawTriad();
+  }
+
+  /** @returns {{x: number[], end: number[], name: string, colour: number[]}[]} axes of the world and the direction of gravity in the lower left corner of the picture */
+  triad() {
+    const { camera, scene: { table } } = this, [right, up] = camera.screen;
+    const pixel = camera.pixel(this.renderer.canvas.height) * this.renderer.ratio, wide = 0.5 * this.renderer.canvas.width / this.renderer.ratio, high = 0.5 * this.renderer.canvas.height / this.renderer.ratio;
+    const x = add(camera.target, add(scale((CORNER - wide) * pixel, right), scale((CORNER - high) * pixel, up)));
+    const axes = AXES.map((colour, c) => ({ x, end: add(x, [0, 1, 2].map((i) => (i === c ? ARM * pixel : 0))), name: "xyz"[c], colour }));
+    const g = table.gravity ?? [0, 0, 0];
+    return length(g) > 0 ? [...axes, { x, end: add(x, scale(0.95 * ARM * pixel, unit(g))), name: "g", colour: rgb("#c27c1c") }] : axes;
+  }
+
+  /** @returns {{x: number[], name: string}[]} names at the ends of the triad */
+  axisNames() {
+    return this.settings.triad && this.scene.table.ground !== null ? this.triad().map(({ x, end, name }) => ({ x: add(x, scale(1.22, sub(end, x))), name })) : [];
+  }
+
+  drawTriad() {
+    const rows = this.triad().flatMap(({ x, end, name, colour }) => {
+      const d = sub(end, x), side = scale(0.12, length(cross(d, this.camera.eyeward)) > 0 ? cross(d, this.camera.eyeward) : [0, 0, 0]), back = sub(end, scale(0.28, d));
+      const head = name === "g" ? [...end, ...add(back, side), 0, 0, ...colour, 1, ...end, ...sub(back, side), 0, 0, ...colour, 1] : [];
+      return [...x, ...end, 0, 0, ...colour, 1, ...head];
+    });
+    this.renderer.replace(this.corner, new Float32Array(rows));
+    this.renderer.drawLines(this.corner, { model: matrix(WORLD), width: 2.2, own: true, through: true });
   }
 
   reach() {
@@ -387,10 +455,12 @@ export class Viewer {
     const { renderer, settings, theme } = this;
     const field = settings.field, model = matrix(pose);
     const shapes = items.find((item) => item.shapes)?.shapes, now = shapes ? this.now(body, shapes, time) : {};
+    const object = body < 0 ? this.first("ground") : this.first("bodies") + body, lit = this.lit === object;
+    if (body >= 0 && settings.hidden.has(this.scene.table.bodies[body].name)) return;
     for (const item of items) {
-      const look = item.shapes ? { ...now, model } : { model };
+      const look = { ...(item.shapes ? now : {}), model, object, nearer: 22 + (body % 16) };
       const grey = theme.dark ? 0.45 : 0.72;
-      const [r, g, b, own = 1] = item.colour, a = this.alpha(item);
+      const [r, g, b] = this.tinted(item.colour, lit), own = item.colour[3] ?? 1, a = this.alpha(item);
       // transparent objects over a field are drawn as lines, so that its colours match the legend
       if (!field || a === 1) renderer.draw(item.mesh, { ...look, colour: field ? [grey, grey, grey, 1] : [r, g, b, a], single: true });
       if (this.outlined) renderer.drawLines(item.edges, { ...look, colour: [...theme.edge, own * (field ? 0.6 : 0.4)], width: 1.3 });
@@ -422,30 +492,32 @@ export class Viewer {
   /** @param {Pose[]} frames @param {number} time */
   drawArrows(frames, time) {
     const { scene, renderer, settings } = this;
-    const shown = /** @type {Record<string, boolean>} */ ({ reaction: settings.reactions, force: settings.forces, contact: settings.forces });
+    const shown = /** @type {Record<string, boolean>} */ ({ reaction: settings.reactions, force: settings.forces, contact: settings.forces, load: settings.loads });
+    const first = this.first("arrows");
     scene.table.arrows.forEach((arrow, k) => {
       if (!shown[arrow.group]) return;
       const v = scene.at(scene.vectors[k], time);
-      const size = (0.3 * this.size * length(v)) / this.largest[arrow.group];
+      const size = (0.3 * this.size * length(v)) / this.largest[scaleOf(arrow)];
       if (size < 0.004 * this.size) return;
       const p = towards(v);
       const head = Math.min(0.045 * this.size, 0.6 * size);
-      const colour = [...GROUPS[arrow.group], this.opacity];
+      const object = first + k, colour = [...this.tinted(GROUPS[arrow.group], this.lit === object), this.opacity];
       const start = frames[arrow.frame].x;
       const r = 0.0045 * this.size;
-      renderer.draw(this.shaft, { model: matrix({ x: start, p }, [r, r, size - head]), colour });
+      renderer.draw(this.shaft, { model: matrix({ x: start, p }, [r, r, size - head]), colour, object });
       const tip = add(start, scale(size - head, unit(v)));
-      renderer.draw(this.head, { model: matrix({ x: tip, p }, [2.6 * r, 2.6 * r, head]), colour });
+      renderer.draw(this.head, { model: matrix({ x: tip, p }, [2.6 * r, 2.6 * r, head]), colour, object });
+      if (arrow.turns) renderer.draw(this.head, { model: matrix({ x: sub(tip, scale(0.8 * head, unit(v))), p }, [2.6 * r, 2.6 * r, head]), colour, object }); // two heads: a moment
     });
   }
 
   /** @param {Pose[]} frames @param {number} time @param {number} lasting */
   drawTouches(frames, time, lasting) {
-    const r = 0.022 * this.size;
+    const r = 0.022 * this.size, first = this.first("touches");
     this.scene.table.touches.forEach((touch, k) => {
       if (!this.scene.touching(k, time, lasting)) return;
       const model = matrix(frames[touch.frame], [r, r, r]);
-      this.renderer.draw(this.ball, { model, colour: [...FLASH, this.opacity], through: true }); // it lies inside the contacting sphere
+      this.renderer.draw(this.ball, { model, colour: [...FLASH, this.opacity], through: true, object: first + k }); // it lies inside the contacting sphere
     });
   }
 
@@ -516,6 +588,9 @@ export class Viewer {
     this.renderer.drawLines(this.over, { model: matrix(WORLD), width: 3, own: true, through: true });
   }
 }
+
+/** @param {import("./scene.js").Arrow} arrow @returns {string} arrows with the same key share a scale */
+const scaleOf = ({ group, turns }) => `${group}${turns ? " moment" : ""}`;
 
 /** @param {import("./scene.js").Shape} shape @returns {import("./geometry.js").Solid[]} */
 function solids(shape) {
