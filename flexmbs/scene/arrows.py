@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs.model.contacts import FrameContact
+from flexmbs.model.contacts import FrameContact, Rope
 from flexmbs.results.applied_wrenches import single_wrenches
 
 if TYPE_CHECKING:
@@ -89,7 +89,9 @@ def _applied(solution: SolutionData) -> list[Arrow]:
     found: list[Arrow] = []
     for name, frame, wrench in single_wrenches(solution.compiled, solution.trajectory):
         A = solution.body(frame.partition("/")[0]).rotation
-        force, moment = (np.einsum("tij,tj->ti", A, part) for part in (wrench[:, :3], wrench[:, 3:]))
+        force, moment = (
+            np.einsum("tij,tj->ti", A, part) for part in (wrench[:, :3], wrench[:, 3:])
+        )
         single = len(solution.model.forces[name].frames()) == 1
         found.append(Arrow(name, "load" if single else "force", frame, force))
         if single:
@@ -98,9 +100,10 @@ def _applied(solution: SolutionData) -> list[Arrow]:
 
 
 def contact_marks(solution: SolutionData) -> tuple[list[ContactMark], list[str]]:
-    """(marks of contacts and joint bounds, notes)."""
+    """(marks of contacts and joint bounds, notes); ropes, which are drawn, have none."""
     try:
-        return [_touch(solution, name) for name in solution.contacts], []
+        ropes = [n for n, each in solution.model.contacts.items() if isinstance(each, Rope)]
+        return [_touch(solution, name) for name in solution.contacts if name not in ropes], []
     except Exception as error:  # as above
         return [], [f"contacts are not shown: {error}"]
 

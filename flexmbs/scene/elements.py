@@ -18,7 +18,7 @@ from flexmbs.model.contacts.contact import CoordinateContact
 from flexmbs.model.couplings import Coupling
 from flexmbs.model.drives import Drive
 from flexmbs.model.forces import Bushing, HydraulicCylinder, JointSpring, PointSpring
-from flexmbs.model.forces.force import AlongLine, OnSeveral
+from flexmbs.model.forces.force import AlongLine, OnCombination, OnSeveral
 from flexmbs.model.forces.joint_torque import JointTorque
 from flexmbs.model.frames import FrameRef
 from flexmbs.model.item import Item
@@ -103,7 +103,7 @@ def _on_axes(start: Start) -> Iterator[Element]:
         item
         for section in (model.drives, model.forces, model.contacts, model.rotors)
         for item in section.values()
-        if isinstance(item, Item)
+        if isinstance(item, Item) and not isinstance(item, OnCombination)
     ]
     taken: dict[tuple[str, int], int] = {}
     for item in items:
@@ -205,8 +205,8 @@ def _stops(start: Start, item: CoordinateContact, axis: JointAxis) -> Iterator[P
         angle = sense * (bound - q)
         along = np.cos(angle) * x + np.sin(angle) * y
         axes = np.column_stack([along, np.cross(z, along), z])
-        post = axis.point + 5.0 * m * along
-        yield Part(axis.frame, meshes.box((3.0 * m, 0.5 * m, 2.4 * m), axes, post))
+        post = axis.point + 4.2 * m * along
+        yield Part(axis.frame, meshes.box((4.6 * m, 0.5 * m, 2.0 * m), axes, post))
 
 
 def _middle(start: Start, body: str) -> FloatArray:

@@ -120,7 +120,13 @@ def _gears(start: Start, item: Gear, wheels: list[Wheel]) -> list[Part] | None:
     r1 = distance / abs(i - 1.0) if inside else distance / (1.0 + i)
     radii, teeth = (r1, i * r1), _teeth(i)
     width = _width(start, min(radii))
-    centres = one.centre, one.centre + between
+    centres = np.array([one.centre, one.centre + between])
+    if str(one.frame) in start.meshing:  # in the plane of the second wheel, beside the first pair
+        shift = one.direction * ((two.centre - one.centre) @ one.direction)
+        centres = centres + (
+            shift if np.linalg.norm(shift) > 0.1 * width else width * one.direction
+        )
+    start.meshing |= {str(one.frame), str(two.frame)}
     # the pitch point is on the side of the smaller wheel away from the larger one if internal
     toward = (-d, -d) if inside and i > 1.0 else (d, d) if inside else (d, -d)
     parts = []

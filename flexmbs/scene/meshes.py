@@ -15,7 +15,7 @@ from flexmbs.model.shapes.triangles import Triangles, revolved
 
 FloatArray = NDArray[np.float64]
 SIDES = 28  # of a circle
-PIPE_SIDES = 8
+PIPE_SIDES = 12  # edges of more than 35° would be drawn as lines
 FLAT = 1e-12  # relative area below which three neighbouring corners of an outline lie on a line
 
 

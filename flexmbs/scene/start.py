@@ -83,6 +83,7 @@ class Start:
 
     def __init__(self, solution: SolutionData, size: float) -> None:
         self.solution, self.size = solution, size
+        self.meshing: set[str] = set()  # frames that carry a gear
 
     @property
     def model(self) -> ModelData:

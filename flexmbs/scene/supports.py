@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from flexmbs.model.contacts import Rope
 from flexmbs.model.frames import GROUND, FrameRef
 from flexmbs.model.relations.distance import Distance
 from flexmbs.player.solids import Solid
@@ -38,44 +39,62 @@ def supports(
     may carry a joint.
     """
     carried = [np.asarray(each.vertices, float) for each in solids if each.body == GROUND]
-    for name, ref in _pivots(start).items():
-        place = start.pose(ref).x
+    for name, (ref, place) in _pivots(start).items():
         if any(_within(place, cloud, NEAR * box.size) for cloud in carried):
             continue
         mesh = _support(place, points, box)
-        local = meshes.Triangles((mesh.points - place) @ start.pose(ref).R, mesh.triangles)
+        pose = start.pose(ref)
+        local = meshes.Triangles((mesh.points - pose.x) @ pose.R, mesh.triangles)
         yield Element(name, "ground pivot", SUPPORTS, (Part(ref, local),))
 
 
-def _pivots(start: Start) -> dict[str, FrameRef]:
-    """Frames of the ground at which something pivots, by the name of the first such item."""
-    model, found = start.model, {}
-    for joint in model.joints.values():
-        ends = [plain(ref) for ref in (joint.parent, joint.child) if grounded(ref)]
-        if ends and _pivots_on(joint):
-            found[joint.name] = ends[0]
-    for force in model.forces.values():
-        ends = [plain(ref) for ref in force.frames() if grounded(ref)]
-        if ends and force.place == "line":
-            found[force.name] = ends[0]
-    for contact in model.contacts.values():
-        if contact.kind == "rope":
-            ends = [plain(r) for r in (contact.parent, contact.child) if grounded(r)]  # type: ignore[attr-defined]
-            if ends:
-                found[contact.name] = ends[0]
-    places: dict[tuple[float, ...], str] = {}
-    for name, ref in found.items():
-        places.setdefault(tuple(np.round(start.pose(ref).x / start.size, 3).tolist()), name)
-    return {name: found[name] for name in places.values()}
+def _pivots(start: Start) -> dict[str, tuple[FrameRef, FloatArray]]:
+    """Frames of the ground that hold something, and the places where they do.
+
+    By the name of the first item there.
+    """
+    model = start.model
+    ends: list[tuple[str, FrameRef]] = [
+        (joint.name, ref)
+        for joint in model.joints.values()
+        for ref in (joint.parent, joint.child)
+        if _holds(joint)
+    ]
+    ends += [
+        (f.name, ref) for f in model.forces.values() if f.place == "line" for ref in f.frames()
+    ]
+    ends += [
+        (contact.name, ref)
+        for contact in model.contacts.values()
+        if isinstance(contact, Rope)
+        for ref in (contact.parent, contact.child)
+    ]
+    found: dict[tuple[float, ...], tuple[str, FrameRef, FloatArray]] = {}
+    for name, ref in ends:
+        if grounded(ref):
+            place = _place(start, name, plain(ref))
+            key = tuple(np.round(place / start.size, 3).tolist())
+            found.setdefault(key, (name, plain(ref), place))
+    return {name: (ref, place) for name, ref, place in found.values()}
 
 
-def _pivots_on(joint: Joint) -> bool:
-    """True if a joint keeps a point of a body, or its axis, at its place."""
+def _holds(joint: Joint) -> bool:
+    """True if a joint keeps a point of a body in place, or on a straight line."""
     slides = sum(1 for motion in joint.motions if motion.nv and not motion.turns)
-    free = any(motion.nv == 6 for motion in joint.motions)
-    return isinstance(joint, Distance) or (
-        bool(joint.carries) and not free and slides == 0 and all(m.nv <= 3 for m in joint.motions)
-    )
+    single = all(motion.nv <= 3 for motion in joint.motions)
+    return isinstance(joint, Distance) or (bool(joint.carries) and single and slides <= 1)
+
+
+def _place(start: Start, name: str, ref: FrameRef) -> FloatArray:
+    """Place where a support holds an item: the end of a rail, otherwise its frame."""
+    pose = start.pose(ref)
+    joint = start.model.joints.get(name)
+    for coordinate in range(joint.nv if joint is not None else 0):
+        axis = start.axis(name, coordinate)
+        if axis is not None and axis.frame == ref and axis.reach != (0.0, 0.0):
+            end = axis.point + (axis.reach[0] - 3.0 * start.unit) * axis.direction
+            return np.asarray(pose.x + pose.R @ end)
+    return pose.x
 
 
 def _within(place: FloatArray, cloud: FloatArray, near: float) -> bool:

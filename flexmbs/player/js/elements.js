@@ -18,19 +18,19 @@ const COLOURS = /** @type {Record<string, string>} */ ({
   "Friction": "#a34a3f", "Rotors": "#4f7d99", "Belts": "#4a4a4a", "Couplings": "#8a4fbf", "Ground pivots": "#8792a0", "Planes and surfaces": "#a7b3be",
 });
 const LINKS = 14; // pieces of a slack rope
-const TURNS = 9; // of a spring
+const PITCH = 2.2; // of a spring at its longest, relative to its radius
 
 /** @param {string} group @returns {number[]} */
 export const colourOf = (group) => rgb(COLOURS[group] ?? STEEL);
 
-/** @returns {import("./geometry.js").Solid} helical spring about z of height and radius 1 */
-function coil() {
-  const n = 14 * TURNS, sides = 6, wire = 0.13, points = [], faces = [];
+/** @param {number} turns @returns {import("./geometry.js").Solid} helical spring about z of height and radius 1 */
+function coil(turns) {
+  const n = 14 * turns, sides = 6, wire = 0.13, points = [], faces = [];
   for (let i = 0; i <= n; i++) {
-    const a = (2 * Math.PI * TURNS * i) / n, r = Math.min(1, 8 * (i / n), 8 * (1 - i / n)); // the ends come to the axis
+    const a = (2 * Math.PI * turns * i) / n, r = Math.min(1, 8 * (i / n), 8 * (1 - i / n)); // the ends come to the axis
     for (let k = 0; k < sides; k++) {
       const b = (2 * Math.PI * k) / sides, q = r + wire * Math.cos(b);
-      points.push([q * Math.cos(a), q * Math.sin(a), i / n + 0.3 * wire * Math.sin(b) / TURNS * 2]);
+      points.push([q * Math.cos(a), q * Math.sin(a), i / n + (0.6 * wire * Math.sin(b)) / turns]);
     }
   }
   for (let i = 0; i < n; i++)
@@ -61,13 +61,20 @@ export class Elements {
     /** @type {Element[]} */ this.all = viewer.scene.table.elements ?? [];
     this.rod = renderer.mesh(joined([rod([0, 0, 0], [0, 0, 1], 1)]));
     this.ball = renderer.mesh(joined([ball([0, 0, 0], 1, 8)]));
-    this.coil = renderer.mesh(joined([coil()]));
+    /** @type {Map<number, Drawable>} */ this.coils = new Map(); // by their turns
     /** @type {Piece[][]} */ this.pieces = this.all.map((element) => element.parts.map((part) => this.piece(element, part)));
   }
 
   /** @returns {string[]} groups of the elements, in the order of the list */
   get groups() {
     return [...new Set(this.all.map(({ group }) => group))];
+  }
+
+  /** @param {number} turns @returns {Drawable} */
+  coil(turns) {
+    const made = this.coils.get(turns) ?? this.viewer.renderer.mesh(joined([coil(turns)]));
+    this.coils.set(turns, made);
+    return made;
   }
 
   /** @param {Element} element @param {Part} part @returns {Piece} */
@@ -111,7 +118,7 @@ export class Elements {
       for (let i = 1; i < points.length; i++) bar(points[i - 1], points[i], r);
       for (const x of [a, b]) knob(x, 2 * r);
     } else if (line.style === "spring") {
-      renderer.draw(this.coil, { ...look, model: matrix({ x: a, p }, [r, r, away]) });
+      renderer.draw(this.coil(Math.min(Math.max(Math.round(line.range[1] / (PITCH * r)), 4), 24)), { ...look, model: matrix({ x: a, p }, [r, r, away]) });
       for (const x of [a, b]) knob(x, 0.55 * r);
     } else if (line.style === "damper" || line.style === "cylinder") { // barrel on a, rod on b, as long as the stroke allows
       const [shortest, longest] = line.range;

@@ -16,6 +16,7 @@ import { Viewer } from "./viewer.js";
 /** @typedef {import("./viewer.js").Settings} Settings */
 
 const MOST_NOTES = 4;
+const LETTER = 12; // pixels, size of a letter of the triad
 const READ = 100; // ms between updates of displayed numbers, so that they can be read
 const AMPLITUDE = 0.1; // of a mode, relative to the size of the part
 const KEYS = "Space plays, arrow keys step, Home and End jump to the ends, F fits, 1 to 4 select views, W A S D turn the view, or move it with shift, plus and minus zoom.";
@@ -135,7 +136,7 @@ export class Player {
     const frames = this.viewer.draw(this.clock.time, 0.15 * this.clock.speed);
     const own = this.viewer.settings.frames ? frames.map(({ x }, k) => ({ x, name: this.scene.table.frames[k].name })) : [];
     const named = this.apart(this.placed("labels", [...own, ...this.viewer.letters()]));
-    const corner = this.placed("triad", this.viewer.axisNames());
+    const corner = this.spread(this.placed("triad", this.viewer.axisNames()));
     const numbered = this.placed("marks", this.viewer.marks.shown());
     this.film?.add([...named, ...corner, ...numbered]);
     this.label("labels", named);
@@ -374,6 +375,16 @@ export class Player {
       const box = boxes[k];
       return box ? [{ ...point, left: box.left / width, top: box.top / height }] : [];
     });
+  }
+
+  /** @param {import("./record.js").Label[]} letters @returns {import("./record.js").Label[]} letters of the triad, moved to the right where they would cover each other */
+  spread(letters) {
+    const [width, height] = this.room, found = /** @type {typeof letters} */ ([]);
+    for (const letter of letters) {
+      const taken = found.some((other) => Math.hypot((other.left - letter.left) * width, (other.top - letter.top) * height) < LETTER);
+      found.push(taken ? { ...letter, left: letter.left + LETTER / width } : letter);
+    }
+    return found;
   }
 
   /** Positions of names in the picture. @param {"labels" | "triad" | "marks"} kind @param {{x: number[], name: string}[]} wanted */

@@ -20,6 +20,7 @@ import { multiplied } from "./vectors.js";
  * @property {boolean} [own] true if lines have individual colours
  * @property {boolean} [single] true if transparent surfaces show only their nearest faces
  * @property {boolean} [through] true to draw over everything
+ * @property {number} [lift] depth by which lines are in front of faces, in clip space
  * @property {number} [nearer] steps of the depth by which it wins against coplanar faces of others
  * @property {number} [object] number by which a picture of the objects shows it; without a number it is not in that picture
  */
@@ -262,7 +263,7 @@ export class Renderer {
     this.prepare(this.lines, look);
     gl.uniformMatrix4fv(this.lines.at("placing"), false, multiplied(this.seen, look.model));
     gl.uniform1f(this.lines.at("width"), Math.max((look.width ?? 1) * this.ratio, 1));
-    gl.uniform1f(this.lines.at("lift"), 2e-4);
+    gl.uniform1f(this.lines.at("lift"), look.lift ?? 2e-4);
     gl.uniform1i(this.lines.at("own"), look.own ? 1 : 0);
     gl.enable(gl.BLEND);
     gl.disable(gl.CULL_FACE);

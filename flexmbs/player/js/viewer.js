@@ -349,7 +349,7 @@ export class Viewer {
     const placed = this.placed(time);
     this.follow(placed.poses);
     renderer.begin(this.camera, this.reach(), theme.background);
-    if (settings.grid) renderer.drawLines(this.plane, { model: matrix({ x: this.groundShift(), p: WORLD.p }), colour: [...theme.grid, 1], width: 1.2, own: true });
+    if (settings.grid) renderer.drawLines(this.plane, { model: matrix({ x: this.groundShift(), p: WORLD.p }), colour: [...theme.grid, 1], width: 1.2, own: true, lift: 0 });
     if (this.during(time)) this.drawRun(placed, time, lasting);
     if (other && settings.other !== "hidden" && other.during(time)) {
       [other.theme, other.outlined] = [theme, this.outlined];
