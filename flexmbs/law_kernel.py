@@ -57,12 +57,26 @@ def nonlinear_law(value: Callable[..., None]) -> LawKernel:
     return LawKernel(value, strongly_nonlinear=True)
 
 
+class StateName(NamedTuple):
+    """Name and unit of a force state as a signal, ``offset`` + ``scale`` · z.
+
+    In the unit, {x} stands for that of the coordinate, m or rad, {Q} for that of the force, N or
+    N m.
+    """
+
+    name: str
+    unit: str = ""
+    scale: float = 1.0
+    offset: float = 0.0
+
+
 class Sampler(NamedTuple):
     """Discrete part of a law, evaluated at the samples t_k = k ``period`` (s).
 
     Its kernel maps x = (t_k, coordinate and rate at t_k − ``delay``, memory) to out = (output,
     memory). The output acts from t_k + ``computing_time`` on and is held. laws, gives, keys,
-    constants: as in `Row`; user functions are f(memory, t, x, v) → (output, memory).
+    constants: as in `Row`; user functions are f(memory, t, x, v) → (output, memory). names: of
+    the first numbers of the memory.
     """
 
     law: LawKernel
@@ -75,6 +89,7 @@ class Sampler(NamedTuple):
     gives: int = 1
     keys: tuple[str, ...] = ()
     constants: tuple[float, ...] = ()
+    names: tuple[StateName, ...] = ()
 
 
 class Row(NamedTuple):
@@ -90,7 +105,7 @@ class Row(NamedTuple):
     loaded: True if the law takes the loads of its joint from the joint's reaction.  reads: joints
     whose constraint wrenches a law on a frame takes, six numbers each after the motion, in the axes
     of the child frame, or with ``world_axes`` in those of the world.  constants: numbers that its
-    user functions take as an array after all other arguments.
+    user functions take as an array after all other arguments.  names: of the force states.
     """
 
     law: LawKernel
@@ -104,3 +119,4 @@ class Row(NamedTuple):
     reads: tuple[str, ...] = ()
     world_axes: bool = False
     constants: tuple[float, ...] = ()
+    names: tuple[StateName, ...] = ()

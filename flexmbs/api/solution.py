@@ -123,7 +123,7 @@ class Solution(SolutionData):
         """Pandas data frame over the output times, with one column per channel.
 
         Columns are named with their unit. tables: names of the tables to include (bodies, frames,
-        joints, drives, couplings, contacts, energy), by default all. Raises InputError, and
+        joints, drives, couplings, contacts, forces, energy), by default all. Raises InputError, and
         MachineError without pandas.
         """
         from flexmbs.exports.data_frames import data_frame

@@ -25,6 +25,7 @@ ONE = {
     "drives": "drive",
     "couplings": "coupling",
     "contacts": "contact",
+    "forces": "force",
 }
 
 

@@ -11,10 +11,10 @@ import numpy as np
 from pydantic import BeforeValidator, model_validator
 
 from flexmbs.declaration import NestedError, close_names, shown
-from flexmbs.law_kernel import LawPart, Row, law_kernel, nonlinear_law
+from flexmbs.law_kernel import LawPart, Row, StateName, law_kernel, nonlinear_law
 from flexmbs.model.fields import AnyVector, Nonnegative, Nonzero, Number, Positive, number
 from flexmbs.model.interpolation import monotone
-from flexmbs.model.laws import JointLaw, LawOfTime
+from flexmbs.model.laws import INTEGRAL, JointLaw, LawOfTime
 
 
 def _bound(value: object) -> float:
@@ -91,7 +91,12 @@ class DCMotor(JointLaw, kind="dc-motor"):
         """Motor kernel, parameters and voltage law; the current is a state if L > 0."""
         parameters = self.constant * self.ratio, self.resistance, self.inductance
         return Row(
-            motor, parameters, (self.voltage,), keys=("voltage",), states=int(self.inductance > 0.0)
+            motor,
+            parameters,
+            (self.voltage,),
+            keys=("voltage",),
+            states=int(self.inductance > 0.0),
+            names=(StateName("current", "A"),),
         )
 
 
@@ -207,7 +212,13 @@ class LimitedPID(JointLaw, kind="limited-pid"):
         """PID kernel, parameters and law of the reference; the integral is a state."""
         parameters = self.kp, self.kd, self.ki, self.lower, self.upper
         return Row(
-            limited_pid, parameters, (self.reference,), gives=2, keys=("reference",), states=1
+            limited_pid,
+            parameters,
+            (self.reference,),
+            gives=2,
+            keys=("reference",),
+            states=1,
+            names=INTEGRAL,
         )
 
 
@@ -298,7 +309,12 @@ class AffineActuator(JointLaw, kind="affine-actuator"):
         """Affine kernel, parameters and command law; the lagged command is a state."""
         parameters = self.gain, self.bias, self.k, self.c, self.lower, self.upper, self.lag
         return Row(
-            affine, parameters, (self.command,), keys=("command",), states=int(self.lag > 0.0)
+            affine,
+            parameters,
+            (self.command,),
+            keys=("command",),
+            states=int(self.lag > 0.0),
+            names=(StateName("lagged command"),),
         )
 
 
@@ -365,7 +381,8 @@ class Maxwell(JointLaw, kind="maxwell"):
 
     def row(self) -> Row:
         """Kernel and parameters; the elongation of the spring of the Maxwell element is a state."""
-        return Row(maxwell, (self.k0, self.c0, self.x0, self.k, self.relaxation_time), states=1)
+        parameters = self.k0, self.c0, self.x0, self.k, self.relaxation_time
+        return Row(maxwell, parameters, states=1, names=(StateName("Maxwell branch", "{Q}"),))
 
 
 def _argument(value: object) -> str:

@@ -9,10 +9,10 @@ import math
 from pydantic import model_validator
 
 from flexmbs.declaration import NestedError, Problem, raise_nested
-from flexmbs.law_kernel import Row, Sampler, law_kernel
+from flexmbs.law_kernel import Row, Sampler, StateName, law_kernel
 from flexmbs.model.fields import AnyVector, Nonnegative, Number, OptionalNumber, Positive
 from flexmbs.model.functions import UserFunction, takes_parameters
-from flexmbs.model.laws import JointLaw, LawOfTime
+from flexmbs.model.laws import INTEGRAL, JointLaw, LawOfTime
 
 MOST_PERIODS = 100  # sample times of a delay: every delayed sample is a force state
 
@@ -104,7 +104,8 @@ class SampledLaw(JointLaw):
 
     def row(self) -> Row:
         """Kernel that holds the output of the sampler between sample times."""
-        return Row(held, states=2, sampler=self.sampler())
+        names = StateName("output", "{Q}"), StateName("time to the next sample", "s")
+        return Row(held, states=2, sampler=self.sampler(), names=names)
 
 
 class DigitalPID(SampledLaw, kind="digital-pid"):
@@ -169,7 +170,9 @@ class DigitalPID(SampledLaw, kind="digital-pid"):
         parameters = self.kp, self.ki, self.kd, self.sample_time, *limits
         memory, given = (0.0, 0.0, 0.0), (self.reference,)
         times = self.sample_time, self.delay, self.computing_time
-        return Sampler(digital_pid, parameters, *times, memory, given, keys=("reference",))
+        return Sampler(
+            digital_pid, parameters, *times, memory, given, keys=("reference",), names=INTEGRAL
+        )
 
 
 class DigitalController(SampledLaw, kind="digital-controller"):

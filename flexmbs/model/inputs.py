@@ -6,10 +6,11 @@ They are not registered: a `Stepper` adds them to its copy of a model, and files
 them.
 """
 
-from flexmbs.law_kernel import Row, law_kernel
+from flexmbs.law_kernel import Row, StateName, law_kernel
 from flexmbs.model.forces.force import OnFrame
 from flexmbs.model.laws import JointLaw
 
+INPUTS = (("force", "N"), ("moment", "N m"))
 MOTION = 19  # numbers of time and motion of a frame, which precede its force states
 
 
@@ -41,7 +42,7 @@ class HeldEffort(JointLaw):
 
     def row(self) -> Row:
         """Kernel of a joint force held constant between inputs, as a state."""
-        return Row(held_effort, states=1)
+        return Row(held_effort, states=1, names=(StateName("input", "{Q}"),))
 
 
 class HeldWrench(OnFrame):
@@ -49,4 +50,5 @@ class HeldWrench(OnFrame):
 
     def row(self) -> Row:
         """Kernel of a force and torque held constant between inputs, as six states."""
-        return Row(held_wrench, states=6)
+        names = [StateName(f"input {kind} {a}", u) for kind, u in INPUTS for a in "xyz"]
+        return Row(held_wrench, states=6, names=tuple(names))

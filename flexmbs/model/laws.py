@@ -14,12 +14,13 @@ from pydantic import BeforeValidator, model_validator
 
 from flexmbs.declaration import Declaration, NestedError, Problem, close_names, raise_nested, shown
 from flexmbs.errors import InputError
-from flexmbs.law_kernel import Row, law_kernel
+from flexmbs.law_kernel import Row, StateName, law_kernel
 from flexmbs.model.fields import AnyVector, Number, Positive, Time, optional
 from flexmbs.model.functions import UserFunction, parameter_count
 from flexmbs.model.interpolation import INTERPOLATIONS
 
 State = tuple[float, float, float]
+INTEGRAL = (StateName("integral of the error", "{x} s"),)
 DIFFERENCE = 1e-4  # s, step of the differences for rates that functions do not return
 
 
@@ -499,7 +500,14 @@ class PID(JointLaw, kind="pid"):
 
     def row(self) -> Row:
         """Kernel and parameters of PID control; the integral of the error is a state."""
-        return Row(pid, (self.kp, self.kd, self.ki), (self.reference,), gives=2, states=1)
+        return Row(
+            pid,
+            (self.kp, self.kd, self.ki),
+            (self.reference,),
+            gives=2,
+            states=1,
+            names=INTEGRAL,
+        )
 
 
 class SpringDamper(JointLaw, kind="spring-damper"):

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from flexmbs.declaration import close_names
 from flexmbs.errors import InputError
+from flexmbs.results.force_signals import force_signals
 from flexmbs.results.solution import SolutionData
 from flexmbs.results.views import FloatArray
 
@@ -159,6 +160,11 @@ def _contacts(solution: SolutionData) -> Iterator[Channel]:
             yield from _parts(f"{name} force", view.force, XYZ, "N")
 
 
+def _forces(solution: SolutionData) -> Iterator[Channel]:
+    """Channels of efforts, tensions, states and references of the forces."""
+    yield from (Channel(*each) for each in force_signals(solution))
+
+
 def _energy(solution: SolutionData) -> Iterator[Channel]:
     """Channels of the energies."""
     yield from (
@@ -173,5 +179,6 @@ TABLES: dict[str, Callable[[SolutionData], Iterator[Channel]]] = {
     "drives": _drives,
     "couplings": _couplings,
     "contacts": _contacts,
+    "forces": _forces,
     "energy": _energy,
 }

@@ -6,7 +6,7 @@ import numpy as np
 from pydantic import model_validator
 
 from flexmbs.declaration import NestedError
-from flexmbs.law_kernel import LawPart, Row, law_kernel, nonlinear_law
+from flexmbs.law_kernel import LawPart, Row, StateName, law_kernel, nonlinear_law
 from flexmbs.model.fields import NonnegativeSix, OptionalCurve
 from flexmbs.model.forces.force import BetweenFrames
 from flexmbs.model.interpolation import monotone
@@ -177,6 +177,11 @@ class Bushing(BetweenFrames, kind="bushing"):
                 found = monotone(np.array(points), np.array(values))
                 data += [float(len(points)), *points, *found.T.ravel().tolist()]
         times = tuple(T if k > 0.0 else 1.0 for k, T in zip(self.branch_k, self.relaxation_time))
-        return Row(
-            viscoelastic, (*self.k, *self.c, *self.branch_k, *times, *places, *data), states=6
+        parameters = (*self.k, *self.c, *self.branch_k, *times, *places, *data)
+        names = tuple(
+            StateName(
+                f"Maxwell branch {key.removeprefix('curve_')}", "N m" if "r" in key[6:] else "N"
+            )
+            for key in CURVES
         )
+        return Row(viscoelastic, parameters, states=6, names=names)

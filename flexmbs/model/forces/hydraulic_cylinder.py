@@ -5,7 +5,7 @@ import math
 from pydantic import model_validator
 
 from flexmbs.declaration import NestedError
-from flexmbs.law_kernel import LawPart, Row, nonlinear_law
+from flexmbs.law_kernel import LawPart, Row, StateName, nonlinear_law
 from flexmbs.model.fields import Nonnegative, Positive
 from flexmbs.model.forces.force import AlongLine
 from flexmbs.model.laws import LawOfTime
@@ -198,4 +198,8 @@ class HydraulicCylinder(AlongLine, kind="hydraulic-cylinder"):
             self.pressure_a,
             self.pressure_b,
         )
-        return Row(cylinder, parameters, (self.opening,), keys=("opening",), states=2)
+        names = (
+            StateName("pressure A", "Pa", self.supply, self.pressure_a),
+            StateName("pressure B", "Pa", self.supply, self.pressure_b),
+        )
+        return Row(cylinder, parameters, (self.opening,), keys=("opening",), states=2, names=names)

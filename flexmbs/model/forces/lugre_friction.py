@@ -7,7 +7,7 @@ import math
 
 from pydantic import model_validator
 
-from flexmbs.law_kernel import LawPart, Row, nonlinear_law
+from flexmbs.law_kernel import LawPart, Row, StateName, nonlinear_law
 from flexmbs.model.fields import Nonnegative, OptionalPositive, Positive
 from flexmbs.model.forces.force import JointForce
 from flexmbs.model.forces.joint_friction import CHORD, check_static
@@ -131,4 +131,4 @@ class LuGreFriction(JointForce, kind="lugre-friction"):
             static,
             self.stribeck_velocity or 1.0,
         )
-        return Row(lugre, parameters, states=1)
+        return Row(lugre, parameters, states=1, names=(StateName("bristle deflection", "{x}"),))
