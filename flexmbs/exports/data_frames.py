@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from flexmbs.declaration import close_names
 from flexmbs.errors import InputError, MachineError
 from flexmbs.exports.labelled import labelled, labels
-from flexmbs.results.channels import TABLES, channels
+from flexmbs.results.channels import ONE, TABLES, channels
 from flexmbs.signals.signal import Signal
 
 if TYPE_CHECKING:
@@ -17,16 +17,6 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
     from flexmbs.results.solution import SolutionData
-
-ONE = {
-    "bodies": "body",
-    "frames": "frame",
-    "joints": "joint",
-    "drives": "drive",
-    "couplings": "coupling",
-    "contacts": "contact",
-    "forces": "force",
-}
 
 
 def data_frame(solution: SolutionData, tables: Iterable[str] | None = None) -> DataFrame:

@@ -31,7 +31,7 @@ from flexmbs.results.bodies import data_of, flexible_bodies, mass_of, surface_of
 from flexmbs.results.impact_steps import outputs_without_impacts
 from flexmbs.results.joints import path_coordinates
 from flexmbs.results.stress_summary import PASCALS, StressReport, stress_reports
-from flexmbs.system.check import NOT_JUDGED, PASS, WARN
+from flexmbs.system.check import FAIL, NOT_JUDGED, PASS, WARN
 from flexmbs.system.topology import topology
 
 if TYPE_CHECKING:
@@ -41,20 +41,17 @@ if TYPE_CHECKING:
     from flexmbs.page.curve_panels import PlotPanel
     from flexmbs.results.solution import SolutionData
 
+MOST_NAMED = 3  # checks named beside the verdict
 MODES_DRAWN, MODES_LISTED, ROWS_LISTED = 6, 24, 60
-SENTENCES = {
-    PASS: "The run finished and every check passed.",
-    NOT_JUDGED: "The result was not judged: its audit was switched off.",
-    WARN: "The run finished with warnings; read them before using the numbers.",
-}
-FAILED = "The run did not finish or a check failed; do not use the numbers."
+MOST_LISTED = 40  # curves in a panel of the page
 
 
 class DrawnSection(NamedTuple):
-    """Section with curves."""
+    """Section with curves; the page shows all of them, a printed document those that differ."""
 
     section: CurveSection
     panels: list[PlotPanel]
+    caption: str
 
 
 @dataclass(frozen=True)
@@ -86,7 +83,7 @@ def content(
     """Everything that a report shows of a solution and its fatigue results."""
     return Content(
         numbers=numbers,
-        sentence=SENTENCES.get(numbers["verdict"], FAILED),
+        sentence=verdict_sentence(numbers),
         tiles=_tiles(solution, numbers),
         still=_motion(solution),
         model=_model(solution),
@@ -98,6 +95,24 @@ def content(
         damages=fatigue_sections(fatigue),
         model_text=solution.model_text,
     )
+
+
+def verdict_sentence(numbers: dict[str, Any]) -> str:
+    """What the verdict means, with the checks that caused it."""
+    verdict, checks = numbers["verdict"], numbers["checks"]
+    if verdict == PASS:
+        return f"The run reached its end and all {len(checks)} checks passed."
+    if verdict == NOT_JUDGED:
+        return "The result was not checked: the audit of this run was switched off."
+    status = WARN if verdict == WARN else FAIL
+    found = [check["title"] for check in checks if check["status"] == status]
+    named = ", ".join(found[:MOST_NAMED]) + (" and others" if len(found) > MOST_NAMED else "")
+    count = f"{len(found)} of {len(checks)} checks"
+    if verdict == WARN:
+        return (
+            f"The run reached its end; {count} warn: {named}. Read them before using the numbers."
+        )
+    return f"{count} failed: {named}. Do not use the numbers before the cause is found."
 
 
 def _tiles(solution: SolutionData, numbers: dict[str, Any]) -> list[tuple[str, str, str]]:
@@ -132,7 +147,16 @@ def _motion(solution: SolutionData) -> Picture:
 def _curves(solution: SolutionData) -> list[DrawnSection]:
     """Sections of curves that the solution has."""
     found = ((section, section.panels(solution)) for section in SECTIONS)
-    return [DrawnSection(section, readable(panels)) for section, panels in found if panels]
+    return [
+        DrawnSection(section, readable(panels, MOST_LISTED), _caption(section, solution))
+        for section, panels in found
+        if panels
+    ]
+
+
+def _caption(section: CurveSection, solution: SolutionData) -> str:
+    """Caption of a section of a solution."""
+    return section.caption if isinstance(section.caption, str) else section.caption(solution)
 
 
 def _stresses(solution: SolutionData) -> list[tuple[StressReport, Picture | None]]:

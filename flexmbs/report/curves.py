@@ -15,8 +15,9 @@ from flexmbs.model.item import CoordinateUse, Item
 from flexmbs.model.model import SECTIONS as SECTIONS_OF_MODELS
 from flexmbs.model.model import ModelData
 from flexmbs.page.curve_panels import FloatArray, PlotCurve, PlotPanel, panel, thinned
-from flexmbs.report.pictures import free_frames
+from flexmbs.report.pictures import tips
 from flexmbs.results.bodies import flexible_bodies, moved_frames
+from flexmbs.results.force_signals import force_signals
 from flexmbs.system.step_scales import model_size
 
 if TYPE_CHECKING:
@@ -26,6 +27,10 @@ RAD, METRE = "rad", "m"
 # relative to the largest reaction: round-off and iteration errors of a step, 5e-8 for a planar
 # double pendulum
 SMALL = 1e-7
+STILL = 1e-5  # relative to the largest range of a component: smaller ones do not move
+MOST_TIPS = 8  # frames in a plot
+# signals of forces without a plot: efforts are those of the joints, times are no quantities
+UNSHOWN = ("effort", "time to the next sample")
 REACTIONS = "Joint force", "Joint moment"  # titles
 EFFORT = {
     RAD: ("Joint torque, drives, couplings, joint forces", "N m"),
@@ -40,7 +45,7 @@ class CurveSection(NamedTuple):
 
     anchor: str
     title: str
-    caption: str
+    caption: str | Callable[[SolutionData], str]
     panels: Callable[[SolutionData], list[PlotPanel]]
 
 
@@ -58,28 +63,23 @@ def joints(solution: SolutionData) -> list[PlotPanel]:
 
 
 def frames(solution: SolutionData) -> list[PlotPanel]:
-    """Plot panels of position, speed and acceleration of the free frames (the tips)."""
-    views = {name: solution.frame(name) for name in free_frames(solution)}
-    size = max(float(np.ptp(view.position, axis=0).max()) for view in views.values())
-    found: list[tuple[str, str, Values]] = []
-    for a, axis in enumerate("xyz"):
-        curves = {name: view.position[:, a] for name, view in views.items()}
-        if any(np.ptp(values) > 1e-5 * size for values in curves.values()):
-            found.append((f"Position {axis}", "m", curves))
-    found.append(
-        (
-            "Speed",
-            "m/s",
-            {name: np.linalg.norm(view.velocity, axis=1) for name, view in views.items()},
-        )
-    )
-    found.append(
-        (
-            "Acceleration",
-            "m/s²",
-            {name: np.linalg.norm(view.acceleration, axis=1) for name, view in views.items()},
-        )
-    )
+    """Plot panels of position, velocity and acceleration of the tips by component."""
+    views = {name: solution.frame(name) for name in tips(solution).frames[:MOST_TIPS]}
+    found = []
+    for title, unit, key in (
+        ("Position", "m", "position"),
+        ("Velocity", "m/s", "velocity"),
+        ("Acceleration", "m/s²", "acceleration"),
+    ):
+        values = {name: getattr(view, key) for name, view in views.items()}
+        most = max(float(np.ptp(each, axis=0).max()) for each in values.values())
+        curves = {
+            f"{name} {axis}": each[:, a]
+            for name, each in values.items()
+            for a, axis in enumerate("xyz")
+            if np.ptp(each[:, a]) > STILL * most
+        }
+        found.append((title, unit, curves))
     return _panels(solution, found)
 
 
@@ -96,17 +96,29 @@ def deflections(solution: SolutionData) -> list[PlotPanel]:
 
 
 def reactions(solution: SolutionData) -> list[PlotPanel]:
-    """Plot panels of force and moment magnitudes in the joints."""
+    """Plot panels of the force and moment in the joints, by component in world axes."""
     views = {name: solution.joint(name) for name in solution.joints}
     named = {name if view.unique else f"{name} (not unique)": view for name, view in views.items()}
-    forces = {name: np.linalg.norm(view.force, axis=1) for name, view in named.items()}
-    torques = {name: np.linalg.norm(view.torque, axis=1) for name, view in named.items()}
-    found = zip(REACTIONS, ("N", "N m"), (forces, torques), largest_reactions(solution))
-    return [
-        panel(title, unit, solution.t, values, floor=SMALL * most)
-        for title, unit, values, most in found
-        if values
-    ]
+    found = []
+    for title, unit, key, most in zip(
+        REACTIONS, ("N", "N m"), ("force", "torque"), largest_reactions(solution)
+    ):
+        values: dict[str, FloatArray] = {}
+        for name, view in named.items():
+            values |= components(name, getattr(view, key), SMALL * most)
+        if values:
+            found.append(panel(title, unit, solution.t, values, floor=SMALL * most))
+    return found
+
+
+def components(name: str, values: FloatArray, floor: float) -> dict[str, FloatArray]:
+    """Components (nt,) of a vector (nt, 3) that exceed a floor; its magnitude if none does."""
+    found = {
+        f"{name} {axis}": values[:, a]
+        for a, axis in enumerate("xyz")
+        if float(np.abs(values[:, a]).max(initial=0.0)) > floor
+    }
+    return found or {name: np.linalg.norm(values, axis=1)}
 
 
 def largest_reactions(solution: SolutionData) -> tuple[float, float]:
@@ -136,6 +148,28 @@ def efforts(solution: SolutionData) -> list[PlotPanel]:
         (*EFFORT[unit], _efforts(solution, unit)) for unit in (RAD, METRE)
     ]
     return _panels(solution, [*found, ("Drive power", "W", power)])
+
+
+def forces(solution: SolutionData) -> list[PlotPanel]:
+    """Plot panels of tensions, currents, pressures, references and other signals of forces."""
+    found: dict[tuple[str, str], dict[str, FloatArray]] = {}
+    names = sorted(solution.model.forces, key=len, reverse=True)
+    for signal in force_signals(solution):
+        name = next(each for each in names if signal.name.startswith(f"{each} "))
+        what = signal.name.removeprefix(f"{name} ")
+        if what in UNSHOWN:
+            continue
+        quantity, _, part = what.rpartition(" ")
+        title = quantity if len(part) == 1 else what
+        key = title[0].upper() + title[1:], signal.unit
+        found.setdefault(key, {})[f"{name} {part}" if len(part) == 1 else name] = signal.values
+    return _panels(
+        solution,
+        [
+            (title, unit, {k: y for k, y in curves.items() if y.any()})
+            for (title, unit), curves in found.items()
+        ],
+    )
 
 
 def energy(solution: SolutionData) -> list[PlotPanel]:
@@ -186,7 +220,7 @@ SECTIONS = (
     CurveSection(
         "frames",
         "Tips and frames",
-        "World coordinates of the frames to which no joint is attached.",
+        lambda solution: tips(solution).told,
         frames,
     ),
     CurveSection(
@@ -198,8 +232,8 @@ SECTIONS = (
     CurveSection(
         "reactions",
         "Reactions",
-        "Magnitudes of joint forces and moments, including drives, couplings and applied joint "
-        "forces.",
+        "Force and moment of the parent on the child of each joint, in world axes, including "
+        "drives, couplings and applied joint forces. Components that are zero are left out.",
         reactions,
     ),
     CurveSection(
@@ -207,6 +241,12 @@ SECTIONS = (
         "Drives and controllers",
         "Torques and forces along the degrees of freedom of the joints.",
         efforts,
+    ),
+    CurveSection(
+        "forces",
+        "Forces and controllers",
+        "Tensions, currents, pressures, references and states of forces and controllers.",
+        forces,
     ),
     CurveSection(
         "energy",

@@ -15,6 +15,7 @@ from flexmbs.player.markup import player_code, scene_text
 from flexmbs.player.plots import plots
 from flexmbs.player.solids import Solid
 from flexmbs.report.content import content
+from flexmbs.report.explorer import chosen_signals
 from flexmbs.report.fatigue import damage_of, results_of
 from flexmbs.report.single_bodies import envelopes, extras_of, merged, mode_scenes, stress_scenes
 from flexmbs.results.summary import summary
@@ -74,9 +75,10 @@ def page(
         solids=solids
     )
     own = shown.contact_panels
-    figures = {section.anchor: panels for section, panels in shown.curves} | (
+    figures = {each.section.anchor: each.panels for each in shown.curves} | (
         {"contacts": own} if own else {}
     )
+    signals = chosen_signals(solution)
     return rendered(
         "flexmbs.report",
         "report.html",
@@ -84,7 +86,8 @@ def page(
         scene=scene_text(scene(solution, extras)),
         swinging=modes,
         stressed=stressed,
-        plots=scene_text(plots(figures)),
+        plots=scene_text(plots(figures, signals)),
+        signal_notes=signals.notes,
         figures=figures,
         version=numbers["provenance"].get("flexmbs", ""),
         date=numbers["provenance"].get("date", ""),

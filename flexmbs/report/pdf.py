@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from flexmbs.errors import MachineError
 from flexmbs.files.output import write_bytes
-from flexmbs.page.curve_panels import PlotPanel, span_of
+from flexmbs.page.curve_panels import PlotPanel, readable, span_of
 from flexmbs.page.html import Picture, number, powers
 from flexmbs.page.style import STATES
 from flexmbs.report.content import ROWS_LISTED, Content, content
@@ -100,7 +100,7 @@ class _Document:
         self.shown = shown
         self.blocks: list[dict[str, Any]] = []
         self.files: dict[str, bytes] = {}
-        every = [*(panel for _, panels in shown.curves for panel in panels), *shown.contact_panels]
+        every = [*(panel for each in shown.curves for panel in each.panels), *shown.contact_panels]
         self.span = span_of(every)
         for section in (
             self._checks,
@@ -312,10 +312,10 @@ class _Document:
 
     def _curves(self) -> None:
         """Append the sections of curves."""
-        for section, panels in self.shown.curves:
+        for section, panels, caption in self.shown.curves:
             self._heading(section.title)
-            self._panels(panels)
-            self._notes([section.caption])
+            self._panels(readable(panels))
+            self._notes([caption])
 
     def _stresses(self) -> None:
         """Append the section of stresses."""

@@ -167,15 +167,27 @@ def free_paths(solution: SolutionData) -> list[FloatArray]:
 
 
 def free_frames(solution: SolutionData, *, most: int = 4) -> list[str]:
-    """Frames without joints, the tips of a mechanism.
+    """Frames of interest: the tips of a mechanism, at most so many."""
+    return tips(solution).frames[-most:]
 
-    If there are none, the frames of the last body.
-    """
-    held = {
-        str(ref) for joint in solution.model.joints.values() for ref in (joint.parent, joint.child)
-    }
+
+class Tips(NamedTuple):
+    """Frames, and a sentence that tells which these are."""
+
+    frames: list[str]
+    told: str
+
+
+def tips(solution: SolutionData) -> Tips:
+    """Frames at which nothing holds a body; else the frames at the ends of the tree of joints."""
+    model = solution.model
+    held = {str(ref) for joint in model.joints.values() for ref in (joint.parent, joint.child)}
+    carried = {joint.parent.body for joint in model.joints.values() if joint.carries}
+    last = [name for name in solution.bodies if name not in carried]
     free = [name for name in solution.frames if name not in held]
-    if not free:
-        last = solution.compiled.whole_of(solution.compiled.bodies[-1])
-        free = [f"{last}/{frame}" for frame in _frame_names(solution, last)[-1:]] or [last]
-    return free[-most:]
+    if free:
+        return Tips(free, "Frames to which no joint is attached, in world axes.")
+    ends = [name for name in solution.frames if name.partition("/")[0] in last]
+    if ends:
+        return Tips(ends, "All frames have joints: those of the last bodies, in world axes.")
+    return Tips(last or list(solution.bodies), "Origins of the last bodies, in world axes.")

@@ -27,6 +27,18 @@ ENERGIES = (
 RATES = ("", "/s", "/s²")
 
 
+# word by which a channel of a table begins in data frames and signals
+ONE = {
+    "bodies": "body",
+    "frames": "frame",
+    "joints": "joint",
+    "drives": "drive",
+    "couplings": "coupling",
+    "contacts": "contact",
+    "forces": "force",
+}
+
+
 class Channel(NamedTuple):
     """Name, unit (empty for dimensionless quantities) and values (nt,)."""
 

@@ -121,9 +121,10 @@ export function draw(svg, view, at) {
 
 let clips = 0;
 
-/** @param {ChartCurve} curve @returns {string} its classes */
+/** @param {{colour: number, dashed: boolean}} curve @returns {string} its classes */
 export function look(curve) {
-  return `c${curve.colour % CHART.colours}${curve.dashed ? " dashed" : ""}`;
+  const turn = Math.floor(curve.colour / CHART.colours) % 4; // more curves than colours: dashes
+  return `c${curve.colour % CHART.colours}${turn && !curve.dashed ? ` d${turn}` : ""}${curve.dashed ? " dashed" : ""}`;
 }
 
 /** @param {SVGElement} svg @param {ChartView} view @param {ChartPlaces} at lines of equal values with their labels */

@@ -1,4 +1,5 @@
 // Starts the player and the curves of the page. If the player cannot start, the static picture remains.
+import { Explorer } from "./explorer.js";
 import { followed } from "./plots.js";
 import { Player } from "./player.js";
 import { reached } from "./reach.js";
@@ -9,7 +10,7 @@ import { Scene } from "./scene.js";
 async function start() {
   reached(".scroll, figure.field");
   const plots = document.getElementById("flexmbs-plots")?.textContent;
-  if (plots) await followed(plots);
+  if (plots) explore(await followed(plots));
   const roots = /** @type {Stage[]} */ ([...document.querySelectorAll(".player")]);
   const text = document.getElementById("flexmbs-scene")?.textContent;
   if (!roots.length || !text) return;
@@ -23,6 +24,13 @@ async function start() {
   } catch (error) {
     failed(main, error);
   }
+}
+
+/** Builds the choice of curves if the page has one. @param {Awaited<ReturnType<typeof followed>>} from */
+function explore({ stored, buffer, follower }) {
+  const form = /** @type {HTMLElement | null} */ (document.querySelector("[data-explorer]"));
+  const figure = /** @type {HTMLElement | null} */ (document.querySelector("[data-explored]"));
+  if (form && figure && stored.signals) new Explorer(form, figure, stored.signals, buffer, follower);
 }
 
 /** Starts the player of a single body when it scrolls into view. @param {Stage} root @param {Scene} scene */

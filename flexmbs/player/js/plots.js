@@ -10,11 +10,12 @@ import { numberText } from "./ticks.js";
 /** @typedef {import("./chart.js").Span} Span */
 /** @typedef {{name: string, t: Stored, y: Stored, stepped: boolean, dashed: boolean, colour: number}} StoredCurve */
 /** @typedef {Omit<ChartPanel, "curves"> & {curves: StoredCurve[]}} StoredPanel */
-/** @typedef {{figures: Record<string, StoredPanel[]>, span: Span, data: string}} Plots */
+/** @typedef {{figures: Record<string, StoredPanel[]>, span: Span, data: string, signals?: import("./explorer.js").Signals}} Plots */
+/** @typedef {Plot | import("./xyplot.js").XYPlot} AnyPlot */
 
 const DRAGGED = 6; // pixels: longer movements are drags, not clicks
 
-/** @param {string} text JSON of `Plots` @returns {Promise<Plot[]>} */
+/** @param {string} text JSON of `Plots` @returns {Promise<{stored: Plots, buffer: ArrayBuffer, follower: Follower}>} */
 export async function followed(text) {
   /** @type {Plots} */ const stored = JSON.parse(text);
   const buffer = await inflated(stored.data);
@@ -28,37 +29,54 @@ export async function followed(text) {
       plots.push(new Plot(figure, { ...panel, curves }, stored.span));
     }
   }
-  listen(plots, stored.span);
-  return plots;
+  const follower = new Follower(stored.span);
+  for (const plot of plots) follower.add(plot);
+  return { stored, buffer, follower };
 }
 
-/** @param {Plot[]} plots @param {Span} span */
-function listen(plots, span) {
-  let time = span[0];
-  for (const name of ["flexmbs:time", "flexmbs:seek"])
-    document.addEventListener(name, (event) => {
-      const { detail } = /** @type {CustomEvent} */ (event);
-      time = detail.time;
-      for (const plot of plots) if (plot.seen || !detail.playing) plot.cursor(time);
+/** Plots that follow the time of the player, zoom together and fit their figures. */
+export class Follower {
+  /** @param {Span} span of all curves */
+  constructor(span) {
+    this.span = span;
+    this.time = span[0];
+    /** @type {AnyPlot[]} */ this.plots = [];
+    for (const name of ["flexmbs:time", "flexmbs:seek"])
+      document.addEventListener(name, (event) => {
+        const { detail } = /** @type {CustomEvent} */ (event);
+        this.time = detail.time;
+        for (const plot of this.plots) if (plot.seen || !detail.playing) plot.cursor(this.time);
+      });
+    document.addEventListener("flexmbs:span", (event) => {
+      const { chosen } = /** @type {CustomEvent} */ (event).detail;
+      for (const plot of this.plots) plot.zoom(chosen ?? span);
     });
-  document.addEventListener("flexmbs:span", (event) => {
-    const { chosen } = /** @type {CustomEvent} */ (event).detail;
-    for (const plot of plots) plot.zoom(chosen ?? span);
-  });
-  document.addEventListener("flexmbs:toggle", (event) => {
-    const { figure, name } = /** @type {CustomEvent} */ (event).detail;
-    for (const plot of plots) if (plot.figure === figure) plot.toggle(name);
-  });
-  document.addEventListener("click", (event) => {
-    const button = event.target instanceof Element ? event.target.closest("[data-seek]") : null;
-    if (button) seek(Number(button.getAttribute("data-seek")));
-  });
-  const observer = new ResizeObserver(() => plots.forEach((plot) => plot.resize()));
-  for (const figure of new Set(plots.map((plot) => plot.figure))) observer.observe(figure);
-  const sight = new IntersectionObserver((entries) => entries.forEach(({ target, isIntersecting }) => plots.filter((plot) => plot.root === target).forEach((plot) => plot.see(isIntersecting, time))));
-  for (const plot of plots) sight.observe(plot.root);
-  addEventListener("beforeprint", () => plots.forEach((plot) => plot.hover(null)));
-  for (const plot of plots) plot.cursor(time);
+    document.addEventListener("flexmbs:toggle", (event) => {
+      const { figure, name } = /** @type {CustomEvent} */ (event).detail;
+      for (const plot of this.plots) if (plot.figure === figure) plot.toggle(name);
+    });
+    document.addEventListener("click", (event) => {
+      const button = event.target instanceof Element ? event.target.closest("[data-seek]") : null;
+      if (button) seek(Number(button.getAttribute("data-seek")));
+    });
+    this.sizes = new ResizeObserver(() => this.plots.forEach((plot) => plot.resize()));
+    this.sight = new IntersectionObserver((entries) => entries.forEach(({ target, isIntersecting }) => this.plots.filter((plot) => plot.root === target).forEach((plot) => plot.see(isIntersecting, this.time))));
+    addEventListener("beforeprint", () => this.plots.forEach((plot) => plot.hover(null)));
+  }
+
+  /** @param {AnyPlot} plot */
+  add(plot) {
+    this.plots.push(plot);
+    this.sizes.observe(plot.figure);
+    this.sight.observe(plot.root);
+    plot.cursor(this.time);
+  }
+
+  /** @param {HTMLElement} figure whose plots are forgotten */
+  clear(figure) {
+    for (const plot of this.plots) if (plot.figure === figure) this.sight.unobserve(plot.root);
+    this.plots = this.plots.filter((plot) => plot.figure !== figure);
+  }
 }
 
 export class Plot {
@@ -247,7 +265,7 @@ export class Plot {
 }
 
 /** @param {string} name @param {string} kind @param {string} [text] @returns {HTMLElement} */
-function made(name, kind, text) {
+export function made(name, kind, text) {
   const found = document.createElement(name);
   found.className = kind;
   if (text) found.textContent = text;
