@@ -80,6 +80,8 @@ def frames(solution: SolutionData) -> list[PlotPanel]:
             if np.ptp(each[:, a]) > STILL * most
         }
         found.append((title, unit, curves))
+    speeds = {name: np.linalg.norm(view.velocity, axis=1) for name, view in views.items()}
+    found.insert(2, ("Speed", "m/s", speeds))
     return _panels(solution, found)
 
 

@@ -104,13 +104,13 @@ class _Document:
         self.span = span_of(every)
         for section in (
             self._checks,
-            self._model,
-            self._equations,
-            self._modes,
-            self._contacts,
             self._curves,
+            self._contacts,
             self._stresses,
             self._damages,
+            self._model,
+            self._modes,
+            self._equations,
             self._solver,
             self._origin,
         ):

@@ -28,8 +28,9 @@ from flexmbs.scene import meshes
 from flexmbs.scene.start import Element, FloatArray, JointAxis, Part, Start
 
 GEARS, BELTS, SCREWS = "Gears and racks", "Belts", "Screws"
-# teeth of the smaller wheel: less are undercut, more are too small for a picture
-FEWEST, MOST, LARGEST = 15, 36, 500
+# teeth of the smaller wheel: with less than 2/sin² 20° = 17.1 tips cut into the feet of the other
+# wheel, more are too small for a picture
+FEWEST, MOST, LARGEST = 18, 40, 500
 WHOLE = 1e-6  # relative: a ratio of numbers of teeth
 PARALLEL = 1e-6  # sine of the angle between axes
 SAME = 1e-3  # relative to the size of the machine: coaxial wheels have no distance

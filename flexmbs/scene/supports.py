@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.float64]
 LOWEST = 0.04  # relative to the size of the model: lower joints need no column
 TOP, BOTTOM = 0.02, 0.05  # half widths at top and bottom, relative to the size
-BRACKET = 0.055  # height of a bracket, relative to the size
+BRACKET, PLATE, FLANGE = 0.055, 0.012, 0.042  # height, thickness and radius of its plate, relative
 NEAR = 0.03  # relative to the size: a solid of the ground at this distance carries the joint
 SUPPORTS = "Ground pivots"
 
@@ -39,20 +39,17 @@ def supports(
     may carry a joint.
     """
     carried = [np.asarray(each.vertices, float) for each in solids if each.body == GROUND]
-    for name, (ref, place) in _pivots(start).items():
+    for ref, place in _pivots(start):
         if any(_within(place, cloud, NEAR * box.size) for cloud in carried):
             continue
         mesh = _support(place, points, box)
         pose = start.pose(ref)
         local = meshes.Triangles((mesh.points - pose.x) @ pose.R, mesh.triangles)
-        yield Element(name, "ground pivot", SUPPORTS, (Part(ref, local),))
+        yield Element(str(ref), "ground pivot", SUPPORTS, (Part(ref, local),))
 
 
-def _pivots(start: Start) -> dict[str, tuple[FrameRef, FloatArray]]:
-    """Frames of the ground that hold something, and the places where they do.
-
-    By the name of the first item there.
-    """
+def _pivots(start: Start) -> list[tuple[FrameRef, FloatArray]]:
+    """Frames of the ground that hold something, and the places where they do."""
     model = start.model
     ends: list[tuple[str, FrameRef]] = [
         (joint.name, ref)
@@ -69,13 +66,13 @@ def _pivots(start: Start) -> dict[str, tuple[FrameRef, FloatArray]]:
         if isinstance(contact, Rope)
         for ref in (contact.parent, contact.child)
     ]
-    found: dict[tuple[float, ...], tuple[str, FrameRef, FloatArray]] = {}
+    found: dict[tuple[float, ...], tuple[FrameRef, FloatArray]] = {}
     for name, ref in ends:
         if grounded(ref):
             place = _place(start, name, plain(ref))
             key = tuple(np.round(place / start.size, 3).tolist())
-            found.setdefault(key, (name, plain(ref), place))
-    return {name: (ref, place) for name, ref, place in found.values()}
+            found.setdefault(key, (plain(ref), place))
+    return list(found.values())
 
 
 def _holds(joint: Joint) -> bool:
@@ -113,13 +110,15 @@ def _support(place: FloatArray, points: FloatArray, box: Bounds) -> meshes.Trian
     if room[0] and height > LOWEST * box.size:
         foot = place - height * up
         return meshes.frustum(foot, place, BOTTOM * box.size, TOP * box.size)
+    if abs(height) <= LOWEST * box.size:  # on the ground: a plate
+        return meshes.cylinder(place - PLATE * box.size * up, place, FLANGE * box.size)
     side = next((each for each, clear in zip(sides, room) if clear), -up)
     foot = place + BRACKET * box.size * side
-    plate = foot + 0.012 * box.size * side
+    plate = foot + PLATE * box.size * side
     return meshes.merged(
         [
             meshes.frustum(foot, place, 0.03 * box.size, 0.013 * box.size),
-            meshes.cylinder(plate, foot, 0.042 * box.size),
+            meshes.cylinder(plate, foot, FLANGE * box.size),
         ]
     )
 

@@ -128,7 +128,7 @@ def test_times_beside_impacts_are_left_out() -> None:
     found, notes = differences(coarse, fine)
     assert notes[0].endswith("interpolated between outputs, excluding times next to impacts.")
     named = {each.name: each for each in found}
-    assert named["Joint force, hinge"].largest < 2.0
+    assert max(named[f"Joint force, hinge {axis}"].largest for axis in "xz") < 2.0
     assert named["Joint angles, hinge.0"].largest < 5e-3
 
 

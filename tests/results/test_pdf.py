@@ -46,13 +46,13 @@ def test_text_pages_and_contents(swing: tuple[Path, fm.Solution]) -> None:
     assert reader.metadata is not None
     assert reader.metadata.title == solution.model.name
     # the verdict first
-    assert pages[0].startswith(f"{solution.model.name}\n{solution.verdict} The run finished")
+    assert pages[0].startswith(f"{solution.model.name}\n{solution.verdict} The run reached its end")
     assert [f"{k + 1} / {len(pages)}" in page for k, page in enumerate(pages)] == [True] * len(
         pages
     )
     contents = dict(re.findall(r"^([A-Z][\w ]+?)[ .]{5,}(\d+)$", pages[0], re.MULTILINE))
-    assert list(contents)[:4] == ["Checks", "Model", "Equations", "Joints"]
-    assert list(contents)[-2:] == ["Solver", "Provenance"]
+    assert list(contents)[:2] == ["Checks", "Joints"]
+    assert list(contents)[-4:] == ["Model", "Equations", "Solver", "Provenance"]
     for title, page in contents.items():
         assert re.search(rf"^{title}$", pages[int(page) - 1], re.MULTILINE)
     outline = [entry.title for entry in reader.outline if not isinstance(entry, list)]
@@ -74,19 +74,22 @@ def test_curves_are_lines_with_text_and_not_pixels(swing: tuple[Path, fm.Solutio
     assert {"0.0", "0.2", "0.4", "0.6", "0.8", "hinge.0"} <= set(
         page.extract_text().replace("−", "-").split()
     )
-    drawn = curve_points(page)
     angle = solution.joint("hinge").position[:, 0]
-    assert len(drawn) > 30  # points that are less than a ninth of a pixel from a line are left out
-    assert np.all(np.diff(drawn[:, 0]) >= 0)
-    place = np.interp(
-        np.linspace(0, 1, 50), (drawn[:, 0] - drawn[0, 0]) / np.ptp(drawn[:, 0]), drawn[:, 1]
-    )
+    # points that are less than a ninth of a pixel from a line are left out
+    curves = [path for path in curve_points(page) if len(path) > 30]
+    assert all(np.all(np.diff(drawn[:, 0]) >= 0) for drawn in curves)
+    places = [
+        np.interp(
+            np.linspace(0, 1, 50), (drawn[:, 0] - drawn[0, 0]) / np.ptp(drawn[:, 0]), drawn[:, 1]
+        )
+        for drawn in curves
+    ]
     true = np.interp(np.linspace(0, 0.8, 50), solution.t, angle)
-    assert abs(np.corrcoef(place, true)[0, 1]) > 0.9999
+    assert max(abs(np.corrcoef(place, true)[0, 1]) for place in places) > 0.9999
 
 
-def curve_points(page: "pypdf.PageObject") -> np.ndarray:
-    """Points of the longest path of a page and of the forms in it, in its own units."""
+def curve_points(page: "pypdf.PageObject") -> list[np.ndarray]:
+    """Points of the paths of a page and of the forms in it, in its own units."""
     found: list[list[tuple[float, float]]] = [[]]
 
     def walk(operands: list, name: bytes, number: int = 0) -> None:
@@ -104,7 +107,7 @@ def curve_points(page: "pypdf.PageObject") -> np.ndarray:
                     visit(form, form.get("/Resources", resources).get_object())
 
     visit(page.get_contents(), page["/Resources"].get_object())
-    return np.array(max(found, key=len))
+    return [np.array(path) for path in found]
 
 
 def test_names_are_text_and_never_code(tmp_path: Path) -> None:

@@ -156,10 +156,16 @@ def test_frames_joints_and_forces_are_where_the_solution_has_them(solution: Solu
     local = np.array(tip["rest"][:3]) + read(text, tip["moved"])
     world = np.einsum("tij,tj->ti", beam.rotation, local) + beam.position
     np.testing.assert_allclose(world, solution.frame("beam/tip").position, atol=1e-6)
-    arrows = {(arrow["name"], names[arrow["frame"]]): arrow for arrow in table["arrows"]}
-    push = read(text, arrows["push", "beam/tip"]["vector"])
+    arrows = {
+        (arrow["name"], names[arrow["frame"]], arrow.get("turns", False)): arrow
+        for arrow in table["arrows"]
+    }
+    assert arrows["push", "beam/tip", False]["group"] == "load"
+    push = read(text, arrows["push", "beam/tip", False]["vector"])
+    turn = read(text, arrows["push", "beam/tip", True]["vector"])
+    np.testing.assert_allclose(turn, np.tile([0.1, 0.2, 0.3], (len(turn), 1)), atol=1e-4)
     np.testing.assert_allclose(push, np.tile([0.5, 1.0, 3.0], (len(push), 1)), atol=1e-3)
-    elbow = read(text, arrows["elbow", "other/hub"]["vector"])
+    elbow = read(text, arrows["elbow", "other/hub", False]["vector"])
     np.testing.assert_allclose(
         elbow, solution.joint("elbow").force, atol=1e-3 * np.abs(elbow).max()
     )

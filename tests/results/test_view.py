@@ -246,14 +246,31 @@ def standing(height: float, *, hanging: bool = False) -> list[np.ndarray]:
     )
     model.add(fm.Revolute("hinge", model.ground["post"], arm, axis=axis, v0=1.0))
     table = scene(fm.simulate(model, t_end=1.0, step=0.05))
-    return [read(table["data"], each["vertices"])[:, 2] for each in table["scenery"]]
+    return [
+        height + read(table["data"], part["vertices"])[:, 2]
+        for each in table["elements"]
+        if each["group"] == "Ground pivots"
+        for part in each["parts"]
+    ]
 
 
 def test_machines_above_the_ground_stand_on_it() -> None:
-    """From the grid to the joint, where nothing moves below it; a pendulum hangs, and what lies on
-    the ground needs no stand.
+    """From the grid to the joint, where nothing moves below it; a pendulum hangs from a bracket
+    beside it, and a pivot on the ground has a plate.
     """
-    (heights,) = standing(0.5)
-    assert heights.min() == pytest.approx(0.0, abs=1e-4)
-    assert heights.max() == pytest.approx(0.5, abs=1e-4)
-    assert standing(0.5, hanging=True) == standing(0.0) == []
+    (column,) = standing(0.5)
+    assert column.min() == pytest.approx(0.0, abs=1e-4)
+    assert column.max() == pytest.approx(0.5, abs=1e-4)
+    (bracket,) = standing(0.5, hanging=True)
+    assert np.abs(bracket - 0.5).max() < 0.1
+    (plate,) = standing(0.0)
+    assert plate.max() == pytest.approx(0.0, abs=1e-4)
+    assert plate.min() > -0.02
+
+
+def test_what_nothing_holds_has_no_support() -> None:
+    model = fm.Model("ball", gravity=(0.0, 0.0, -9.81))
+    ball = model.add(fm.RigidBody("ball", mass=1.0, inertia=(0.1, 0.1, 0.1)))
+    model.add(fm.Pose("free", model.ground, ball, q0=(0, 0, 1.0, 1, 0, 0, 0)))
+    table = scene(fm.simulate(model, t_end=0.1, step=0.01))
+    assert table["elements"] == []
