@@ -27,7 +27,7 @@ async function looked() {
   player.look("top");
   const top = pixels();
   player.look("front");
-  viewer.settings.grid = viewer.settings.joints = false;
+  bodiesAlone(viewer);
   const fields = {};
   for (const field of ["displacement", "stress"]) {
     if (!scene.table.fields[field]) continue;

@@ -18,7 +18,7 @@ function looked() {
   if (!player) return { live: false };
   const { canvas, clock, scene, viewer } = player, gl = viewer.renderer.gl;
   const { width, height } = canvas;
-  viewer.settings.grid = viewer.settings.joints = viewer.settings.frames = false;
+  bodiesAlone(viewer);
   player.look("front");
   for (const items of viewer.items) for (const item of items) item.shapes ? (item.edges.count = 0) : (item.edges.count = item.mesh.count = 0); // the surface alone
   const background = viewer.theme.background.map((c) => Math.round(255 * c)).join(",");

@@ -47,6 +47,10 @@ export function measures() {
     gl.readPixels(0, 0, canvas.width, canvas.height, gl.RGBA, gl.UNSIGNED_BYTE, values);
     return values;
   };
+  window.bodiesAlone = ({ settings, elements }) => { // nothing else in the picture
+    settings.grid = settings.joints = settings.frames = settings.triad = settings.loads = false;
+    for (const group of elements.groups) settings.hidden.add(`/${group}`);
+  };
   window.differing = (a, b, least) => {
     let n = 0;
     for (let i = 0; i < a.length; i += 4) if (Math.abs(a[i] - b[i]) + Math.abs(a[i + 1] - b[i + 1]) + Math.abs(a[i + 2] - b[i + 2]) > least) n++;

@@ -15,7 +15,7 @@ export default async (page, seen) => {
     values: [...document.querySelectorAll(".plot .values:not([hidden])")].map((box) => [...box.children].map((row) => row.textContent)),
   }));
   const box = await page.evaluate(() => {
-    const svg = document.querySelector(".plot svg");
+    const svg = document.querySelector("#contacts .plot svg");
     svg.scrollIntoView({ block: "center" });
     const { left, top, width, height } = svg.getBoundingClientRect();
     return { left, top, width, height };
@@ -30,14 +30,14 @@ export default async (page, seen) => {
   await page.mouse.down();
   await page.mouse.move(...at(0.4));
   await page.mouse.move(...at(0.75));
-  seen.selected = await page.evaluate(() => Number(document.querySelector(".plot svg .select").getAttribute("width")));
+  seen.selected = await page.evaluate(() => Number(document.querySelector("#contacts .plot svg .select").getAttribute("width")));
   await page.mouse.up();
   seen.zoomed = await state();
   await page.mouse.click(...at(0.5), { count: 2 });
   seen.reset = await state();
-  await page.click(".plot button.key");
+  await page.click("#contacts .plot button.key");
   seen.hidden = await state();
-  await page.click(".plot button.key");
+  await page.click("#contacts .plot button.key");
   seen.shown = await state();
   if (await page.$("[data-seek]")) {
     await page.evaluate(() => document.querySelectorAll("details").forEach((details) => (details.open = true)));
@@ -47,5 +47,5 @@ export default async (page, seen) => {
     seen.jumped = await state();
   }
   await resized(page, 390, 844);
-  seen.phone = await page.evaluate(() => ({ scroll: document.documentElement.scrollWidth, width: innerWidth, plot: document.querySelector(".plot svg").getBoundingClientRect().width, text: parseFloat(getComputedStyle(document.querySelector(".plot svg .tick")).fontSize) }));
+  seen.phone = await page.evaluate(() => ({ scroll: document.documentElement.scrollWidth, width: innerWidth, plot: document.querySelector("#contacts .plot svg").getBoundingClientRect().width, text: parseFloat(getComputedStyle(document.querySelector(".plot svg .tick")).fontSize) }));
 };

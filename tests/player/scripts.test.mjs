@@ -11,6 +11,9 @@ import { ball, box, joined, meshed, rod } from "../../flexmbs/player/js/geometry
 import { CHART, pathOf, peaksOf, placesOf, valueAt, within } from "../../flexmbs/player/js/chart.js";
 import { LEVELS, Quality } from "../../flexmbs/player/js/quality.js";
 import { commonPower, limits, marks, numberText, powerOfTen } from "../../flexmbs/player/js/ticks.js";
+import { hanging } from "../../flexmbs/player/js/elements.js";
+import { choiceOf, hashOf } from "../../flexmbs/player/js/explorer.js";
+import { apart, overlapping } from "../../flexmbs/player/js/labels.js";
 import { fieldsOf, legendOf } from "../../flexmbs/player/js/legend.js";
 import { Scene } from "../../flexmbs/player/js/scene.js";
 import { compose, inverse, multiple, placed, product, towards, turnBy, turned } from "../../flexmbs/player/js/vectors.js";
@@ -373,4 +376,35 @@ test("nodes have their displacement, and their value by the largest", () => {
 test("rotation vectors become quaternions", () => {
   near(turned(turnBy([0, 0, Math.PI / 2]), [1, 0, 0]), [0, 1, 0]);
   near(turnBy([0, 0, 0]), [1, 0, 0, 0]);
+});
+
+test("names beside points that are close together do not overlap, or are left out", () => {
+  const points = Array.from({ length: 40 }, (_, k) => ({ x: 100 + 7 * (k % 8), y: 80 + 5 * Math.floor(k / 8), width: 60, height: 17 }));
+  const boxes = apart(points, 400, 300);
+  const placed_ = boxes.filter((box) => box);
+  assert.ok(placed_.length >= 8 && placed_.length < 40);
+  for (const [i, a] of placed_.entries()) for (const b of placed_.slice(i + 1)) assert.ok(!overlapping(a, b));
+  for (const { left, top, width, height } of placed_) assert.ok(left >= 0 && top >= 0 && left + width <= 400 && top + height <= 300);
+  const [corner] = apart([{ x: 398, y: 298, width: 60, height: 17 }], 400, 300); // left above, where there is room
+  assert.ok(corner.left + corner.width <= 398 && corner.top + corner.height <= 298);
+});
+
+test("a slack rope has nearly its length between its ends and hangs downwards", () => {
+  const a = [0, 0, 1], b = [2, 0, 1];
+  for (const whole of [2.02, 2.1, 2.3]) {
+    const points = hanging(a, b, whole, [0, 0, 1]);
+    const along = points.slice(1).reduce((sum, x, k) => sum + Math.hypot(...x.map((c, i) => c - points[k][i])), 0);
+    assert.ok(Math.abs(along - whole) < 0.03 * whole, `${along} of ${whole}`);
+    assert.ok(points.every(([, , z]) => z <= 1 + 1e-12));
+  }
+  assert.deepEqual(hanging(a, b, 1.9, [0, 0, 1]), [a, b]); // taut
+  const double = hanging(a, a, 1, [0, 0, 1]);
+  assert.ok(Math.abs(Math.min(...double.map(([, , z]) => z)) - 0.5) < 1e-9);
+});
+
+test("the fragment of the address keeps a choice of curves with any characters", () => {
+  const choice = { curves: ["joint <b>&a=#1 force x", "frame α/β position z"], against: "energy kinetic" };
+  assert.deepEqual(choiceOf(hashOf(choice)), choice);
+  assert.equal(choiceOf("#model"), null);
+  assert.deepEqual(choiceOf("#curve=a"), { curves: ["a"], against: "" });
 });

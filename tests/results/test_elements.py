@@ -14,7 +14,7 @@ from flexmbs.player.arrays import read
 from flexmbs.scene import meshes
 from flexmbs.scene.scene import scene
 
-INERTIA = (1e-3, 1e-3, 1e-3)
+INERTIA = (2e-5, 2e-5, 2e-5)
 
 
 def body(model: fm.Model, name: str, **frames: tuple[float, float, float]) -> Any:

@@ -88,16 +88,18 @@ export class Elements {
 
   /** @param {Pose[]} frames @param {number} first number of the first element among the objects that can be pointed at */
   draw(frames, first) {
-    const { viewer } = this, { renderer, opacity, theme, settings } = viewer;
+    const { viewer } = this, { renderer, opacity, theme, settings } = viewer, grey = theme.dark ? 0.45 : 0.72;
+    /** @param {number[]} colour @param {boolean} lit grey beside the colours of a field */
+    const tinted = (colour, lit) => [...viewer.tinted(settings.field ? [grey, grey, grey] : colour, lit), opacity];
     this.all.forEach((element, k) => {
       if (settings.hidden.has(`/${element.group}`)) return;
       const object = first + k, lit = viewer.lit === object;
       for (const { mesh, edges, frame, colour } of this.pieces[k]) {
         const model = matrix(frames[frame]);
-        renderer.draw(mesh, { model, colour: [...viewer.tinted(colour, lit), opacity], object, nearer: 2 + (k % 20), single: true });
+        renderer.draw(mesh, { model, colour: tinted(colour, lit), object, nearer: 2 + (k % 20), single: true });
         if (viewer.outlined) renderer.drawLines(edges, { model, colour: [...theme.edge, 0.4 * opacity], width: 1.1 });
       }
-      for (const line of element.lines) this.line(line, frames, { colour: [...viewer.tinted(colourOf(element.group), lit), opacity], object });
+      for (const line of element.lines) this.line(line, frames, { colour: tinted(colourOf(element.group), lit), object });
     });
   }
 

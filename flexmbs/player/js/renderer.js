@@ -267,6 +267,7 @@ export class Renderer {
     gl.uniform1i(this.lines.at("own"), look.own ? 1 : 0);
     gl.enable(gl.BLEND);
     gl.disable(gl.CULL_FACE);
+    gl.disable(gl.POLYGON_OFFSET_FILL); // of the object drawn before
     if (look.through) gl.disable(gl.DEPTH_TEST);
     gl.bindVertexArray(segments.vao);
     gl.drawElements(gl.TRIANGLES, segments.count, gl.UNSIGNED_INT, 0);
