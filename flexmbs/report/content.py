@@ -98,7 +98,7 @@ def content(
 
 
 def verdict_sentence(numbers: dict[str, Any]) -> str:
-    """What the verdict means, with the checks that caused it."""
+    """Sentence on the meaning of the verdict, with the checks that caused it."""
     verdict, checks = numbers["verdict"], numbers["checks"]
     if verdict == PASS:
         return f"The run reached its end and all {len(checks)} checks passed."

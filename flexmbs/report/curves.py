@@ -17,7 +17,6 @@ from flexmbs.model.model import ModelData
 from flexmbs.page.curve_panels import FloatArray, PlotCurve, PlotPanel, panel, thinned
 from flexmbs.report.pictures import tips
 from flexmbs.results.bodies import flexible_bodies, moved_frames
-from flexmbs.results.force_signals import force_signals
 from flexmbs.system.step_scales import model_size
 
 if TYPE_CHECKING:
@@ -65,7 +64,7 @@ def joints(solution: SolutionData) -> list[PlotPanel]:
 def frames(solution: SolutionData) -> list[PlotPanel]:
     """Plot panels of position, velocity and acceleration of the tips by component."""
     views = {name: solution.frame(name) for name in tips(solution).frames[:MOST_TIPS]}
-    found = []
+    found: list[tuple[str, str, Values]] = []
     for title, unit, key in (
         ("Position", "m", "position"),
         ("Velocity", "m/s", "velocity"),
@@ -156,7 +155,7 @@ def forces(solution: SolutionData) -> list[PlotPanel]:
     """Plot panels of tensions, currents, pressures, references and other signals of forces."""
     found: dict[tuple[str, str], dict[str, FloatArray]] = {}
     names = sorted(solution.model.forces, key=len, reverse=True)
-    for signal in force_signals(solution):
+    for signal in solution.force_signals:
         name = next(each for each in names if signal.name.startswith(f"{each} "))
         what = signal.name.removeprefix(f"{name} ")
         if what in UNSHOWN:

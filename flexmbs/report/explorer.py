@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from flexmbs.results.solution import SolutionData
 
 MOST_NUMBERS = 600_000  # of all signals: limits the size of the page to about 1 MB
+MOST_ROWS = 2_000_000  # items times outputs of a table: limits the memory to about 200 MB
 FEWEST = 200  # instants of a signal, below which the tables at the end of ORDER are left out
 # tables in the order of the lists; the last ones are the first to be left out
 ORDER = ("joints", "forces", "drives", "contacts", "couplings", "energy", "frames", "bodies")
@@ -24,13 +25,15 @@ _PART = re.compile(r"^(.*\S) (x|y|z|1|2)$")
 
 def chosen_signals(solution: SolutionData) -> SignalTable:
     """All channels of a solution at common times, as many as a page can hold, and notes."""
-    made = channels(solution)
-    items = [
-        (table, item)
-        for table in ORDER
-        for item in _items(table, made.get(table, []), _names(solution, table))
-    ]
     notes: list[str] = []
+    items: list[tuple[str, ItemSignals]] = []
+    for table in ORDER:
+        names = _names(solution, table)
+        if len(names) * len(solution.t) > MOST_ROWS:
+            notes.append(f"Signals of {len(names)} {table} are left out: solution.signal has them.")
+            continue
+        made = channels(solution, [table]).get(table, [])
+        items += [(table, item) for item in _items(table, made, names)]
     most = MOST_NUMBERS // FEWEST
     shown: list[ItemSignals] = []
     left: dict[str, int] = {}

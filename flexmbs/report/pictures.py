@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from flexmbs.results.solution import SolutionData
 
 INSTANTS = 6
+ALL_FREE = 6  # degrees of freedom of a joint that holds nothing
 BLUE = np.array([0.12, 0.35, 0.58])
 GREY = np.array([0.8, 0.82, 0.85])  # solids on the ground without a colour
 
@@ -179,14 +180,22 @@ class Tips(NamedTuple):
 
 
 def tips(solution: SolutionData) -> Tips:
-    """Frames at which nothing holds a body; else the frames at the ends of the tree of joints."""
+    """Frames at which no joint holds a body; else the frames at the ends of the tree of joints.
+
+    Joints with six degrees of freedom hold nothing.
+    """
     model = solution.model
-    held = {str(ref) for joint in model.joints.values() for ref in (joint.parent, joint.child)}
+    held = {
+        str(ref)
+        for joint in model.joints.values()
+        for ref in (joint.parent, joint.child)
+        if joint.nv < ALL_FREE
+    }
     carried = {joint.parent.body for joint in model.joints.values() if joint.carries}
     last = [name for name in solution.bodies if name not in carried]
     free = [name for name in solution.frames if name not in held]
     if free:
-        return Tips(free, "Frames to which no joint is attached, in world axes.")
+        return Tips(free, "Frames at which no joint holds the body, in world axes.")
     ends = [name for name in solution.frames if name.partition("/")[0] in last]
     if ends:
         return Tips(ends, "All frames have joints: those of the last bodies, in world axes.")

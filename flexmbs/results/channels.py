@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from flexmbs.declaration import close_names
 from flexmbs.errors import InputError
-from flexmbs.results.force_signals import force_signals
 from flexmbs.results.solution import SolutionData
 from flexmbs.results.views import FloatArray
 
@@ -174,7 +173,7 @@ def _contacts(solution: SolutionData) -> Iterator[Channel]:
 
 def _forces(solution: SolutionData) -> Iterator[Channel]:
     """Channels of efforts, tensions, states and references of the forces."""
-    yield from (Channel(*each) for each in force_signals(solution))
+    yield from (Channel(*each) for each in solution.force_signals)
 
 
 def _energy(solution: SolutionData) -> Iterator[Channel]:

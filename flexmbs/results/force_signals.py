@@ -77,7 +77,8 @@ def force_signals(solution: SolutionData) -> Iterator[ForceSignal]:
 
 def _first_states(solution: SolutionData) -> dict[str, int]:
     """Number of the first force state of each force."""
-    compiled, found = solution.compiled, {}
+    compiled = solution.compiled
+    found: dict[str, int] = {}
     for place in Forces._fields:
         rows = getattr(compiled.system.forces, place).law.state
         names = [name for name, each in compiled.model.forces.items() if each.place == place]

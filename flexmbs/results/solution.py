@@ -19,6 +19,7 @@ from flexmbs.results.applied_wrenches import applied_wrenches
 from flexmbs.results.between_outputs import ImpactTimes, histories_at, trajectory_at, wrenches_at
 from flexmbs.results.bodies import deformation, stress_view
 from flexmbs.results.deformation import Deformation
+from flexmbs.results.force_signals import ForceSignal, force_signals
 from flexmbs.results.histories import (
     CONTACT_NUMBERS,
     MotionHistory,
@@ -413,6 +414,11 @@ class SolutionData:
         kinetic, strain, potential = values.T
         forces, dissipated, drives = self.trajectory.work.T
         return Energy(self.t, kinetic, strain, potential, forces, drives, dissipated)
+
+    @cached_property
+    def force_signals(self) -> tuple[ForceSignal, ...]:
+        """Efforts, tensions, states and references of the forces, with units."""
+        return tuple(force_signals(self))
 
     @cached_property
     def rotor_moments(self) -> Mapping[str, FloatArray]:

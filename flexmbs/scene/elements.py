@@ -7,8 +7,9 @@ shows that curve or plane. Sizes follow the size of the machine.
 
 from __future__ import annotations
 
+import functools
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -21,14 +22,14 @@ from flexmbs.model.forces import Bushing, HydraulicCylinder, JointSpring, PointS
 from flexmbs.model.forces.force import AlongLine, OnCombination, OnSeveral
 from flexmbs.model.forces.joint_torque import JointTorque
 from flexmbs.model.frames import FrameRef
-from flexmbs.model.item import Item
+from flexmbs.model.item import CoordinateUse, Item
 from flexmbs.model.joints import Joint
 from flexmbs.model.laws import SpringDamper
 from flexmbs.model.relations.distance import Distance
 from flexmbs.model.rotors import RotorInertia
 from flexmbs.scene import meshes
 from flexmbs.scene.gearing import gearing_of
-from flexmbs.scene.profiles import profiles_of
+from flexmbs.scene.profiles import makers_of
 from flexmbs.scene.start import Element, FloatArray, JointAxis, Line, Part, Start, plain
 
 MOTORS, FRICTION, ROTORS = "Motors and drives", "Friction", "Rotors"
@@ -36,19 +37,40 @@ SPRINGS, STOPS, COUPLINGS = "Springs and dampers", "Stops", "Couplings"
 WIRE = 0.25  # radius of the wire of a spring relative to the unit of the machine
 
 
-def elements_of(start: Start) -> list[Element]:
-    """All elements of a machine that have a form."""
+def elements_of(start: Start) -> tuple[list[Element], list[str]]:
+    """All elements of a machine that have a form, and notes on those that cannot be drawn."""
+    found: list[Element] = []
+    notes: list[str] = []
+    for name, make in _makers(start):
+        try:
+            found += make()
+        except Exception as error:  # a symbol that fails must not prevent the page
+            notes.append(f"{name} is not drawn: {error}")
+    return found, notes
+
+
+def _makers(start: Start) -> Iterator[tuple[str, Callable[[], Iterable[Element]]]]:
+    """Name and maker of the elements of each item."""
     model = start.model
-    found = [element for item in _two_point_items(start) for element in _between(start, item)]
-    found += list(_on_axes(start))
+    for item in _two_point_items(start):
+        yield item[0].name, functools.partial(_between, start, item)
+    taken: dict[CoordinateUse, int] = {}
+    for section in (model.drives, model.forces, model.contacts, model.rotors):
+        for each in section.values():
+            if isinstance(each, Item) and not isinstance(each, OnCombination):
+                yield each.name, functools.partial(_on_axes, start, each, taken)
     for coupling in model.couplings.values():
-        made = gearing_of(start, coupling)
-        found += _linked(start, coupling) if made is None else [made]
-    found += profiles_of(start)
+        yield coupling.name, functools.partial(_coupled, start, coupling)
+    yield from makers_of(start)
     for force in model.forces.values():
         if isinstance(force, OnSeveral) and len(force.terms) > 1:
-            found += _linked(start, force)
-    return found
+            yield force.name, functools.partial(_linked, start, force)
+
+
+def _coupled(start: Start, coupling: Coupling) -> Iterable[Element]:
+    """Wheels of a coupling, or lines between its joints."""
+    made = gearing_of(start, coupling)
+    return _linked(start, coupling) if made is None else [made]
 
 
 def _two_point_items(start: Start) -> Iterator[tuple[Item, FrameRef, FrameRef]]:
@@ -56,7 +78,7 @@ def _two_point_items(start: Start) -> Iterator[tuple[Item, FrameRef, FrameRef]]:
     model = start.model
     for force in model.forces.values():
         if isinstance(force, (AlongLine, Bushing)):
-            yield force, *(plain(ref) for ref in force.frames())
+            yield force, plain(force.frame_a), plain(force.frame_b)
     for item in (*model.contacts.values(), *model.joints.values()):
         if isinstance(item, (Rope, Distance)):
             yield item, plain(item.parent), plain(item.child)
@@ -96,39 +118,29 @@ def _styles(spring: Item) -> list[tuple[str, float]]:
     return found + ([("damper", 0.8)] if spring.c > 0.0 else [])
 
 
-def _on_axes(start: Start) -> Iterator[Element]:
-    """Items on a degree of freedom, one after the other along its axis."""
-    model = start.model
-    items = [
-        item
-        for section in (model.drives, model.forces, model.contacts, model.rotors)
-        for item in section.values()
-        if isinstance(item, Item) and not isinstance(item, OnCombination)
-    ]
-    taken: dict[tuple[str, int], int] = {}
-    for item in items:
-        several = (
-            item.coordinates(model.joints)
-            if isinstance(item, OnSeveral)
-            else [item.coordinate_used()]
-        )
-        parts: list[Part] = []
-        lines: list[Line] = []
-        group = _group(item)
-        for use in several:
-            axis = start.axis(*use) if use is not None else None
-            if use is None or axis is None:
-                continue
-            place = taken.get(use, 0)
-            if isinstance(item, CoordinateContact):
-                parts += _stops(start, item, axis)
-            elif group == SPRINGS and not axis.turns:
-                lines.append(_spring_along(start, axis))
-            else:
-                taken[use] = place + 1
-                parts += _symbol(start, axis, group, place)
-        if parts or lines:
-            yield Element(item.name, item.kind, group, tuple(parts), tuple(lines))
+def _on_axes(start: Start, item: Item, taken: dict[CoordinateUse, int]) -> Iterator[Element]:
+    """Item on degrees of freedom; ``taken``: places along each axis that others have."""
+    several = (
+        item.coordinates(start.model.joints)
+        if isinstance(item, OnSeveral)
+        else [item.coordinate_used()]
+    )
+    parts: list[Part] = []
+    lines: list[Line] = []
+    group = _group(item)
+    for use in several:
+        axis = start.axis(*use) if use is not None else None
+        if use is None or axis is None:
+            continue
+        if isinstance(item, CoordinateContact):
+            parts += _stops(start, item, axis)
+        elif group == SPRINGS and not axis.turns:
+            lines.append(_spring_along(start, axis))
+        else:
+            parts += _symbol(start, axis, group, taken.get(use, 0))
+            taken[use] = taken.get(use, 0) + 1
+    if parts or lines:
+        yield Element(item.name, item.kind, group, tuple(parts), tuple(lines))
 
 
 def _group(item: Item) -> str:
@@ -191,8 +203,8 @@ def _stops(start: Start, item: CoordinateContact, axis: JointAxis) -> Iterator[P
     m = start.unit
     link = start.pose(axis.outer)
     frame = start.pose(axis.frame)
-    body = start.solution.body(axis.outer.body) if axis.outer.body in start.model.bodies else None
-    centre = link.x if body is None else _middle(start, axis.outer.body)
+    of_body = axis.outer.body in start.model.bodies
+    centre = _middle(start, axis.outer.body) if of_body else link.x
     toward = frame.R.T @ (centre - frame.x) - axis.point
     toward = toward - axis.direction * (toward @ axis.direction)
     if np.linalg.norm(toward) < 1e-3 * start.size:

@@ -7,8 +7,8 @@ parallel axes; pitch cones of bevel gears meet at the intersection of theirs.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -47,13 +47,11 @@ class Wheel(NamedTuple):
 
 def gearing_of(start: Start, coupling: Coupling) -> Element | None:
     """Wheels of a coupling; None if its geometry is not that of wheels."""
-    made = {
-        Gear: _gears, RackPinion: _rack, Belt: _belt, ScrewCoupler: _screw, Differential: _planets,
-    }.get(type(coupling))  # fmt: skip
     axes = [start.axis(*use) for use in coupling.coordinates(start.model.joints)]
-    if made is None or None in axes:
+    known = [axis for axis in axes if axis is not None]
+    if type(coupling) not in MAKERS or len(known) < len(axes):
         return None
-    parts = made(start, coupling, _wheels(start, coupling, axes))  # type: ignore[arg-type]
+    parts = MAKERS[type(coupling)](start, coupling, _wheels(start, coupling, known))
     if parts is None:
         return None
     group = {Belt: BELTS, ScrewCoupler: SCREWS}.get(type(coupling), GEARS)
@@ -368,3 +366,12 @@ def _planets(start: Start, item: Differential, wheels: list[Wheel]) -> list[Part
         disc = meshes.cylinder(centre - half, centre + half, 0.96 * planet)
         parts.append(_fixed(start, carrier.frame, disc))
     return parts
+
+
+MAKERS: dict[type, Callable[[Start, Any, list[Wheel]], list[Part] | None]] = {
+    Gear: _gears,
+    RackPinion: _rack,
+    Belt: _belt,
+    ScrewCoupler: _screw,
+    Differential: _planets,
+}

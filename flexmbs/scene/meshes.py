@@ -147,18 +147,18 @@ def pipe(points: FloatArray, radius: float, *, closed: bool = False) -> Triangle
     angle = 2.0 * np.pi * np.arange(PIPE_SIDES)[:, None, None] / PIPE_SIDES
     around = np.cos(angle) * side + np.sin(angle) * np.cross(tangent, side)
     rings = (x + radius * around).transpose(1, 0, 2).reshape(-1, 3)
-    k = np.arange(len(x) * PIPE_SIDES).reshape(len(x), PIPE_SIDES)
+    rows = np.arange(len(x) * PIPE_SIDES).reshape(len(x), PIPE_SIDES)
     if closed:  # the sections of the seam differ by the twist of the curve: join nearest corners
-        shift = int(np.argmin(np.linalg.norm(rings[k[0]] - rings[k[-1, 0]], axis=1)))
-        k = np.vstack([k, np.roll(k[:1], -shift, axis=1)])
-    low, high = k[:-1], k[1:]
+        shift = int(np.argmin(np.linalg.norm(rings[rows[0]] - rings[rows[-1, 0]], axis=1)))
+        rows = np.vstack([rows, np.roll(rows[:1], -shift, axis=1)])
+    low, high = rows[:-1], rows[1:]
     low_next, high_next = np.roll(low, -1, axis=1), np.roll(high, -1, axis=1)
     walls = np.stack([low, low_next, high_next, low, high_next, high], axis=-1).reshape(-1, 3)
     if closed:
         return Triangles(rings, walls)
     first, last = [
         np.column_stack([np.full(PIPE_SIDES - 2, row[0]), row[1:-1], row[2:]])
-        for row in (k[0], k[-1])
+        for row in (rows[0], rows[-1])
     ]
     return Triangles(rings, np.concatenate([walls, first[:, ::-1], last]))
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -30,26 +31,18 @@ RAILS, CAMS, PLANES = "Rails and curves", "Cams and profiles", "Planes and surfa
 Z = np.array([0.0, 0.0, 1.0])
 
 
-def profiles_of(start: Start) -> Iterator[Element]:
-    """Curves, profiles, planes and surfaces of a model; a plane of several items once."""
-    model, planes = start.model, set()
-    items = [*model.joints.values(), *model.contacts.values(), *model.forces.values()]
-    for item in items:
+def makers_of(start: Start) -> Iterator[tuple[str, Callable[[], Iterator[Element]]]]:
+    """Name and maker of the curve, surface or plane of each item; of a plane for all its items."""
+    model = start.model
+    planes: dict[tuple[str, tuple[float, ...]], list[Any]] = {}
+    for item in (*model.joints.values(), *model.contacts.values(), *model.forces.values()):
         for kind, made in MAKERS.items():
             if isinstance(item, kind):
-                yield from made(start, item)
-        if isinstance(item, (SpherePlane, RollingDisc, RollingSphere, WheelCreep)):
-            parent, _ = _ends(item)
-            key = str(parent), tuple(item.normal)
-            if key not in planes:
-                planes.add(key)
-                same = [
-                    _ends(other)[1]
-                    for other in items
-                    if isinstance(other, (SpherePlane, RollingDisc, RollingSphere, WheelCreep))
-                    and (str(_ends(other)[0]), tuple(other.normal)) == key
-                ]
-                yield from _plane(start, item, parent, same)
+                yield item.name, functools.partial(made, start, item)
+        if isinstance(item, ON_PLANES):
+            planes.setdefault((str(_ends(item)[0]), tuple(item.normal)), []).append(item)
+    for items in planes.values():
+        yield items[0].name, functools.partial(_plane, start, items)
 
 
 def _ends(item: Any) -> tuple[FrameRef, FrameRef]:
@@ -179,10 +172,9 @@ def _blade(start: Start, item: KnifeEdge) -> Iterator[Element]:
     yield Element(item.name, item.kind, RAILS, (Part(_ends(item)[1], blade, True),))
 
 
-def _plane(
-    start: Start, item: Any, parent: FrameRef, children: list[FrameRef]
-) -> Iterator[Element]:
+def _plane(start: Start, items: list[Any]) -> Iterator[Element]:
     """Part of a plane below the bodies that touch it, unless it is the horizontal ground."""
+    item, parent = items[0], _ends(items[0])[0]
     pose = start.pose(parent)
     n = np.asarray(item.normal, float)
     gravity = np.asarray(start.model.gravity, float)
@@ -192,8 +184,8 @@ def _plane(
             return  # the grid of the page is there
     t1, t2 = (np.asarray(each) for each in normal_directions(tuple(item.normal)))
     corners = []
-    for child in children:
-        moved = start.solution.frame(parent)
+    moved = start.solution.frame(parent)
+    for child in (_ends(each)[1] for each in items):
         local = np.einsum("tji,tj->ti", moved.rotation, start.positions(child) - moved.position)
         corners.append(np.column_stack([local @ t1, local @ t2]))
     flat = np.concatenate(corners)
@@ -208,6 +200,7 @@ def _plane(
     yield Element(item.name, item.kind, PLANES, (Part(parent, slab, True),))
 
 
+ON_PLANES = (SpherePlane, RollingDisc, RollingSphere, WheelCreep)
 MAKERS: dict[type, Any] = {
     CamRoller: _cam_roller,
     CamFace: _cam_face,

@@ -139,7 +139,8 @@ class _SceneWriter:
         legends, arrays = self._values()
         points = self._points(factors)
         start = Start(self.shown, size_of(self.shown, points))
-        elements = elements_of(start)
+        elements, undrawn = elements_of(start)
+        self.notes += undrawn
         embodied = {part.frame.body for each in elements if each.embodies for part in each.parts}
         bodies = [
             self._body(

@@ -596,7 +596,7 @@ const scaleOf = ({ group, turns }) => `${group}${turns ? " moment" : ""}`;
 function solids(shape) {
   if (shape.kind === "rod" && shape.from && shape.to && shape.radius)
     return shape.plain
-      ? [rod(shape.from, shape.to, shape.radius, shape.radius, 40)]
+      ? [rod(shape.from, shape.to, shape.radius, shape.radius, 40), ...spokes(shape.from, shape.to, shape.radius)]
       : [rod(shape.from, shape.to, shape.radius, shape.radius, 14), ball(shape.from, 1.15 * shape.radius, 6), ball(shape.to, 1.15 * shape.radius, 6)];
   if (shape.kind === "ball" && shape.at && shape.radius) return [ball(shape.at, shape.radius)];
   if (shape.kind === "box" && shape.pose && shape.size) {
@@ -604,6 +604,12 @@ function solids(shape) {
     return [box(shape.size, (v) => placed(pose, v))];
   }
   throw new Error(`unknown kind of shape ${shape.kind}`);
+}
+
+/** @param {number[]} a @param {number[]} b @param {number} radius @returns {import("./geometry.js").Solid[]} bars across a wheel, by which its rotation is seen */
+function spokes(a, b, radius) {
+  const z = unit(sub(b, a)), x = across(z), y = cross(z, x), middle = scale(0.5, add(a, b)), width = 1.12 * length(sub(b, a));
+  return [[x, y], [y, x]].map(([u, v]) => box([1.5 * radius, 0.12 * radius, width], (p) => add(middle, add(scale(p[0], u), add(scale(p[1], v), scale(dot(cross(u, v), z) * p[2], z))))));
 }
 
 /** @param {import("./scene.js").Table} a @param {import("./scene.js").Table} b @returns {number[]} offset that places b next to a in the initial view */
