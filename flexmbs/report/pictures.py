@@ -14,6 +14,7 @@ from flexmbs.page.solids import view_axes
 from flexmbs.page.style import INK, MUTED, PALETTE, house_style
 from flexmbs.player.extent import outermost_points
 from flexmbs.player.solids import Solid
+from flexmbs.scene.joint_marks import FREE
 from flexmbs.scene.shape_solids import shape_solids
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from flexmbs.results.solution import SolutionData
 
 INSTANTS = 6
-ALL_FREE = 6  # degrees of freedom of a joint that holds nothing
 BLUE = np.array([0.12, 0.35, 0.58])
 GREY = np.array([0.8, 0.82, 0.85])  # solids on the ground without a colour
 
@@ -189,7 +189,7 @@ def tips(solution: SolutionData) -> Tips:
         str(ref)
         for joint in model.joints.values()
         for ref in (joint.parent, joint.child)
-        if joint.nv < ALL_FREE
+        if joint.nv < FREE
     }
     carried = {joint.parent.body for joint in model.joints.values() if joint.carries}
     last = [name for name in solution.bodies if name not in carried]

@@ -53,7 +53,7 @@ class Plots:
         return drawn(curves.deflections(self.solution), height=2.6)
 
     def reactions(self) -> Figure | None:
-        """Magnitude of the force and moment in every joint."""
+        """Force and moment in every joint by component, in world axes."""
         return drawn(curves.reactions(self.solution), height=2.3)
 
     def efforts(self) -> Figure | None:
@@ -62,6 +62,10 @@ class Plots:
         From drives, couplings, controllers and springs.
         """
         return drawn(curves.efforts(self.solution))
+
+    def forces(self) -> Figure | None:
+        """Tensions, currents, pressures, references and states of forces and controllers."""
+        return drawn(curves.forces(self.solution))
 
     def contacts(self) -> Figure | None:
         """States of the contacts, gaps, normal and friction forces.

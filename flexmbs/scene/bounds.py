@@ -35,6 +35,12 @@ class Bounds(NamedTuple):
     view: FloatArray
     ground: float
 
+    def around(self, clouds: Sequence[FloatArray]) -> Bounds:
+        """Bounds that also contain fixed clouds of points (n, 3)."""
+        flat = np.concatenate([self.extremes, *clouds])
+        low, high = np.minimum(self.low, flat.min(axis=0)), np.maximum(self.high, flat.max(axis=0))
+        return self._replace(low=low, high=high, extremes=flat)
+
 
 def places(solution: SolutionData, points: dict[str, FloatArray]) -> FloatArray:
     """World positions (nt, all n, 3) of points (n, 3) in body axes at some instants."""

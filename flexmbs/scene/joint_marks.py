@@ -12,6 +12,8 @@ from flexmbs.model.contacts.contact import CoordinateContact
 from flexmbs.model.model import ModelData
 from flexmbs.model.motions import Motion
 
+FREE = 6  # degrees of freedom of a joint that holds nothing and has no symbol
+
 
 def axes_of(motions: Sequence[Motion], position: NDArray[np.float64]) -> list[dict[str, Any]]:
     """Axes of the motions of a joint for drawing, with point, axis, kind and range.
@@ -24,6 +26,8 @@ def axes_of(motions: Sequence[Motion], position: NDArray[np.float64]) -> list[di
     """
     found: list[dict[str, Any]] = []
     moving = [k for k, motion in enumerate(motions) if motion.nv]
+    if sum(motion.nv for motion in motions) >= FREE:
+        return found
     q = v = 0
     for k, motion in enumerate(motions):
         before = [m for m in motions[:k] if m.nv]

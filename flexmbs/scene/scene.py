@@ -160,7 +160,9 @@ class _SceneWriter:
         fixed += [np.array([each]) for each in anchors]
         box = bounds(self.shown, points, start.size, fixed)
         inner = places(self.shown, points).reshape(-1, 3)
-        elements += supports(start, inner, box, self.solids)
+        held = list(supports(start, inner, box, self.solids))
+        elements += held
+        box = box.around(self._add_extents(held, points))
         spacing = float(t[1] - t[0]) if len(t) > 1 else 0.0
         rates = {
             name: float(np.linalg.norm(view.angular_velocity, axis=1).max())

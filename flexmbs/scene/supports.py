@@ -104,8 +104,10 @@ def _support(place: FloatArray, points: FloatArray, box: Bounds) -> meshes.Trian
     """Column down to the grid, or a bracket towards the side with the most room."""
     up = box.up
     height = float(place @ up) - box.ground
-    across = meshes.axes_along(up)
-    sides = [-up, *(s * across[:, k] for k in (0, 1) for s in (-1.0, 1.0)), up]
+    across = meshes.axes_along(up, box.view)
+    # down, away from the viewer, to the sides, towards the viewer, up
+    x, y, _ = across.T
+    sides = [-up, -x, -y, y, x, up]
     room = [_clear(place, points, side, box.size) for side in sides]
     if room[0] and height > LOWEST * box.size:
         foot = place - height * up
