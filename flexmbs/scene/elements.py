@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from flexmbs.model.contacts import Rope
+from flexmbs.model.contacts import Rope, UnilateralCoupling, UserContact
 from flexmbs.model.contacts.contact import CoordinateContact
 from flexmbs.model.couplings import Coupling
 from flexmbs.model.drives import Drive
@@ -25,7 +25,7 @@ from flexmbs.model.frames import FrameRef
 from flexmbs.model.item import CoordinateUse, Item
 from flexmbs.model.joints import Joint
 from flexmbs.model.laws import SpringDamper
-from flexmbs.model.relations.distance import Distance
+from flexmbs.model.relations import Distance, Holonomic, VelocityRows
 from flexmbs.model.rotors import RotorInertia
 from flexmbs.scene import meshes
 from flexmbs.scene.gearing import gearing_of
@@ -62,9 +62,9 @@ def _makers(start: Start) -> Iterator[tuple[str, Callable[[], Iterable[Element]]
     for coupling in model.couplings.values():
         yield coupling.name, functools.partial(_coupled, start, coupling)
     yield from makers_of(start)
-    for force in model.forces.values():
-        if isinstance(force, OnSeveral) and len(force.terms) > 1:
-            yield force.name, functools.partial(_linked, start, force)
+    for item in (*model.forces.values(), *model.contacts.values()):
+        if isinstance(item, (OnSeveral, UnilateralCoupling)) and len(item.terms) > 1:
+            yield item.name, functools.partial(_linked, start, item)
 
 
 def _coupled(start: Start, coupling: Coupling) -> Iterable[Element]:
@@ -80,7 +80,7 @@ def _two_point_items(start: Start) -> Iterator[tuple[Item, FrameRef, FrameRef]]:
         if isinstance(force, (AlongLine, Bushing)):
             yield force, plain(force.frame_a), plain(force.frame_b)
     for item in (*model.contacts.values(), *model.joints.values()):
-        if isinstance(item, (Rope, Distance)):
+        if isinstance(item, (Rope, Distance, Holonomic, VelocityRows, UserContact)):
             yield item, plain(item.parent), plain(item.child)
 
 
@@ -101,6 +101,9 @@ def _between(start: Start, item: tuple[Item, FrameRef, FrameRef]) -> Iterator[El
     elif isinstance(given, Distance):
         line = Line(a, b, "rod", 0.55 * unit, 0.0, *ends)
         yield Element(given.name, given.kind, "Rods", (), (line,))
+    elif isinstance(given, (Holonomic, VelocityRows, UserContact)):
+        line = Line(a, b, "link", 0.12 * unit)
+        yield Element(given.name, given.kind, COUPLINGS, (), (line,))
     elif isinstance(given, HydraulicCylinder):
         line = Line(a, b, "cylinder", 1.5 * unit, 0.0, *ends)
         yield Element(given.name, given.kind, "Hydraulic cylinders", (), (line,))
@@ -232,13 +235,15 @@ def _middle(start: Start, body: str) -> FloatArray:
     return np.asarray(np.mean(points, axis=0))
 
 
-def _linked(start: Start, item: Coupling | OnSeveral) -> Iterator[Element]:
-    """Thin lines between the joints of a relation that has no other form."""
+def _linked(start: Start, item: Coupling | OnSeveral | UnilateralCoupling) -> Iterator[Element]:
+    """Thin lines between the moving ends of joints of a relation that has no other form."""
     joints: dict[str, Joint] = {}
     for use in item.coordinates(start.model.joints):
         if use.joint in start.model.joints:
             joints[use.joint] = start.model.joints[use.joint]
-    ends = [plain(joint.parent) for joint in joints.values()]
+    one = next(iter(joints.values())) if len(joints) == 1 else None
+    ends = [plain(joint.child) for joint in joints.values()]
+    ends = [plain(one.parent), *ends] if one is not None else ends
     lines = tuple(
         Line(a, b, "link", 0.12 * start.unit) for a, b in itertools.pairwise(ends) if a != b
     )
