@@ -52,8 +52,8 @@ def elements_of(start: Start) -> tuple[list[Element], list[str]]:
 def _makers(start: Start) -> Iterator[tuple[str, Callable[[], Iterable[Element]]]]:
     """Name and maker of the elements of each item."""
     model = start.model
-    for item in _two_point_items(start):
-        yield item[0].name, functools.partial(_between, start, item)
+    for ends in _two_point_items(start):
+        yield ends[0].name, functools.partial(_between, start, ends)
     taken: dict[CoordinateUse, int] = {}
     for section in (model.drives, model.forces, model.contacts, model.rotors):
         for each in section.values():
