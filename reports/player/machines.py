@@ -1,4 +1,4 @@
-"""Twelve machines that together contain every kind of element that the player draws.
+"""Twelve machines that together contain every form of element that the player draws.
 
 python reports/player/machines.py FOLDER [NAME…]     writes one page for each machine
 """
