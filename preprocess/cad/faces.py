@@ -235,12 +235,13 @@ class Face(Region):
             return f"; there are {'; '.join(others[:6])}" if others else ""
         return f" of {len(faces)}"
 
+    def conditions(self) -> dict[str, Any]:
+        """Conditions given, by their names."""
+        named = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return {key: value for key, value in named.items() if value not in (None, False)}
+
     def __str__(self) -> str:
-        given = (
-            f"{field.name}={_text(getattr(self, field.name))}"
-            for field in dataclasses.fields(self)
-            if getattr(self, field.name) not in (None, False)
-        )
+        given = (f"{key}={_text(value)}" for key, value in self.conditions().items())
         return f"face({', '.join(given)})"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -28,6 +29,7 @@ FORMATS = {
     ".brep": "BREP",
 }  # fmt: skip
 BEGINS = {"STEP": b"ISO-10303-21", "BREP": b"CASCADE Topology"}
+NETGEN_SUFFIXES = (".step", ".stp", ".iges", ".brep")  # in lower case alone
 LARGEST_FILE = 1 << 30  # bytes: Open CASCADE needs about twenty times as much memory
 LONGEST_RUN = 1800.0  # s: meshes of a million nodes take a few minutes
 LEAST_MEMORY = 4 << 30  # bytes of address space: libraries and threads take one
@@ -90,13 +92,21 @@ def run_netgen(request: Request) -> NetgenMesh:
     Raises InputError for a file that cannot be read or meshed, MachineError without Netgen.
     """
     path = Path(request.file)
+    return _in_metres(path, run_worker(path, {"task": "mesh"} | dataclasses.asdict(request)))
+
+
+def run_worker(path: Path, job: dict[str, Any]) -> dict[str, Any]:
+    """Arrays that the process makes of a CAD file, for a task of `preprocess.cad.worker`.
+
+    Raises InputError for a file that cannot be read, MachineError without Netgen.
+    """
     check_file(path)
     if find_spec("netgen") is None:
         raise MachineError(f"{path}: {NEEDED}")
     with tempfile.TemporaryDirectory(prefix="flexmbs-cad-") as folder:
-        output = Path(folder) / "mesh.npz"
-        job = dataclasses.asdict(request) | {
-            "file": str(path.absolute()),
+        output = Path(folder) / "arrays.npz"
+        job = job | {
+            "file": str(_recognized(path, Path(folder))),
             "output": str(output),
             "memory": max(int(free_memory()), LEAST_MEMORY),
         }
@@ -117,7 +127,16 @@ def run_netgen(request: Request) -> NetgenMesh:
         if ended.returncode or not output.is_file():
             raise InputError(f"{path}: {_reason(ended)}")
         with np.load(output) as found:
-            return _in_metres(path, found)
+            return {name: found[name] for name in found.files}
+
+
+def _recognized(path: Path, folder: Path) -> Path:
+    """File with a suffix that Netgen knows: the given one, or a copy in a folder."""
+    if path.suffix in NETGEN_SUFFIXES:
+        return path.absolute()
+    copied = folder / f"model.{FORMATS[path.suffix.lower()].lower()}"
+    shutil.copyfile(path, copied)
+    return copied
 
 
 def check_file(path: Path) -> None:

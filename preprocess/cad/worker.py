@@ -20,13 +20,25 @@ TRIANGLE = [0, 1, 2, 5, 3, 4]  # Netgen has (12, 02, 01), VTK (01, 12, 02)
 
 
 def main(request: dict[str, Any]) -> None:
-    """Mesh of a file, or of its surface; request: see `preprocess.cad.netgen.Request`."""
+    """Arrays of a file for the task of a request."""
     limit_memory(request["memory"])
-    from netgen.meshing import MeshingStep
-    from netgen.occ import Glue, OCCGeometry
     from pyngcore import SetNumThreads
 
     SetNumThreads(1)  # meshes do not depend on the number of processors
+    match request["task"]:
+        case "mesh":
+            mesh_file(request)
+        case "assembly":
+            from preprocess.cad.assembly_worker import assembly_file
+
+            save(request, *assembly_file(request))
+
+
+def mesh_file(request: dict[str, Any]) -> None:
+    """Mesh of a file, or of its surface; request: see `preprocess.cad.netgen.Request`."""
+    from netgen.meshing import MeshingStep
+    from netgen.occ import Glue, OCCGeometry
+
     solids = list(OCCGeometry(request["file"]).shape.solids)
     told = [solid_facts(each) for each in solids]
     chosen = chosen_solids(told, request["solid"])

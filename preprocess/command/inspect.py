@@ -55,7 +55,7 @@ def inspect(path: Path, *, unit: str | None, as_json: bool, allow_outside: bool)
 def _inspect_faces(path: Path, as_json: bool) -> int:
     """Print the faces of a CAD file."""
     from preprocess.cad.mesh_cad import read_faces
-    from preprocess.command.mesh import described_faces, description
+    from preprocess.cad.selectors import described_faces, selector, toml_text
 
     faces, nodes = read_faces(path)
     if as_json:
@@ -72,7 +72,7 @@ def _inspect_faces(path: Path, as_json: bool) -> int:
                         "area": face.area,
                         "centre": face.centre.tolist(),
                         "name": face.name,
-                        "description": description(face, faces, nodes),
+                        "description": toml_text(selector(face, faces, nodes)),
                     }
                     for face in faces
                 ],
@@ -250,15 +250,7 @@ def _inspect_matrices(fe: FEModel, as_json: bool) -> int:
 
 def _inspect_mesh(path: Path, unit: str | None, as_json: bool, allow_outside: bool) -> int:
     """Print the facts of a mesh; exit code."""
-    import warnings
-
-    from preprocess.inputs.warning import PreprocessWarning
-    from preprocess.mesh_files.read import read_mesh
-
-    with warnings.catch_warnings():
-        if unit is None:
-            warnings.filterwarnings("ignore", ".* large with unit", PreprocessWarning)
-        mesh = read_mesh(path, unit=unit or "m", allow_outside=allow_outside)
+    mesh = mesh_to_show(path, unit, allow_outside=allow_outside)
     if as_json:
         put_json(mesh_facts(mesh) | {"unit": unit})
         return 0
@@ -273,6 +265,19 @@ def _inspect_mesh(path: Path, unit: str | None, as_json: bool, allow_outside: bo
     put(f"node sets: {_listed(_sizes(mesh.node_sets))}")
     put(f"element sets: {_listed(_sizes(mesh.element_sets))}")
     return 0
+
+
+def mesh_to_show(path: Path, unit: str | None, *, allow_outside: bool) -> Mesh:
+    """Mesh of a file whose unit may be unknown: then in m. Raises InputError."""
+    import warnings
+
+    from preprocess.inputs.warning import PreprocessWarning
+    from preprocess.mesh_files.read import read_mesh
+
+    with warnings.catch_warnings():
+        if unit is None:
+            warnings.filterwarnings("ignore", ".* large with unit", PreprocessWarning)
+        return read_mesh(path, unit=unit or "m", structural=False, allow_outside=allow_outside)
 
 
 def mesh_facts(mesh: Mesh) -> dict[str, Any]:
