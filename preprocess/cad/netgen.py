@@ -34,11 +34,11 @@ LARGEST_FILE = 1 << 30  # bytes: Open CASCADE needs about twenty times as much m
 LONGEST_RUN = 1800.0  # s: meshes of a million nodes take a few minutes
 LEAST_MEMORY = 4 << 30  # bytes of address space: libraries and threads take one
 NEEDED = 'a CAD file needs the package netgen-mesher; install it: pip install "flexmbs[cad]"'
+MESHING = "preprocess.cad.worker"
 PROGRAM = """
-import json, sys
+import importlib, json, sys
 sys.path[:] = json.loads(sys.argv[1])
-from preprocess.cad.worker import main
-main(json.loads(sys.argv[2]))
+importlib.import_module(sys.argv[2]).main(json.loads(sys.argv[3]))
 """
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -92,11 +92,11 @@ def run_netgen(request: Request) -> NetgenMesh:
     Raises InputError for a file that cannot be read or meshed, MachineError without Netgen.
     """
     path = Path(request.file)
-    return _in_metres(path, run_worker(path, {"task": "mesh"} | dataclasses.asdict(request)))
+    return _in_metres(path, run_worker(path, MESHING, dataclasses.asdict(request)))
 
 
-def run_worker(path: Path, job: dict[str, Any]) -> dict[str, Any]:
-    """Arrays that the process makes of a CAD file, for a task of `preprocess.cad.worker`.
+def run_worker(path: Path, module: str, job: dict[str, Any]) -> dict[str, Any]:
+    """Arrays that a process makes of a CAD file; module: with its function ``main``.
 
     Raises InputError for a file that cannot be read, MachineError without Netgen.
     """
@@ -110,7 +110,15 @@ def run_worker(path: Path, job: dict[str, Any]) -> dict[str, Any]:
             "output": str(output),
             "memory": max(int(free_memory()), LEAST_MEMORY),
         }
-        command = [sys.executable, "-I", "-c", PROGRAM, json.dumps(sys.path), json.dumps(job)]
+        command = [
+            sys.executable,
+            "-I",
+            "-c",
+            PROGRAM,
+            json.dumps(sys.path),
+            module,
+            json.dumps(job),
+        ]
         try:
             ended = subprocess.run(
                 command,

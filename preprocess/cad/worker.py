@@ -20,22 +20,8 @@ TRIANGLE = [0, 1, 2, 5, 3, 4]  # Netgen has (12, 02, 01), VTK (01, 12, 02)
 
 
 def main(request: dict[str, Any]) -> None:
-    """Arrays of a file for the task of a request."""
-    limit_memory(request["memory"])
-    from pyngcore import SetNumThreads
-
-    SetNumThreads(1)  # meshes do not depend on the number of processors
-    match request["task"]:
-        case "mesh":
-            mesh_file(request)
-        case "assembly":
-            from preprocess.cad.assembly_worker import assembly_file
-
-            save(request, *assembly_file(request))
-
-
-def mesh_file(request: dict[str, Any]) -> None:
     """Mesh of a file, or of its surface; request: see `preprocess.cad.netgen.Request`."""
+    prepare(request)
     from netgen.meshing import MeshingStep
     from netgen.occ import Glue, OCCGeometry
 
@@ -72,6 +58,14 @@ def mesh_file(request: dict[str, Any]) -> None:
     save(request, facts, arrays)
 
 
+def prepare(request: dict[str, Any]) -> None:
+    """Limit the process: memory, and one thread."""
+    limit_memory(request["memory"])
+    from pyngcore import SetNumThreads
+
+    SetNumThreads(1)  # meshes do not depend on the number of processors
+
+
 def save(request: dict[str, Any], facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
     """Write the result."""
     with open(request["output"], "wb") as file:
@@ -92,8 +86,17 @@ def solid_facts(solid: Any) -> dict[str, Any]:
 
 def face_facts(face: Any) -> dict[str, Any]:
     """Name, colour, area (mm²) and centre (mm) of a face."""
-    colour = None if face.col is None else list(face.col)[:3]
+    colour = None if face.col is None else [srgb(component) for component in list(face.col)[:3]]
     return {"name": face.name, "colour": colour, "area": face.mass, "centre": list(face.center)}
+
+
+def srgb(linear: float) -> float:
+    """Component of a colour as in the file and on screens; Open CASCADE has linear intensities.
+
+    Source: IEC 61966-2-1:1999.
+    """
+    value = 12.92 * linear if linear <= 0.0031308 else 1.055 * linear ** (1 / 2.4) - 0.055
+    return round(float(value), 4)
 
 
 def limit_memory(most: int) -> None:
