@@ -35,9 +35,8 @@ from flexmbs.model.shapes import MeshShape
 from flexmbs.report.view import View
 from flexmbs.robots.flexible import with_flexible_links
 from preprocess.cad.assembly import CadAssembly, CadBody, read_assembly
-from preprocess.cad.mates import TITLES, Mate, mates
+from preprocess.cad.mates import CLEARANCE, TITLES, Mate, mates
 
-CLEARANCE = 1e-4  # m: fits of shafts, and round-off of exporters; gaps on purpose are larger
 JOINTS: dict[str, type[Joint]] = {
     "revolute": Revolute, "cylindrical": Cylindrical, "prismatic": Prismatic, "planar": Planar,
     "spherical": Spherical, "fixed": Fixed,

@@ -48,10 +48,17 @@ def _page(path: Path, unit: str | None, access: dict[str, bool]) -> "View":
         return View(page(load_body(path)))
     if path.suffix.lower() in CAD:
         from flexmbs.report.view import View
+        from preprocess.cad.assembly import read_assembly
+        from preprocess.cad.mates import mates
         from preprocess.cad.mesh_cad import read_faces
-        from preprocess.report.region_pages import cad_page
+        from preprocess.cad.netgen import SeveralSolids
+        from preprocess.report.region_pages import assembly_page, cad_page
 
-        return View(cad_page(path.name, *read_faces(path)))
+        try:
+            return View(cad_page(path.name, *read_faces(path)))
+        except SeveralSolids:
+            assembly = read_assembly(path)
+            return View(assembly_page(assembly, mates(assembly)))
     if path.suffix.lower() in MESHES:
         from flexmbs.report.view import View
         from preprocess.command.inspect import mesh_to_show

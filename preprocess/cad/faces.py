@@ -71,7 +71,7 @@ class CadFace:
         facts.append(f"area {1e6 * self.area:.4g} mm²")
         facts.append(f"centre ({', '.join(mm(c) for c in self.centre)}) mm")
         facts += [f"name '{self.name}'"] if self.name else []
-        facts += [_hex(self.colour)] if self.colour else []
+        facts += [hex_colour(self.colour)] if self.colour else []
         return ", ".join(facts)
 
     def _kind(self) -> str:
@@ -305,7 +305,7 @@ def rgb(colour: str | Vector) -> Vector:
     return to_rgb(colour)
 
 
-def _hex(colour: Vector) -> str:
+def hex_colour(colour: Vector) -> str:
     """Colour (r, g, b) as text "#rrggbb"."""
     return "#" + "".join(f"{round(255 * c):02x}" for c in colour)
 

@@ -23,6 +23,7 @@ from preprocess.cad.surfaces import Surface
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
+CLEARANCE = 1e-4  # m: fits of shafts, and round-off of exporters; gaps on purpose are larger
 # relative singular value below which contacts allow a motion: axes of CAD files differ by less than
 # 1e-3 rad, and directions that differ by 1e-2 rad are different on purpose
 FREE = 3e-3
@@ -80,7 +81,7 @@ class _Contact(NamedTuple):
     text: str
 
 
-def mates(assembly: CadAssembly, clearance: float) -> list[Mate]:
+def mates(assembly: CadAssembly, clearance: float = CLEARANCE) -> list[Mate]:
     """Proposed joints of all pairs of bodies; clearance: largest gap of faces that touch, m."""
     placed = [_place(body, assembly.parts[body.part]) for body in assembly.bodies]
     found = []
@@ -191,8 +192,8 @@ def _in_triangles(u: Array, triangles: Array) -> NDArray[np.bool_]:
         )
 
     signs = np.stack([side(p, q), side(q, r), side(r, p)])
-    inside: NDArray[np.bool_] = (signs > 0.0).all(axis=0) | (signs < 0.0).all(axis=0)
-    return np.asarray(inside.any(axis=1))
+    inside = np.asarray((signs > 0.0).all(axis=0) | (signs < 0.0).all(axis=0), bool)
+    return inside.any(axis=1)
 
 
 def _cylinders(a: _Placed, b: _Placed, i: int, j: int, clearance: float) -> _Contact | None:

@@ -86,6 +86,10 @@ class NetgenMesh(NamedTuple):
     faces: list[dict[str, Any]]
 
 
+class SeveralSolids(InputError):
+    """Error of a file with several solids where one is needed."""
+
+
 def run_netgen(request: Request) -> NetgenMesh:
     """Mesh of a request.
 
@@ -195,7 +199,8 @@ def _in_metres(path: Path, found: Mapping[str, Any]) -> NetgenMesh:
     """Netgen mesh in m from the arrays in mm of the process. Raises InputError."""
     facts = json.loads(str(found["facts"]))
     if "faces" not in facts:
-        raise InputError(f"{path}: {_solids_to_choose(facts)}")
+        several = len(facts["solids"]) > 1
+        raise (SeveralSolids if several else InputError)(f"{path}: {_solids_to_choose(facts)}")
     faces = [
         each | {"area": each["area"] * MM**2, "centre": MM * np.array(each["centre"])}
         for each in facts["faces"]

@@ -1,6 +1,7 @@
-"""Pages of CAD models and meshes: the part in three dimensions, with a list of its regions.
+"""Pages of CAD models, assemblies and meshes, in three dimensions with a list of their regions.
 
-Each face of a CAD model, and each named set of a mesh, has the line that selects it as an interface.
+Each face of a CAD model, and each named set of a mesh, has the line that selects it as an
+interface; each body of an assembly has the lines that accept its joints.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from flexmbs.page.html import Picture, rendered
 from flexmbs.page.style import PALETTE
 from flexmbs.player.body_scene import ColouredRegion, SceneOptions, body_page_scene
 from flexmbs.player.markup import player_code, scene_text
-from preprocess.cad.faces import CadFace, mm
+from preprocess.cad.assembly import CadAssembly
+from preprocess.cad.faces import CadFace, hex_colour, mm
+from preprocess.cad.mates import Mate
 from preprocess.cad.selectors import python_text, selector, toml_text
 from preprocess.mesh.mesh import Mesh
 
@@ -31,6 +34,7 @@ COLOURS = {
     "plane": "#c3ccd5", "cylinder": "#7fa8cf", "cone": "#b9a6d3", "sphere": "#a3c9a8",
     "hole": "#4b8bc0", "other": "#d8cfb8",
 }  # fmt: skip
+FROM_FRONT = {"up": [0.0, 0.0, 1.0], "view": [0.6, -1.0, 0.6]}  # as CAD programs show machines
 # sub-triangles of a curved triangle with six nodes: corners, and middles of the sides 01, 12, 20
 QUARTERS = np.array([[0, 3, 5], [3, 1, 4], [5, 4, 2], [3, 4, 5]])
 
@@ -81,8 +85,40 @@ def _listed_face(
     found = selector(face, faces, nodes)
     lines = (f"interfaces.face{face.number} = {{ {toml_text(found)} }}", python_text(found))
     kind = COLOURS["hole" if face.is_hole else face.kind]
-    own = face.colour and "#" + "".join(f"{round(255 * c):02x}" for c in face.colour)
-    return ListedRegion(title, "".join(facts), lines, rows, own or kind)
+    own = hex_colour(face.colour) if face.colour else kind
+    return ListedRegion(title, "".join(facts), lines, rows, own)
+
+
+def assembly_page(assembly: CadAssembly, proposals: Sequence[Mate]) -> str:
+    """HTML text of the page of an assembly: its bodies, with the lines that accept their joints."""
+    x, triangles, regions, start = [], [], [], 0
+    for k, body in enumerate(assembly.bodies):
+        part = assembly.parts[body.part]
+        own = part.nodes @ body.rotation.T + body.position
+        x.append(own)
+        triangles.append(start + part.triangles[:, QUARTERS].reshape(-1, 3))
+        centre = 1e3 * (body.rotation @ part.centre + body.position)
+        product = f"{part.name}, " if part.name not in ("", body.name) else ""
+        facts = f"{product}{1e6 * part.volume:.4g} cm³, centre ({_numbers(centre)}) mm"
+        lines = tuple(
+            f"assembly.accept({json.dumps(mate.name, ensure_ascii=False)})"
+            for mate in proposals
+            if body.name in (mate.first, mate.second)
+        )
+        colour = hex_colour(part.colour) if part.colour else PALETTE[k % len(PALETTE)]
+        rows = start + np.arange(len(own))
+        regions.append(ListedRegion(body.name, facts, lines, rows, colour))
+        start += len(own)
+    load = f'assembly = fm.from_step("{assembly.path.name}", material="S355")'
+    sentences = [
+        f"{len(assembly.bodies)} bodies; their faces suggest {len(proposals)} joints. In Python: "
+        f"{load}, then the lines of the joints, then assembly.model().",
+        *assembly.notes,
+    ]
+    surface = _surface(np.concatenate(x), np.concatenate(triangles))
+    return _page(
+        assembly.path.name, "CAD assembly", sentences, "Bodies", surface, regions, view=FROM_FRONT
+    )
 
 
 def mesh_page(mesh: Mesh, note: str = "") -> str:
@@ -145,11 +181,15 @@ def _page(
     listed: str,
     surface: Surface,
     regions: Sequence[ListedRegion],
+    view: dict[str, list[float]] | None = None,
 ) -> str:
-    """HTML text; regions without triangles are last in the list, they are not in the picture."""
+    """HTML text; regions without triangles are last in the list, they are not in the picture.
+
+    view: directions up and to the viewer; by default obliquely onto the longest side.
+    """
     coloured = [ColouredRegion(str(k), each.nodes, each.colour) for k, each in enumerate(regions)]
     show = SceneOptions(name, {})
-    scene = body_page_scene(_Drawn(surface), coloured, show)
+    scene = body_page_scene(_Drawn(surface), coloured, show) | (view or {})
     drawn = [int(each["name"]) for each in scene["parts"][0].get("regions", ())]
     rest = [k for k in range(len(regions)) if k not in set(drawn)]
     return rendered(
