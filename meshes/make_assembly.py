@@ -1,12 +1,13 @@
 """Assembly of six solids as a STEP file with product structure: a slider-crank engine.
 
-    python meshes/make_assembly.py     -> engine.step
+    python meshes/make_assembly.py     -> engine.step, and its pin as pin.igs
 
 Needs cadquery-ocp, which writes names, colours and transformations as CAD programs do. Dimensions
 in mm. Each part is drawn in its own axes; pins lie along z. PLACES has the transformations of the
 tree: axis and angle of a rotation, then a translation.
 """
 
+import getpass
 import math
 import re
 from pathlib import Path
@@ -90,7 +91,7 @@ def shapes() -> dict[str, Any]:
 
 
 def write(path: Path) -> None:
-    """Write the STEP file without the date, so that it is the same again."""
+    """Write the STEP file without the date; only the order of the colours varies."""
     from OCP.gp import gp_Ax1, gp_Dir, gp_Pnt, gp_Trsf, gp_Vec
     from OCP.Quantity import Quantity_Color, Quantity_TypeOfColor
     from OCP.STEPCAFControl import STEPCAFControl_Writer
@@ -140,5 +141,19 @@ def write(path: Path) -> None:
     path.write_text(re.sub(r"FILE_NAME\('[^']*'", f"FILE_NAME('{path.name}'", text))
 
 
+def write_pin(path: Path) -> None:
+    """Write the pin as an IGES file without the date and the user."""
+    from OCP.IGESControl import IGESControl_Writer
+
+    writer = IGESControl_Writer("MM", 1)  # 1: solids
+    writer.AddShape(shapes()["pin"])
+    writer.ComputeModel()
+    writer.Write(str(path))
+    text = re.sub(r"15H\d{8}\.\d{6}", "15H20260101.000000", path.read_text())
+    user = getpass.getuser()
+    path.write_text(text.replace(f"{len(user)}H{user},", f"{len(user)}H{'x' * len(user)},"))
+
+
 if __name__ == "__main__":
     write(HERE / "engine.step")
+    write_pin(HERE / "pin.igs")

@@ -189,7 +189,9 @@ class Assembly:
             com=tuple(part.centre),
             inertia=(0.5 * rho * (part.inertia + part.inertia.T)).tolist(),
             frames=frames,
-            shapes=[MeshShape(str(self._surface(own.part)), colour=part.colour)] if shapes else (),
+            shapes=[MeshShape(str(self._surface(own.part)), colour=part.colour)]
+            if shapes and len(part.triangles)
+            else (),
         )
 
     def _surface(self, number: int) -> Path:

@@ -55,7 +55,7 @@ def flexible_parts(assembly: Assembly, flexible: Any) -> dict[str, FlexibleLink]
 def _size(assembly: Assembly, name: str) -> float:
     """Diagonal of a part: joints are connected rigidly with interfaces elsewhere on their faces."""
     part = assembly.source.parts[next(b.part for b in assembly.source.bodies if b.name == name)]
-    return float(np.linalg.norm(np.ptp(part.nodes, axis=0)))
+    return float(np.linalg.norm(np.ptp(part.nodes, axis=0))) if len(part.nodes) else 0.0
 
 
 def _reduced(assembly: Assembly, name: str, options: Mapping[str, Any]) -> FlexibleLink:

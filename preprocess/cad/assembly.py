@@ -21,7 +21,7 @@ from preprocess.cad.netgen import MM, NetgenMesh, run_worker
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
-READING = "preprocess.cad.assembly_worker"
+WORKER = "preprocess.cad.assembly_worker"
 LONGEST_NAME = 80  # characters: names of bodies have room for a number and the prefix of a joint
 NUMBERED = ("", "NAUO", "SOLID", "COMPOUND", "Shape", "Open CASCADE STEP translator")
 
@@ -71,7 +71,7 @@ class CadAssembly(NamedTuple):
 def read_assembly(path: str | Path) -> CadAssembly:
     """Assembly of a STEP, IGES or BREP file. Raises InputError, MachineError."""
     file = file_path(path, "CAD file")
-    found = run_worker(file, READING, {})
+    found = run_worker(file, WORKER, {}, reading=True)
     facts = json.loads(str(found["facts"]))
     if not facts["count"]:
         raise InputError(f"{file}: holds no solid; close the surfaces in the CAD program")
@@ -89,7 +89,8 @@ def read_assembly(path: str | Path) -> CadAssembly:
         place = (pose[:, :3], MM * pose[:, 3])
         bodies.append(CadBody(name, each["part"], *place, solids, tuple(each["labels"])))
     notes = [
-        f"{_names_of(k, bodies)}: no faces, Netgen cannot mesh the surface ({each['problem']:.120})"
+        f"{_names_of(k, bodies)}: no faces and no picture, Netgen cannot mesh its surface "
+        f"({each['problem']:.120})"
         for k, each in enumerate(facts["parts"])
         if each["problem"]
     ]

@@ -12,7 +12,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from preprocess.cad.step_products import LARGEST, Product, products
-from preprocess.cad.worker import TRIANGLE, USUAL_SIZE, face_facts, prepare, save
+from preprocess.cad.worker import (
+    TRIANGLE,
+    USUAL_SIZE,
+    begin_meshing,
+    check_geometry,
+    face_facts,
+    prepare,
+    save,
+)
 
 MOST_BODIES = 2000  # occurrences: pages and models of more bodies are not usable
 RIGID = 1e-9  # of an axis: deviation from a rotation above the round-off of a file's numbers
@@ -45,9 +53,11 @@ def assembly_file(request: dict[str, Any]) -> tuple[dict[str, Any], dict[str, np
     arrays: dict[str, np.ndarray] = {}
     if not 0 < len(leaves) <= MOST_BODIES:
         return facts, arrays
+    begin_meshing()
     numbers = list(geometry.shape.solids)
     known: list[Any] = []
     for leaf in leaves:
+        check_geometry(leaf.shape)
         pose, local = _placed(leaf.shape, origin)
         same = [k for k, shape in enumerate(known) if shape == local]
         own = leaf.product
@@ -157,10 +167,8 @@ def _triangulated(shape: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, str]:
             perfstepsend=MeshingStep.MESHSURFACE,
         )
         mesh.SecondOrder()
-    except Exception as error:  # Netgen raises its own kinds; the picture needs no mesh
-        corners = np.array(shape.Triangulation(), float).reshape(-1, 3)
-        flat = np.arange(len(corners)).reshape(-1, 3)
-        return corners, flat[:, [0, 1, 2, 0, 1, 2]], np.zeros(len(flat), int), str(error)
+    except Exception as error:  # Netgen raises its own kinds; inertia and place need no mesh
+        return np.zeros((0, 3)), np.zeros((0, 6), int), np.zeros(0, int), str(error) or "no reason"
     found = mesh.Elements2D().NumPy()
     nodes = np.array(mesh.Coordinates())
     return nodes, found["nodes"][:, TRIANGLE] - 1, found["index"].astype(int), ""

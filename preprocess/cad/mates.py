@@ -30,6 +30,7 @@ FREE = 3e-3
 # points in a triangle, as weights of its corners: enough that overlapping faces share one
 INSIDE = np.array([[1, 1, 1], [4, 1, 1], [1, 4, 1], [1, 1, 4], [3, 3, 1], [3, 1, 3], [1, 3, 3]])
 MOST_PAIRS = 4_000_000  # points times triangles compared at once: 400 MB
+NOWHERE = np.array([[math.inf] * 3, [-math.inf] * 3])  # box of a face without triangles
 TITLES = {
     "revolute": "hinge", "cylindrical": "cylindrical joint", "prismatic": "slide",
     "planar": "planar joint", "spherical": "ball joint", "fixed": "fixed joint",
@@ -105,7 +106,7 @@ def _place(body: CadBody, part: CadPart) -> _Placed:
         for each in part.faces
     )
     boxes = [
-        [x.min(axis=0), x.max(axis=0)] if len(x := nodes[each.nodes]) else np.full((2, 3), np.nan)
+        [x.min(axis=0), x.max(axis=0)] if len(x := nodes[each.nodes]) else NOWHERE
         for each in part.faces
     ]
     return _Placed(body, part, nodes, surfaces, np.array(boxes).reshape(-1, 2, 3))
@@ -193,7 +194,7 @@ def _in_triangles(u: Array, triangles: Array) -> NDArray[np.bool_]:
 
     signs = np.stack([side(p, q), side(q, r), side(r, p)])
     inside = np.asarray((signs > 0.0).all(axis=0) | (signs < 0.0).all(axis=0), bool)
-    return inside.any(axis=1)
+    return np.asarray(np.any(inside, axis=1), bool)
 
 
 def _cylinders(a: _Placed, b: _Placed, i: int, j: int, clearance: float) -> _Contact | None:

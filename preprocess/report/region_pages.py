@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from flexmbs.errors import InputError
 from flexmbs.flexible_body.components import Surface
 from flexmbs.flexible_body.file import GENERATOR
 from flexmbs.page.drawings import frames_drawing
@@ -90,7 +91,12 @@ def _listed_face(
 
 
 def assembly_page(assembly: CadAssembly, proposals: Sequence[Mate]) -> str:
-    """HTML text of the page of an assembly: its bodies, with the lines that accept their joints."""
+    """HTML text of the page of an assembly: its bodies, with the lines that accept their joints.
+
+    Raises InputError if no surface could be meshed.
+    """
+    if not any(len(part.triangles) for part in assembly.parts):
+        raise InputError(*(f"{assembly.path}: {note}" for note in assembly.notes))
     x, triangles, regions, start = [], [], [], 0
     for k, body in enumerate(assembly.bodies):
         part = assembly.parts[body.part]

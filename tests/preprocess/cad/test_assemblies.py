@@ -20,6 +20,7 @@ from preprocess.cad import assembly as reading
 from preprocess.cad.assembly import read_assembly
 from preprocess.cad.mates import mates
 from preprocess.cad.step_products import products
+from preprocess.report.region_pages import assembly_page
 
 pytest.importorskip("netgen", reason="needs netgen-mesher")
 MESHES = Path(__file__).parents[3] / "meshes"
@@ -49,9 +50,9 @@ def assembly(folder, material="S355", **options):
 
 def box(low, high):
     """Mass, centre and inertia about it of a box."""
-    size = np.subtract(high, low)
+    a, b, c = size = np.subtract(high, low)
     m = np.prod(size)
-    inertia = m / 12.0 * np.diag([size[1] ** 2 + size[2] ** 2, size[0] ** 2 + size[2] ** 2, size[0] ** 2 + size[1] ** 2])  # fmt: skip
+    inertia = m / 12.0 * np.diag([b**2 + c**2, a**2 + c**2, a**2 + b**2])
     return m, np.add(low, high) / 2.0, inertia
 
 
@@ -299,8 +300,10 @@ def test_one_argument_makes_a_body_flexible(tmp_path):
     rod = model.bodies["rod"].whole()
     assert rod.mass == pytest.approx(machine.bodies["rod"].mass, rel=1e-3)
     assert len(rod.frames) == 2
-    run, rigid = (fm.simulate(each, t_end=0.05, step=5e-4, audit="none") for each in (model, machine.model()))  # fmt: skip
-    x, expected = (each.joint(CHAIN[5]).position[:, 0] for each in (run, rigid))
+    runs = [
+        fm.simulate(each, t_end=0.05, step=5e-4, audit="none") for each in (model, machine.model())
+    ]
+    x, expected = (each.joint(CHAIN[5]).position[:, 0] for each in runs)
     np.testing.assert_allclose(x, expected, atol=2e-6)
     data = FlexibleLink(rod, pose=fm.Frame((0.0, 0.0, 5e-3)), offset=0.2)
     again = machine.model(flexible={"rod": data})
@@ -382,7 +385,7 @@ def test_density_alone_makes_no_flexible_body(tmp_path):
 def test_too_many_and_bad_solids(monkeypatch, engine):
     def facts(**changes):
         own = {"parts": [], "bodies": [], "count": 0} | changes
-        monkeypatch.setattr(reading, "run_worker", lambda *_: {"facts": json.dumps(own)})
+        monkeypatch.setattr(reading, "run_worker", lambda *_, **__: {"facts": json.dumps(own)})
 
     facts()
     with pytest.raises(fm.InputError, match="holds no solid"):
@@ -394,6 +397,29 @@ def test_too_many_and_bad_solids(monkeypatch, engine):
     facts(count=1, parts=[part])
     with pytest.raises(fm.InputError, match="foot has the volume -3 mm³"):
         read_assembly(ENGINE)
+
+
+def test_a_surface_that_cannot_be_meshed(tmp_path, monkeypatch):
+    """The body is there with its inertia, without picture and joints; a note tells why."""
+    run = reading.run_worker
+
+    def failed(*given, **named):
+        found = run(*given, **named)
+        facts = json.loads(str(found["facts"]))
+        facts["parts"][3]["problem"] = "Meshing failed!"  # the rod
+        found["facts"] = np.array(json.dumps(facts))
+        found |= {"nodes 3": np.zeros((0, 3)), "triangles 3": np.zeros((0, 6), int)}
+        return found | {"faces 3": np.zeros(0, int)}
+
+    monkeypatch.setattr(reading, "run_worker", failed)
+    machine = assembly(tmp_path)
+    assert len(machine.proposals) == 4
+    assert machine.notes == (
+        "rod: no faces and no picture, Netgen cannot mesh its surface (Meshing failed!)",
+    )
+    assert machine.model().bodies["rod"].shapes == ()
+    assert machine.bodies["rod"].mass > 0.1
+    assert "Meshing failed" in assembly_page(machine.source, list(machine.proposals.values()))
 
 
 def test_view_of_an_assembly(tmp_path, monkeypatch, capsys):
@@ -408,3 +434,8 @@ def test_view_of_an_assembly(tmp_path, monkeypatch, capsys):
     assert text.count("<li data-region=") == 6
     assert "assembly = fm.from_step(&#34;engine.step&#34;, material=&#34;S355&#34;)" in text
     assert capsys.readouterr().err == ""
+    with pytest.raises(SystemExit):
+        main(["check", "engine.step"])
+    told = capsys.readouterr().out
+    assert "crank pin, pin: solid 3, 1.571 cm³" in told
+    assert "proposed: hinge of frame and crank: " in told
