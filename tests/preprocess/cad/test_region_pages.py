@@ -20,6 +20,8 @@ from preprocess.part_file.regions import read_face
 pytest.importorskip("netgen", reason="needs netgen-mesher")
 TESTS = Path(__file__).parents[2]
 sys.path.append(str(TESTS / "results"))
+from test_player_browsers import needs_node, seen, skip_without  # noqa: E402
+
 MESHES = TESTS.parent / "meshes"
 PARTS = ("bracket", "robot_link", "sheet")
 
@@ -117,9 +119,8 @@ def test_check_and_report_of_parts(folder, capsys):
         assert "see " in err
 
 
+@needs_node
 def test_the_pointer_names_the_face_that_is_drawn(folder, capsys):
-    from test_player_browsers import seen, skip_without
-
     skip_without("chrome")
     shutil.copy(MESHES / "bracket.step", folder)
     assert command(capsys, "view", "bracket.step")[0] == 0
