@@ -203,10 +203,10 @@ def _reason(ended: subprocess.CompletedProcess[bytes]) -> str:
         return "Open CASCADE cannot read it; export it again"
     if "MemoryError" in told[-1] or "bad_alloc" in told[-1]:
         return "meshing needs more memory than there is; give a larger size"
-    if ended.returncode < 0 and STAGE not in ended.stderr.decode(errors="replace"):
+    if STAGE not in ended.stderr.decode(errors="replace"):
+        how = f"it ended by signal {-ended.returncode}" if ended.returncode < 0 else told[-1]
         return (
-            f"Open CASCADE was ended by signal {-ended.returncode} while reading it; the file is "
-            "damaged, export it again"
+            f"Open CASCADE cannot read it ({how[:LONGEST]}); the file is damaged, export it again"
         )
     how = (
         f"was ended by signal {-ended.returncode}"
