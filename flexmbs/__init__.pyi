@@ -2,6 +2,7 @@ from . import motions as motions
 from .api.fatigue import fatigue as fatigue
 from .api.model import Model as Model
 from .api.solution import Solution as Solution
+from .cad.assembly import from_step as from_step
 from .diagnosis.assemble import assemble as assemble
 from .durability.cycles import rainflow as rainflow
 from .durability.sn_curve import SNCurve as SNCurve

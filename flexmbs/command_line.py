@@ -288,7 +288,8 @@ def view(
         Path,
         typer.Argument(
             metavar="FILE",
-            help="Model (TOML), robot (URDF, MJCF, SDF), solution or flexible body (HDF5).",
+            help="Model (TOML), robot (URDF, MJCF, SDF), solution or flexible body (HDF5), CAD file "
+            "(STEP, IGES, BREP) or mesh.",
             show_default=False,
         ),
     ],
@@ -297,16 +298,23 @@ def view(
         typer.Option("--output", "-o", help="HTML file; default: FILE with .view.html."),
     ] = None,
     browser: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
+    unit: Annotated[
+        str | None, typer.Option("--unit", help="Unit of a mesh, such as mm; default: m.")
+    ] = None,
     allow_outside: AllowOutside = False,
     allow_code: AllowCode = False,
 ) -> None:
-    """Three-dimensional page of a model at its start, a robot, a solution or a body with modes."""
+    """Three-dimensional page of a model, robot, solution, flexible body, CAD file or mesh.
+
+    The page of a CAD file names each face with the line that selects it as an interface.
+    """
     from flexmbs.command.view import view as command
 
     command(
         file,
         output,
         browser=browser,
+        unit=unit,
         access={"allow_outside": allow_outside, "allow_code": allow_code},
     )
 

@@ -4,12 +4,12 @@ from pathlib import Path
 
 from flexmbs.console.messages import put
 from flexmbs.errors import InputError
-from flexmbs.files.file_types import comparison_kind, report_kind
+from flexmbs.files.file_types import BODY, comparison_kind, kind_of, report_kind
 from flexmbs.files.reserved_outputs import reserved
 
 
 def report(paths: list[Path], output: Path | None) -> None:
-    """Write the report of one solution file, or the comparison of two.
+    """Write the report of one solution file or flexible body, or the comparison of two solutions.
 
     Raises InputError for more than two.
     """
@@ -18,6 +18,11 @@ def report(paths: list[Path], output: Path | None) -> None:
     if len(paths) > 2:
         raise InputError(f"report: takes one solution, or two to compare, not {len(paths)}")
     first, *others = paths
+    if not others and kind_of(first) == BODY:
+        from preprocess.command.report import report as body_report
+
+        body_report(first, None, output, full=False, allow_outside=False)
+        return
     beside = (
         first.with_name(f"{first.stem}-{others[0].stem}.html")
         if others

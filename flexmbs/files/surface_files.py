@@ -70,6 +70,18 @@ def read_surface(path: Path) -> Surface:
     return points, same.reshape(-1)[triangles]
 
 
+def ply_bytes(points: Points, triangles: Triangles) -> bytes:
+    """Binary PLY file of points (n, 3) in double precision and triangles (T, 3)."""
+    lines = [
+        "ply", "format binary_little_endian 1.0", f"element vertex {len(points)}",
+        *(f"property double {axis}" for axis in "xyz"), f"element face {len(triangles)}",
+        "property list uchar int vertex_indices", "end_header", "",
+    ]  # fmt: skip
+    rows = np.zeros(len(triangles), [("count", "u1"), ("corners", "<i4", 3)])
+    rows["count"], rows["corners"] = 3, triangles
+    return "\n".join(lines).encode() + points.astype("<f8").tobytes() + rows.tobytes()
+
+
 def _read_stl(data: bytes) -> Surface:
     """Triangles of an STL file, binary or text."""
     count = int.from_bytes(data[80:84], "little")

@@ -19,12 +19,12 @@ from flexmbs.robots.robot import Robot
 from flexmbs.robots.sdf.build import from_sdf
 
 ROBOTS = (".urdf", ".xml", ".mjcf", ".sdf", ".world")
+CAD = (".step", ".stp", ".p21", ".iges", ".igs", ".brep")
+MESHES = (".msh", ".inp", ".bdf", ".nas", ".vtu", ".med")
 # files of other purposes, by suffix or kind of `file_types`, and what reads them
 OTHERS = {
-    **dict.fromkeys(
-        (".step", ".stp", ".p21", ".iges", ".igs", ".brep"), "CAD file; see pp.mesh_cad"
-    ),
-    **dict.fromkeys((".msh", ".inp", ".bdf", ".nas", ".vtu", ".med"), "mesh; see pp.read_mesh"),
+    **dict.fromkeys(CAD, "CAD file; see flexmbs view, fm.from_step and pp.mesh_cad"),
+    **dict.fromkeys(MESHES, "mesh; see flexmbs view and pp.read_mesh"),
     **dict.fromkeys((".stl", ".obj", ".ply", ".dae", ".off"), "surface; use fm.MeshShape"),
     "flexmbs-part": "part file; see pp.read_part and preprocess reduce",
     "flexmbs-sweep": "study file; see flexmbs sweep",

@@ -71,7 +71,7 @@ class CadFace:
         facts.append(f"area {1e6 * self.area:.4g} mm²")
         facts.append(f"centre ({', '.join(mm(c) for c in self.centre)}) mm")
         facts += [f"name '{self.name}'"] if self.name else []
-        facts += [_hex(self.colour)] if self.colour else []
+        facts += [hex_colour(self.colour)] if self.colour else []
         return ", ".join(facts)
 
     def _kind(self) -> str:
@@ -235,12 +235,13 @@ class Face(Region):
             return f"; there are {'; '.join(others[:6])}" if others else ""
         return f" of {len(faces)}"
 
+    def conditions(self) -> dict[str, Any]:
+        """Conditions given, by their names."""
+        named = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return {key: value for key, value in named.items() if value not in (None, False)}
+
     def __str__(self) -> str:
-        given = (
-            f"{field.name}={_text(getattr(self, field.name))}"
-            for field in dataclasses.fields(self)
-            if getattr(self, field.name) not in (None, False)
-        )
+        given = (f"{key}={_text(value)}" for key, value in self.conditions().items())
         return f"face({', '.join(given)})"
 
 
@@ -279,17 +280,35 @@ def _centre(faces: Sequence[CadFace]) -> Array:
 
 def _one_surface_each(faces: Iterable[CadFace], nodes: Array) -> list[list[CadFace]]:
     """Groups of faces that touch and lie on the same surface."""
-    groups: list[list[CadFace]] = []
-    for each in faces:
-        joined = [group for group in groups if any(_continues(each, one, nodes) for one in group)]
-        groups = [group for group in groups if group not in joined]
-        groups.append([each, *(one for group in joined for one in group)])
-    return groups
+    own = list(faces)
+    group = {k: [k] for k in range(len(own))}
+    for i, j in _touching(own):
+        if group[i] is not group[j] and _continues(own[j], own[i], nodes):
+            joined = sorted([*group[i], *group[j]])
+            group |= dict.fromkeys(joined, joined)
+    return [[own[k] for k in each] for first, each in group.items() if each[0] == first]
+
+
+def _touching(faces: Sequence[CadFace]) -> list[tuple[int, int]]:
+    """Pairs of faces that share a node, by their places in the sequence."""
+    if not faces:
+        return []
+    rows = np.concatenate([each.nodes for each in faces])
+    owner = np.repeat(np.arange(len(faces)), [len(each.nodes) for each in faces])
+    order = np.lexsort([owner, rows])
+    rows, owner = rows[order], owner[order]
+    found: set[tuple[int, int]] = set()
+    for k in range(1, len(rows)):
+        same = np.flatnonzero(rows[k:] == rows[:-k])
+        if not len(same):
+            break
+        found.update(zip(owner[same].tolist(), owner[same + k].tolist()))
+    return sorted(found)
 
 
 def _continues(a: CadFace, b: CadFace, nodes: Array) -> bool:
-    """True if two faces touch, and the nodes of one are on the surface of the other."""
-    if a.kind != b.kind or a.kind == "other" or not len(np.intersect1d(a.nodes, b.nodes)):
+    """True if the nodes of a face are on the surface of another one that touches it."""
+    if a.kind != b.kind or a.kind == "other":
         return False
     x = nodes[a.nodes]
     return bool(b.surface.distances(x).max() <= EQUAL * np.ptp(x, axis=0).max())
@@ -304,7 +323,7 @@ def rgb(colour: str | Vector) -> Vector:
     return to_rgb(colour)
 
 
-def _hex(colour: Vector) -> str:
+def hex_colour(colour: Vector) -> str:
     """Colour (r, g, b) as text "#rrggbb"."""
     return "#" + "".join(f"{round(255 * c):02x}" for c in colour)
 

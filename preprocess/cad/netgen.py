@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from flexmbs.console.memory import free_memory
 from flexmbs.errors import InputError, MachineError
 from flexmbs.files.inputs import check_regular
+from preprocess.cad.worker import STAGE
 from preprocess.inputs.reader_guard import LONGEST
 
 MM = 1e-3  # m
@@ -28,15 +30,18 @@ FORMATS = {
     ".brep": "BREP",
 }  # fmt: skip
 BEGINS = {"STEP": b"ISO-10303-21", "BREP": b"CASCADE Topology"}
+NETGEN_SUFFIXES = (".step", ".stp", ".iges", ".brep")  # in lower case alone
 LARGEST_FILE = 1 << 30  # bytes: Open CASCADE needs about twenty times as much memory
 LONGEST_RUN = 1800.0  # s: meshes of a million nodes take a few minutes
+# s and s/byte, ten times the usual: 50 kB take one second, a plate of 1.6 MB with 400 holes 35
+READING = (120.0, 300e-6)
 LEAST_MEMORY = 4 << 30  # bytes of address space: libraries and threads take one
 NEEDED = 'a CAD file needs the package netgen-mesher; install it: pip install "flexmbs[cad]"'
+MESHING = "preprocess.cad.worker"
 PROGRAM = """
-import json, sys
+import importlib, json, sys
 sys.path[:] = json.loads(sys.argv[1])
-from preprocess.cad.worker import main
-main(json.loads(sys.argv[2]))
+importlib.import_module(sys.argv[2]).main(json.loads(sys.argv[3]))
 """
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -84,40 +89,80 @@ class NetgenMesh(NamedTuple):
     faces: list[dict[str, Any]]
 
 
+class SeveralSolids(InputError):
+    """Error of a file with several solids where one is needed."""
+
+
 def run_netgen(request: Request) -> NetgenMesh:
     """Mesh of a request.
 
     Raises InputError for a file that cannot be read or meshed, MachineError without Netgen.
     """
     path = Path(request.file)
+    job = dataclasses.asdict(request)
+    return _in_metres(path, run_worker(path, MESHING, job, reading=request.surface))
+
+
+def run_worker(path: Path, module: str, job: dict[str, Any], *, reading: bool) -> dict[str, Any]:
+    """Arrays that a process makes of a CAD file; module: with its function ``main``.
+
+    reading: True for a coarse mesh of the surface, whose time depends on the size of the file.
+
+    Raises InputError for a file that cannot be read, MachineError without Netgen.
+    """
     check_file(path)
+    seconds = reading_time(path.stat().st_size) if reading else LONGEST_RUN
     if find_spec("netgen") is None:
         raise MachineError(f"{path}: {NEEDED}")
     with tempfile.TemporaryDirectory(prefix="flexmbs-cad-") as folder:
-        output = Path(folder) / "mesh.npz"
-        job = dataclasses.asdict(request) | {
-            "file": str(path.absolute()),
+        output = Path(folder) / "arrays.npz"
+        job = job | {
+            "file": str(_recognized(path, Path(folder))),
             "output": str(output),
             "memory": max(int(free_memory()), LEAST_MEMORY),
         }
-        command = [sys.executable, "-I", "-c", PROGRAM, json.dumps(sys.path), json.dumps(job)]
+        command = [
+            sys.executable,
+            "-I",
+            "-c",
+            PROGRAM,
+            json.dumps(sys.path),
+            module,
+            json.dumps(job),
+        ]
         try:
             ended = subprocess.run(
                 command,
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
-                timeout=LONGEST_RUN,
+                timeout=seconds,
                 cwd=folder,  # Netgen writes files there
                 check=False,
             )
         except subprocess.TimeoutExpired:
+            remedy = "repair or simplify the geometry in the CAD program"
             raise InputError(
-                f"{path}: Netgen does not end within {LONGEST_RUN:g} s; give a larger size"
+                f"{path}: Netgen does not end within {seconds:.0f} s; "
+                f"{remedy if reading else f'give a larger size, or {remedy}'}"
             ) from None
         if ended.returncode or not output.is_file():
             raise InputError(f"{path}: {_reason(ended)}")
         with np.load(output) as found:
-            return _in_metres(path, found)
+            return {name: found[name] for name in found.files}
+
+
+def reading_time(size: int) -> float:
+    """Longest time (s) in which a file of a size (bytes) is read, also by a busy machine."""
+    return min(READING[0] + READING[1] * size, LONGEST_RUN)
+
+
+def _recognized(path: Path, folder: Path) -> Path:
+    """File with a suffix that Netgen knows: the given one, or a copy in a folder."""
+    if path.suffix in NETGEN_SUFFIXES:
+        return path.absolute()
+    copied = folder / f"model.{FORMATS[path.suffix.lower()].lower()}"
+    shutil.copyfile(path, copied)
+    return copied
 
 
 def check_file(path: Path) -> None:
@@ -152,10 +197,17 @@ def _solids_to_choose(facts: dict[str, Any]) -> str:
 def _reason(ended: subprocess.CompletedProcess[bytes]) -> str:
     """Remedy for the way in which the process ended."""
     told = ended.stderr.decode(errors="replace").strip().splitlines() or [""]
+    if "GeometryError: " in told[-1]:
+        return told[-1].partition("GeometryError: ")[2][:LONGEST]
     if "load OCC geometry" in told[-1] or "is void" in told[-1]:  # IGES files without entities
         return "Open CASCADE cannot read it; export it again"
     if "MemoryError" in told[-1] or "bad_alloc" in told[-1]:
         return "meshing needs more memory than there is; give a larger size"
+    if STAGE not in ended.stderr.decode(errors="replace"):
+        how = f"it ended by signal {-ended.returncode}" if ended.returncode < 0 else told[-1]
+        return (
+            f"Open CASCADE cannot read it ({how[:LONGEST]}); the file is damaged, export it again"
+        )
     how = (
         f"was ended by signal {-ended.returncode}"
         if ended.returncode < 0
@@ -168,7 +220,8 @@ def _in_metres(path: Path, found: Mapping[str, Any]) -> NetgenMesh:
     """Netgen mesh in m from the arrays in mm of the process. Raises InputError."""
     facts = json.loads(str(found["facts"]))
     if "faces" not in facts:
-        raise InputError(f"{path}: {_solids_to_choose(facts)}")
+        several = len(facts["solids"]) > 1
+        raise (SeveralSolids if several else InputError)(f"{path}: {_solids_to_choose(facts)}")
     faces = [
         each | {"area": each["area"] * MM**2, "centre": MM * np.array(each["centre"])}
         for each in facts["faces"]

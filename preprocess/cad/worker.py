@@ -8,6 +8,7 @@ files; the arrays go to an NPZ file.
 from __future__ import annotations
 
 import json
+import sys
 from typing import Any
 
 import numpy as np
@@ -16,18 +17,26 @@ import numpy as np
 # is (01, 12, 02, 03, 13, 23)
 TETRAHEDRON = [0, 2, 1, 3, 5, 7, 4, 6, 9, 8]
 USUAL_SIZE = 0.05  # of the diagonal: size of elements if none is given
+STAGE = "flexmbs: meshing"
+LARGEST = 1e9  # mm: beyond, double precision is coarser than Open CASCADE's tolerance of 1e-7 mm
+INVERTED = 1e-9  # of the square of the size: negative areas beyond the round-off of integrals
 TRIANGLE = [0, 1, 2, 5, 3, 4]  # Netgen has (12, 02, 01), VTK (01, 12, 02)
+
+
+class GeometryError(Exception):
+    """Error of the geometry, with a text for the user."""
 
 
 def main(request: dict[str, Any]) -> None:
     """Mesh of a file, or of its surface; request: see `preprocess.cad.netgen.Request`."""
-    limit_memory(request["memory"])
+    prepare(request)
     from netgen.meshing import MeshingStep
     from netgen.occ import Glue, OCCGeometry
-    from pyngcore import SetNumThreads
 
-    SetNumThreads(1)  # meshes do not depend on the number of processors
     solids = list(OCCGeometry(request["file"]).shape.solids)
+    for each in solids:
+        check_geometry(each)
+    begin_meshing()
     told = [solid_facts(each) for each in solids]
     chosen = chosen_solids(told, request["solid"])
     facts: dict[str, Any] = {"solids": told, "chosen": chosen}
@@ -60,6 +69,14 @@ def main(request: dict[str, Any]) -> None:
     save(request, facts, arrays)
 
 
+def prepare(request: dict[str, Any]) -> None:
+    """Limit the process: memory, and one thread."""
+    limit_memory(request["memory"])
+    from pyngcore import SetNumThreads
+
+    SetNumThreads(1)  # meshes do not depend on the number of processors
+
+
 def save(request: dict[str, Any], facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
     """Write the result."""
     with open(request["output"], "wb") as file:
@@ -80,8 +97,37 @@ def solid_facts(solid: Any) -> dict[str, Any]:
 
 def face_facts(face: Any) -> dict[str, Any]:
     """Name, colour, area (mm²) and centre (mm) of a face."""
-    colour = None if face.col is None else list(face.col)[:3]
+    colour = None if face.col is None else [srgb(component) for component in list(face.col)[:3]]
     return {"name": face.name, "colour": colour, "area": face.mass, "centre": list(face.center)}
+
+
+def srgb(linear: float) -> float:
+    """Component of a colour as in the file and on screens; Open CASCADE has linear intensities.
+
+    Source: IEC 61966-2-1:1999.
+    """
+    value = 12.92 * linear if linear <= 0.0031308 else 1.055 * linear ** (1 / 2.4) - 0.055
+    return round(float(value), 4)
+
+
+def begin_meshing() -> None:
+    """Tell the caller, for its error message, that the file was read."""
+    print(STAGE, file=sys.stderr, flush=True)
+
+
+def check_geometry(shape: Any) -> None:
+    """Raise GeometryError for faces on which Netgen would not end, or a shape that is too large."""
+    low, high = (np.array([*corner]) for corner in shape.bounding_box)
+    size = max(np.abs(low).max(), np.abs(high).max())
+    if not size <= LARGEST:
+        raise GeometryError(
+            f"its geometry reaches to {size:.3g} mm; repair it, or export it again in its unit"
+        )
+    for number, face in enumerate(shape.faces, 1):
+        if not -INVERTED * size**2 <= face.mass <= LARGEST**2:
+            raise GeometryError(
+                f"face {number} has the area {face.mass:.4g} mm²; repair its edges in the CAD program"
+            )
 
 
 def limit_memory(most: int) -> None:
@@ -90,4 +136,6 @@ def limit_memory(most: int) -> None:
         import resource
     except ImportError:
         return
-    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+    allowed = resource.getrlimit(resource.RLIMIT_AS)[1]  # of the user or a batch system
+    bound = most if allowed == resource.RLIM_INFINITY else min(most, allowed)
+    resource.setrlimit(resource.RLIMIT_AS, (bound, bound))

@@ -53,11 +53,15 @@ def inspect(path: Path, *, unit: str | None, as_json: bool, allow_outside: bool)
 
 
 def _inspect_faces(path: Path, as_json: bool) -> int:
-    """Print the faces of a CAD file."""
+    """Print the faces of a CAD file with one solid, else the bodies of an assembly."""
     from preprocess.cad.mesh_cad import read_faces
-    from preprocess.command.mesh import described_faces, description
+    from preprocess.cad.netgen import SeveralSolids
+    from preprocess.cad.selectors import described_faces, selector, toml_text
 
-    faces, nodes = read_faces(path)
+    try:
+        faces, nodes = read_faces(path)
+    except SeveralSolids:
+        return _inspect_assembly(path, as_json)
     if as_json:
         put_json(
             {
@@ -72,7 +76,7 @@ def _inspect_faces(path: Path, as_json: bool) -> int:
                         "area": face.area,
                         "centre": face.centre.tolist(),
                         "name": face.name,
-                        "description": description(face, faces, nodes),
+                        "description": toml_text(selector(face, faces, nodes)),
                     }
                     for face in faces
                 ],
@@ -81,6 +85,41 @@ def _inspect_faces(path: Path, as_json: bool) -> int:
     else:
         put("\n".join(described_faces(faces, nodes)))
         put("interfaces: the conditions in braces, as interfaces.hub = { … } in a part file")
+    return 0
+
+
+def _inspect_assembly(path: Path, as_json: bool) -> int:
+    """Print the bodies of a CAD file and the joints that their faces suggest."""
+    from preprocess.cad.assembly import read_assembly
+    from preprocess.cad.mates import mates
+
+    assembly = read_assembly(path)
+    proposals = mates(assembly)
+    if as_json:
+        bodies = [
+            {
+                "name": body.name,
+                "product": assembly.parts[body.part].name,
+                "solids": list(body.solids),
+                "volume": assembly.parts[body.part].volume,
+                "position": body.position.tolist(),
+                "rotation": body.rotation.tolist(),
+            }
+            for body in assembly.bodies
+        ]
+        joints = [
+            {"name": each.name, "kind": each.kind, "reasons": list(each.reasons)}
+            for each in proposals
+        ]
+        put_json({"source": str(path), "bodies": bodies, "joints": joints})
+        return 0
+    for body in assembly.bodies:
+        part, numbers = assembly.parts[body.part], ", ".join(map(str, body.solids))
+        product = f", {part.name}" if part.name not in ("", body.name) else ""
+        put(f"{body.name}{product}: solid {numbers}, {1e6 * part.volume:.4g} cm³")
+    for mate in proposals:
+        put(f"proposed: {mate}")
+    put("a machine of these bodies: fm.from_step; a mesh of one of them: --solid")
     return 0
 
 
@@ -250,15 +289,7 @@ def _inspect_matrices(fe: FEModel, as_json: bool) -> int:
 
 def _inspect_mesh(path: Path, unit: str | None, as_json: bool, allow_outside: bool) -> int:
     """Print the facts of a mesh; exit code."""
-    import warnings
-
-    from preprocess.inputs.warning import PreprocessWarning
-    from preprocess.mesh_files.read import read_mesh
-
-    with warnings.catch_warnings():
-        if unit is None:
-            warnings.filterwarnings("ignore", ".* large with unit", PreprocessWarning)
-        mesh = read_mesh(path, unit=unit or "m", allow_outside=allow_outside)
+    mesh = mesh_to_show(path, unit, allow_outside=allow_outside)
     if as_json:
         put_json(mesh_facts(mesh) | {"unit": unit})
         return 0
@@ -273,6 +304,19 @@ def _inspect_mesh(path: Path, unit: str | None, as_json: bool, allow_outside: bo
     put(f"node sets: {_listed(_sizes(mesh.node_sets))}")
     put(f"element sets: {_listed(_sizes(mesh.element_sets))}")
     return 0
+
+
+def mesh_to_show(path: Path, unit: str | None, *, allow_outside: bool) -> Mesh:
+    """Mesh of a file whose unit may be unknown: then in m. Raises InputError."""
+    import warnings
+
+    from preprocess.inputs.warning import PreprocessWarning
+    from preprocess.mesh_files.read import read_mesh
+
+    with warnings.catch_warnings():
+        if unit is None:
+            warnings.filterwarnings("ignore", ".* large with unit", PreprocessWarning)
+        return read_mesh(path, unit=unit or "m", structural=False, allow_outside=allow_outside)
 
 
 def mesh_facts(mesh: Mesh) -> dict[str, Any]:

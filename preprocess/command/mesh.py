@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +13,7 @@ from flexmbs.files.reserved_outputs import reserved
 from preprocess.command.outcome import print_warnings
 
 if TYPE_CHECKING:
-    from preprocess.cad.faces import CadFace
-    from preprocess.mesh.mesh import Array, Mesh
+    from preprocess.mesh.mesh import Mesh
 
 GMSH = "gmsh"
 MILLI = 1e3  # the file is in mm, as CAD files are
@@ -33,6 +31,8 @@ def mesh_file(
     solid: str | None,
 ) -> None:
     """Write the mesh of a CAD file. Raises InputError, MachineError."""
+    from preprocess.cad.selectors import described_faces
+
     target = output or source.with_suffix(".msh")
     if target.suffix.lower() != ".msh":
         raise InputError(f"{target}: is written in Gmsh's format; give a name that ends with .msh")
@@ -91,52 +91,6 @@ def inline_table(text: str, option: str) -> dict[str, Any]:
             f"{option}: {text!r:.100} is no list of conditions ({error}); give them as "
             "'hole = \"10 mm\", near = [0, 0, 0]', or the number of a face"
         ) from None
-
-
-def described_faces(faces: Sequence[CadFace], nodes: Array) -> list[str]:
-    """A line for each face, with conditions that describe it alone."""
-    return [f"{each}: {{ {description(each, faces, nodes)} }}" for each in faces]
-
-
-def description(face: CadFace, faces: Sequence[CadFace], nodes: Array) -> str:
-    """Conditions, as in a part file, by which this face is found."""
-    from preprocess.cad.faces import Face
-
-    for conditions in _conditions(face):
-        try:
-            found = Face(**conditions).chosen(faces, nodes)
-        except InputError:
-            continue
-        if face in found:
-            return ", ".join(f"{key} = {_toml(key, value)}" for key, value in conditions.items())
-    return f"number = {face.number}"
-
-
-def _conditions(face: CadFace) -> Iterator[dict[str, Any]]:
-    """Sets of conditions that may describe a face, the plainest first."""
-    own, near = face.surface, tuple(round(float(x), 6) + 0.0 for x in face.centre)
-    if face.name:
-        yield {"name": face.name}
-    match face.kind:
-        case "cylinder" if face.is_hole:
-            first: dict[str, Any] = {"hole": round(2.0 * own.radius, 9)}
-        case "cylinder" | "sphere":
-            first = {face.kind: round(own.radius, 9)}
-        case "plane" | "cone":
-            first = {face.kind: True}
-        case _:
-            return
-    yield first
-    yield first | {"near": near}
-
-
-def _toml(key: str, value: Any) -> str:
-    """Value in a part file; diameters and radii in mm."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, tuple):
-        return f"[{', '.join(f'{x:g}' for x in value)}]"
-    return json.dumps(value) if isinstance(value, str) else f'"{1e3 * value:.6g} mm"'
 
 
 def write_gmsh(mesh: Mesh, target: Path) -> None:

@@ -29,12 +29,16 @@ from flexmbs.results.solution import SolutionData
 from flexmbs.studies.fitting.measurements import read_measured
 from flexmbs.studies.run import run_folder
 from flexmbs.studies.sweeps.study_file import read_study
+from preprocess.cad.mesh_cad import read_faces
+from preprocess.cad.netgen import SeveralSolids
 from preprocess.command.inspect import body_facts, described, described_pieces
 from preprocess.fe.fe_model import FEModel
 from preprocess.formats import importers
 from preprocess.report.page import page as body_page
+from preprocess.report.region_pages import assembly_page, cad_page
 
 TESTS = Path(__file__).parents[2] / "tests"
+MESHES = TESTS.parent / "meshes"
 sys.path += [
     str(TESTS / folder)
     for folder in (
@@ -64,6 +68,7 @@ from test_surface_files import surface  # noqa: E402
 
 STEEL = pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
 T_END, STEP = 2e-3, 1e-3  # s: two steps
+CAD_SECONDS = 60.0  # s by the clock, of the process of Netgen: later it counts as a hang
 MOST_NODES = 2000  # of meshes that are assembled
 
 
@@ -309,6 +314,52 @@ def use_measured(folder: Path, name: str) -> None:
     """Read, spectra."""
     for signal in read_measured(folder / name):
         signal.fft()
+
+
+# CAD files
+
+CAD_FILES = {"STEP": ("bracket.step", "robot_link.step", "sheet.step"), "IGES": ("pin.igs",)}
+
+
+def write_cad(kind: str, folder: Path, number: int) -> str:
+    """A part of meshes/, for BREP files as Netgen writes it."""
+    if kind == "BREP":
+        from netgen.occ import Box, Cylinder, Pnt, Z
+
+        plate = Box(Pnt(0, 0, 0), Pnt(40, 20, 8)) - Cylinder(Pnt(10, 10, -1), Z, r=4, h=20)
+        plate.WriteBrep(str(folder / "part.brep"))
+        return "part.brep"
+    name = CAD_FILES[kind][number]
+    shutil.copy(MESHES / name, folder)
+    return name
+
+
+def write_assembly(folder: Path, number: int) -> str:
+    """The engine of meshes/."""
+    shutil.copy(MESHES / "engine.step", folder)
+    return "engine.step"
+
+
+def use_cad(folder: Path, name: str) -> None:
+    """Page with the faces, mesh; page with the bodies if there are several."""
+    with mock.patch("preprocess.cad.netgen.LONGEST_RUN", CAD_SECONDS):
+        try:
+            faces, nodes = read_faces(folder / name)
+        except SeveralSolids:
+            use_assembly(folder, name)
+            return
+        cad_page(name, faces, nodes)
+        pp.mesh_cad(folder / name, size=0.2 * float(np.ptp(nodes, axis=0).max())).quality()
+
+
+def use_assembly(folder: Path, name: str) -> None:
+    """Read, accept all joints, check, two steps, page."""
+    with mock.patch("preprocess.cad.netgen.LONGEST_RUN", CAD_SECONDS):
+        machine = fm.from_step(folder / name, 7850.0)
+    assembly_page(machine.source, list(machine.proposals.values()))
+    str(machine)
+    machine.accept(*machine.proposals)
+    _run(machine.model())
 
 
 # Robots and their surfaces
@@ -619,6 +670,11 @@ ORIGINALS: dict[str, Original] = {
     },
     "matrices": Original(write_matrices, use_matrices, 14, share=5),
     "measurements": Original(write_measured, use_measured, share=2),
+    **{
+        f"CAD: {kind}": Original(_of(write_cad, kind), use_cad, samples, share=share)  # type: ignore[arg-type]
+        for kind, samples, share in (("STEP", 3, 2), ("IGES", 1, 1), ("BREP", 1, 1))
+    },
+    "CAD: assembly": Original(write_assembly, use_assembly, share=1),
     "URDF": Original(write_urdf, use_urdf, 40, share=5),
     "MJCF": Original(write_mjcf, use_mjcf, 60, share=6),
     "SDF": Original(write_sdf, use_sdf, 40, share=6),

@@ -201,3 +201,9 @@ def test_bodies_without_shapes_have_the_same_inertia() -> None:
     assert plain.shapes == ()
     for one, other in zip(plain.mass_properties, body.mass_properties):
         np.testing.assert_array_equal(one, other)
+
+
+def test_mesh_shapes_are_equal_by_the_resolved_file_and_all_values() -> None:
+    assert fm.MeshShape("a.stl") == fm.MeshShape(str(Path("a.stl").resolve()))
+    assert fm.MeshShape("a.stl") != fm.MeshShape("a.stl", position=(1.0, 0.0, 0.0))
+    assert fm.MeshShape("a.stl") != fm.MeshShape("b.stl")

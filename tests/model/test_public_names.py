@@ -35,7 +35,7 @@ def test_public_names_are_few_and_each_has_one_home(package: ModuleType) -> None
         if isinstance(getattr(package, name), type) and "kind" in vars(getattr(package, name))
     ]
     # beside the kinds of items, of which there may be many
-    assert len(package.__all__) - len(kinds) <= 75
+    assert len(package.__all__) - len(kinds) <= 76
     assert set(package.__all__) <= set(dir(package))
 
 

@@ -15,6 +15,7 @@ import { hanging } from "../../flexmbs/player/js/elements.js";
 import { choiceOf, hashOf } from "../../flexmbs/player/js/explorer.js";
 import { apart, overlapping } from "../../flexmbs/player/js/labels.js";
 import { fieldsOf, legendOf } from "../../flexmbs/player/js/legend.js";
+import { regionAt } from "../../flexmbs/player/js/regions.js";
 import { Scene } from "../../flexmbs/player/js/scene.js";
 import { compose, inverse, multiple, placed, product, towards, turnBy, turned } from "../../flexmbs/player/js/vectors.js";
 
@@ -31,6 +32,13 @@ test("a triangle at the extreme of each peak that leaves the axis", () => {
   assert.equal(peaksOf(curve, view, at), `M${at.x(0.301).toFixed(1)} ${CHART.top - 3}l4 7h-8zM${at.x(0.7).toFixed(1)} ${at.height - CHART.bottom + 3}l4 -7h-8z`);
   view.whole = true;
   assert.equal(peaksOf(curve, view, placesOf(view, 668)), "");
+});
+
+test("a ray meets the nearest region, from both sides, and none beside it", () => {
+  const x = [0, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0, 1, 2, 0, 1, 0, 2, 1], regions = [[0, 1, 2], [3, 4, 5]]; // two triangles, at z = 0 and 1
+  const from = (z, direction) => regionAt({ origin: [0.5, 0.5, z], direction: [0, 0, direction] }, { x, regions });
+  assert.deepEqual([from(3, -1), from(-3, 1), from(0.5, 1), from(3, 1)], [1, 0, 1, -1]);
+  assert.equal(regionAt({ origin: [1.5, 1.5, 3], direction: [0, 0, -1] }, { x, regions }), -1);
 });
 
 test("a quarter turn about z takes x to y", () => {

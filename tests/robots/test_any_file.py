@@ -76,8 +76,12 @@ def test_bodies_and_models(folder):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("part.step", b"ISO-10303-21;", "is no model but a CAD file; see pp.mesh_cad"),
-        ("part.msh", b"$MeshFormat", "is no model but a mesh; see pp.read_mesh"),
+        (
+            "part.step",
+            b"ISO-10303-21;",
+            "is no model but a CAD file; see flexmbs view, fm.from_step and pp.mesh_cad",
+        ),
+        ("part.msh", b"$MeshFormat", "is no model but a mesh; see flexmbs view and pp.read_mesh"),
         (
             "part.toml",
             b'format = "flexmbs-part/1"',

@@ -126,7 +126,9 @@ class MeshShape(Shape, kind="mesh"):
 
     def _compared(self) -> tuple[Any, ...]:
         """Values of all fields; the file by its resolved path, as model files store it."""
-        return (str(Path(self.file).resolve()), *super()._compared()[1:])
+        resolved = str(Path(self.file).resolve())
+        values = zip(dataclasses.fields(self), super()._compared(), strict=True)
+        return tuple(resolved if field.name == "file" else value for field, value in values)
 
 
 @functools.lru_cache(FILES)

@@ -3,6 +3,7 @@ import { Explorer } from "./explorer.js";
 import { followed } from "./plots.js";
 import { Player } from "./player.js";
 import { reached } from "./reach.js";
+import { listRegions } from "./regions.js";
 import { Scene } from "./scene.js";
 
 /** @typedef {HTMLElement & {player?: Player, start?: () => void}} Stage */
@@ -20,6 +21,7 @@ async function start() {
     main.player = new Player(main, scene, document);
     for (const root of roots) if (root !== main) later(root, scene);
     picks(roots);
+    listRegions(main, main.player);
     document.dispatchEvent(new CustomEvent("flexmbs:ready"));
   } catch (error) {
     failed(main, error);
