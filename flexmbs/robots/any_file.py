@@ -11,8 +11,8 @@ from flexmbs.api.solution import Solution
 from flexmbs.errors import InputError
 from flexmbs.files.file_types import BODY, DAMAGED, HDF5, SOLUTION, kind_of
 from flexmbs.files.paths import file_path
+from flexmbs.files.xml_tree import read_xml
 from flexmbs.flexible_body.divided import load_body
-from flexmbs.model.xml_tree import read_xml
 from flexmbs.robots.import_result import ImportedModel
 from flexmbs.robots.mjcf.build import from_mujoco
 from flexmbs.robots.robot import Robot

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from flexmbs.api.model import Model
 from flexmbs.errors import InputError, ModelWarning
+from flexmbs.files.xml_tree import XmlElement
 from flexmbs.model.frames import GROUND, Frame, FrameRef
 from flexmbs.model.item import CoordinateUse
-from flexmbs.model.xml_tree import XmlElement
 from flexmbs.player.solids import Solid
 from flexmbs.report.model_at_start import model_view
 from flexmbs.report.view import View

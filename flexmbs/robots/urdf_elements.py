@@ -11,7 +11,7 @@ attributes for URDF and SDFormat).
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from flexmbs.model.xml_tree import XmlElement
+from flexmbs.files.xml_tree import XmlElement
 
 CHILDREN = {  # child elements that are read or do not affect the motion
     "robot": "link joint material transmission gazebo sensor",

@@ -18,13 +18,14 @@ from flexmbs.declaration import shown
 from flexmbs.errors import InputError, ModelWarning, raise_problems
 from flexmbs.files.path_policy import PathPolicy, path_policy_of
 from flexmbs.files.paths import file_path
+from flexmbs.files.xml_tree import XmlElement, read_xml
 from flexmbs.model.argument_checks import checked
 from flexmbs.model.bodies import inertia_matrix
 from flexmbs.model.fields import name as checked_name
 from flexmbs.model.fields import switch
 from flexmbs.model.frames import GROUND, Frame
 from flexmbs.model.joints import Fixed, Free, Joint, Planar, Prismatic, Revolute
-from flexmbs.model.xml_tree import XmlElement, numbers, read_xml
+from flexmbs.model.xml_numbers import numbers
 from flexmbs.robots.links import Motor
 from flexmbs.robots.urdf_elements import counted, rotors, unread
 from flexmbs.robots.visual_elements import Visual, visual_of

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from flexmbs.errors import InputError
 from preprocess.elements import ELEMENTS
 from preprocess.elements.structural import STRUCTURAL, names_of
+from preprocess.inputs.units import Units
 from preprocess.mesh.declarations import FileDeclarations
 
 Array = NDArray[np.float64]
@@ -38,7 +39,8 @@ SHOWN = 5  # number of elements that a message lists
 class RawMesh:
     """Raw content of a mesh file: all points, elements by type, sets as point indices.
 
-    notices: omitted content; declared: declarations of its beams, shells and connections.
+    notices: omitted content; declared: declarations of its beams, shells and connections; units:
+    those that the file states.
     """
 
     points: Array
@@ -49,6 +51,7 @@ class RawMesh:
     element_sets: dict[str, Indices] = field(default_factory=dict)
     notices: tuple[str, ...] = ()
     declared: FileDeclarations = field(default_factory=FileDeclarations)
+    units: Units | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 from flexmbs.errors import InputError
 from flexmbs.files.paths import file_path
 from preprocess.inputs.argument_checks import checked_arguments, flag, instance, positive
-from preprocess.inputs.units import Units, mesh_units
+from preprocess.inputs.units import SI, Units, mesh_units
 from preprocess.inputs.warning import PreprocessWarning
 from preprocess.mesh.checks import missing_nodes, reoriented
 from preprocess.mesh.mesh import ElementBlock, Mesh
 from preprocess.mesh_files.readers import RawMesh, raw_mesh
 
 Indices = NDArray[np.int64]
+SAME = 1e-4  # relative difference of units that is only the rounding of their factors in files
 
 
 @checked_arguments
@@ -31,10 +32,13 @@ def read_mesh(
     density: float | Mapping[str, float] | None = None,
     allow_outside: bool = False,
 ) -> Mesh:
-    """Mesh of a file: Gmsh .msh (2.2, 4.1), Abaqus or CalculiX .inp, Nastran .bdf, VTU, MED.
+    """Mesh of a file of a finite-element program.
 
-    unit: of the file, a length, "m", "cm", "mm" or "in", with forces in N and times in s, or a
-    consistent system: "SI", "mm-t-s", "mm-kg-ms", "mm-g-ms", "cm-g-s", "in-lbf-s", "ft-slug-s".
+    Gmsh .msh (2.2, 4.1), Abaqus or CalculiX .inp, Nastran .bdf, OptiStruct .fem, Ansys .cdb,
+    LS-DYNA .k, FEBio .feb, universal files .unv, MED, VTU. unit: of the file, a length, "m", "cm",
+    "mm" or "in", with forces in N and times in s, or a consistent system: "SI", "mm-t-s",
+    "mm-kg-ms", "mm-g-ms", "cm-g-s", "in-lbf-s", "ft-slug-s"; or "file" for the units that the file
+    states (/UNITS of Ansys, dataset 164 of universal files).
     Materials of the file that fit a common metal in another system are a `PreprocessWarning`. fix:
     "orientation" reorders inverted elements. structural: read trusses, beams and shells (lines,
     triangles, quadrilaterals of Gmsh, MED and VTU; S3, S4, S6, S8, B31, B32, T3D2; CTRIA3, CQUAD4,
@@ -58,7 +62,7 @@ def read_mesh(
     (<Mesh of corner.vtu: 4 nodes, 1 tet4; sets: none>, 0.01)
     """
     source = str(file_path(path, "mesh"))
-    units = mesh_units(unit, f"{source}: unit")
+    units = None if unit == "file" else mesh_units(unit, f"{source}: unit")
     fix = (
         (fix,)
         if isinstance(fix, str)
@@ -69,7 +73,10 @@ def read_mesh(
         raise InputError(f"{source}: fix {unknown[0]!r} is unknown; the only one is 'orientation'")
     outside = flag(allow_outside, f"{source}: allow_outside")
     raw = raw_mesh(Path(path), flag(structural, f"{source}: structural"), allow_outside=outside)
-    for notice in (*raw.notices, *raw.declared.doubtful_materials(units)):
+    if units is None and raw.units is None:
+        raise InputError(f"{source}: unit: the file states no units; give its unit, such as 'mm'")
+    units = units or raw.units or SI
+    for notice in (*raw.notices, *_other_units(raw, units), *raw.declared.doubtful_materials(units)):
         warnings.warn(f"{source}: {notice}", PreprocessWarning, stacklevel=3)
     mesh = _mesh(raw, source, units, _density(density))
     mesh = replace(
@@ -88,6 +95,20 @@ def _density(given: float | Mapping[str, float] | None) -> float | Mapping[str, 
         if each is not None:
             positive(each, "density", remedy)
     return given
+
+
+def _other_units(raw: RawMesh, units: Units) -> list[str]:
+    """Message on units that the file states and that are not those given."""
+    stated = raw.units
+    lengths_alone = not raw.declared.materials
+    if stated is None or np.allclose(
+        stated[1 : 2 if lengths_alone else 4], units[1 : 2 if lengths_alone else 4], rtol=SAME
+    ):
+        return []
+    return [
+        f"the file states the length {stated.length:g} m and the mass {stated.mass:g} kg as its "
+        f"units ({stated.name}), not those of unit={units.name!r}; unit='file' takes them"
+    ]
 
 
 def _mesh(

@@ -10,13 +10,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 from flexmbs.errors import InputError
-from flexmbs.files.inputs import check_regular
+from flexmbs.files.inputs import check_regular, read_text
 from preprocess.inputs.reader_guard import error_summary
 from preprocess.mesh_files.abaqus import read_abaqus
+from preprocess.mesh_files.ansys import is_ansys, read_ansys
+from preprocess.mesh_files.febio import read_febio
 from preprocess.mesh_files.gmsh import read_gmsh
+from preprocess.mesh_files.ls_dyna import read_ls_dyna
 from preprocess.mesh_files.med import read_med
 from preprocess.mesh_files.nastran import read_nastran
 from preprocess.mesh_files.raw_mesh import RawMesh
+from preprocess.mesh_files.unv import read_unv
 from preprocess.mesh_files.vtu import read_vtu
 
 
@@ -41,9 +45,43 @@ READERS = {
         Reader(read_abaqus, "*NODE", (".inp",), includes=True),
         Reader(read_vtu, "<VTKFile>", (".vtu",)),
         Reader(read_med, "an HDF5 signature", (".med",)),
-        Reader(read_nastran, "BEGIN BULK", (".bdf", ".nas", ".dat"), includes=True),
+        Reader(read_nastran, "BEGIN BULK", (".bdf", ".nas", ".dat", ".fem"), includes=True),
+        Reader(read_ansys, "/PREP7 or NBLOCK", (".cdb",)),
+        Reader(read_unv, "a line -1", (".unv",)),
+        Reader(read_febio, "<febio_spec>", (".feb",), includes=True),
+        Reader(read_ls_dyna, "*KEYWORD", (".k", ".key", ".dyn"), includes=True),
     )
     for suffix in reader.suffixes
+}
+# suffixes that Ansys has in common with Abaqus and Nastran
+SHARED = (".dat", ".inp")
+# files of results and models of other programs, with what to read instead
+NOT_READ = {
+    ".rst": "an Ansys result file; write the model with CDWRITE,DB (.cdb)",
+    ".rth": "an Ansys result file; write the model with CDWRITE,DB (.cdb)",
+    ".db": "an Ansys database; write the model with CDWRITE,DB (.cdb)",
+    ".wbpj": "an Ansys Workbench project; write the model with CDWRITE,DB (.cdb)",
+    ".mechdat": "an Ansys Mechanical model; write the model with CDWRITE,DB (.cdb)",
+    ".odb": "an Abaqus output database; use the input file (.inp)",
+    ".cae": "an Abaqus/CAE model; write its input file (.inp)",
+    ".xdb": "a Nastran result database; use the bulk data (.bdf)",
+    ".f06": "a Nastran listing; use the bulk data (.bdf)",
+    ".f04": "a Nastran listing; use the bulk data (.bdf)",
+    ".hm": "a HyperMesh model; export Nastran, OptiStruct or Abaqus",
+    ".h3d": "an Altair result file; use the OptiStruct deck (.fem)",
+    ".d3plot": "an LS-DYNA result file; use the keyword file (.k)",
+    ".rmed": "a Code_Aster result file; use the mesh (.med)",
+    ".frd": "a CalculiX result file; use the input file (.inp)",
+    ".xplt": "a FEBio result file; use the input file (.feb)",
+    ".fsproj": "a FEBio Studio project; export the input file (.feb)",
+    ".mph": "a COMSOL model; export Nastran bulk data (.bdf)",
+    ".sim": "an NX or Abaqus simulation file; export Nastran bulk data (.bdf)",
+    ".prt": "a CAD part; export STEP",
+    ".sldprt": "a SolidWorks part; export STEP",
+    ".ipt": "an Inventor part; export STEP",
+    ".catpart": "a CATIA part; export STEP",
+    ".x_t": "a Parasolid file; export STEP",
+    ".stl": "a surface without a volume mesh; mesh its CAD model (STEP)",
 }
 
 
@@ -54,6 +92,8 @@ def raw_mesh(path: Path, structural: bool = False, *, allow_outside: bool = Fals
     reason.
     """
     reader = READERS.get(path.suffix.lower())
+    if path.suffix.lower() in NOT_READ:
+        raise InputError(f"{path}: is {NOT_READ[path.suffix.lower()]}")
     if reader is None:
         raise InputError(
             f"{path}: format '{path.suffix}' is not supported; use one of {', '.join(READERS)}"
@@ -64,6 +104,8 @@ def raw_mesh(path: Path, structural: bool = False, *, allow_outside: bool = Fals
     if path.stat().st_size == 0:
         raise InputError(f"{path}: the file is empty; expected {reader.begins} at byte 0")
     try:
+        if path.suffix.lower() in SHARED and is_ansys(read_text(path)):
+            reader = READERS[".cdb"]
         if reader.includes:
             return reader.read(path, structural, allow_outside=allow_outside)
         return reader.read(path, structural)

@@ -109,6 +109,7 @@ TABLES = (
 
 
 Unit = Literal[
+    "file",
     "m",
     "cm",
     "mm",

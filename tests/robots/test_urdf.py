@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import flexmbs as fm
-from flexmbs.model.xml_tree import DEEPEST
+from flexmbs.files.xml_tree import DEEPEST
 from flexmbs.robots import Motor, model_from_urdf
 from flexmbs.robots.urdf_read import read_urdf
 

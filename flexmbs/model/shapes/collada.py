@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
+from flexmbs.files.xml_tree import XmlElement, read_xml
 from flexmbs.model.frames import axis_angle_matrix
-from flexmbs.model.xml_tree import XmlElement, read_xml
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

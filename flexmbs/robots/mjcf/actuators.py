@@ -13,10 +13,10 @@ import numpy as np
 
 from flexmbs.declaration import require_known, shown
 from flexmbs.errors import InputError
+from flexmbs.files.xml_tree import XmlElement
 from flexmbs.model.actuators import AffineActuator
 from flexmbs.model.forces import FrameForce, JointTorque, Transmission
 from flexmbs.model.laws import Constant, TimeLaw, time_law
-from flexmbs.model.xml_tree import XmlElement
 from flexmbs.robots.import_result import ImportLog, free_name
 from flexmbs.robots.mjcf.document import ACTUATORS, Defaults
 from flexmbs.robots.mjcf.model_builder import ModelBuilder

@@ -9,7 +9,7 @@ these are idle. Source: MuJoCo documentation, XML reference.
 from collections import Counter
 from collections.abc import Iterator
 
-from flexmbs.model.xml_tree import XmlElement
+from flexmbs.files.xml_tree import XmlElement
 from flexmbs.robots.import_result import ImportLog
 from flexmbs.robots.mjcf.document import ACTUATORS
 

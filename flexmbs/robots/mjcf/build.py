@@ -11,10 +11,11 @@ from flexmbs.declaration import shown
 from flexmbs.errors import InputError
 from flexmbs.files.path_policy import path_policy_of
 from flexmbs.files.paths import file_path
+from flexmbs.files.xml_tree import XmlElement
 from flexmbs.model.argument_checks import checked, checked_kind
 from flexmbs.model.fields import switch
 from flexmbs.model.joints import Joint
-from flexmbs.model.xml_tree import XmlElement, numbers
+from flexmbs.model.xml_numbers import numbers
 from flexmbs.robots.import_result import ImportedModel, ImportLog
 from flexmbs.robots.mjcf.actuators import add_actuators
 from flexmbs.robots.mjcf.attributes import note_unread

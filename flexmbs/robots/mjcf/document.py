@@ -6,7 +6,7 @@ from pathlib import Path
 from flexmbs.declaration import close_names, shown
 from flexmbs.errors import InputError
 from flexmbs.files.path_policy import PathPolicy
-from flexmbs.model.xml_tree import XmlElement, read_xml
+from flexmbs.files.xml_tree import XmlElement, read_xml
 from flexmbs.robots.import_result import ImportLog
 from flexmbs.robots.mjcf.values import ORIENTATIONS
 

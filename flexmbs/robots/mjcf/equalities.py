@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from flexmbs.declaration import shown
+from flexmbs.files.xml_tree import XmlElement
 from flexmbs.model.couplings import LinearCoupling
 from flexmbs.model.forces import Transmission
 from flexmbs.model.general_couplings import HolonomicCoupling
 from flexmbs.model.item import CoordinateUse
 from flexmbs.model.joints import Fixed, Spherical
 from flexmbs.model.laws import SpringDamper
-from flexmbs.model.xml_tree import XmlElement
 from flexmbs.robots.mjcf.document import MAIN, Defaults
 from flexmbs.robots.mjcf.model_builder import ModelBuilder
 from flexmbs.robots.mjcf.tree import FREEDOMS, MjBody

@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 
 from flexmbs.declaration import shown
+from flexmbs.files.xml_tree import XmlElement
 from flexmbs.model.shapes.mass_properties import MassProperties, combined
-from flexmbs.model.xml_tree import XmlElement
 from flexmbs.robots.import_result import WORLD, free_name
 from flexmbs.robots.mjcf.document import MAIN, Defaults
 from flexmbs.robots.mjcf.inertia import LEAST, bounded, explicit, of_geom

@@ -8,7 +8,8 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from flexmbs.declaration import shown
-from flexmbs.model.xml_tree import XmlElement, numbers
+from flexmbs.files.xml_tree import XmlElement
+from flexmbs.model.xml_numbers import numbers
 from flexmbs.robots.import_result import ImportLog
 
 SWITCHES = {"true": True, "false": False, "auto": None, "enable": True, "disable": False}

@@ -13,8 +13,8 @@ import numpy as np
 
 from flexmbs.declaration import shown
 from flexmbs.files.path_policy import PathPolicy
+from flexmbs.files.xml_tree import XmlElement
 from flexmbs.model.frames import Frame
-from flexmbs.model.xml_tree import XmlElement
 from flexmbs.robots.import_result import ImportLog
 from flexmbs.robots.mjcf.document import MAIN, Defaults
 from flexmbs.robots.mjcf.inertia import SIZES, MeshAsset, kind_of, size_and_pose, values_of

@@ -12,6 +12,7 @@ from flexmbs.declaration import shown
 from flexmbs.errors import InputError
 from flexmbs.files.path_policy import path_policy_of
 from flexmbs.files.paths import file_path
+from flexmbs.files.xml_tree import XmlElement
 from flexmbs.model.argument_checks import checked
 from flexmbs.model.bodies import RigidBody
 from flexmbs.model.contacts import JointLimit
@@ -23,7 +24,6 @@ from flexmbs.model.item import CoordinateUse
 from flexmbs.model.joints import Chain, Fixed, Free, Joint, Prismatic, Revolute, Screw, Spherical
 from flexmbs.model.motions import Rotate
 from flexmbs.model.rotors import RotorInertia
-from flexmbs.model.xml_tree import XmlElement
 from flexmbs.robots.import_result import WORLD, ImportedModel, ImportLog, add_frame, free_name
 from flexmbs.robots.mjcf.inertia import MassProperties
 from flexmbs.robots.mjcf.values import RigidPose

@@ -9,7 +9,7 @@ controllers. Source: SDFormat specification 1.12.
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from flexmbs.model.xml_tree import XmlElement
+from flexmbs.files.xml_tree import XmlElement
 from flexmbs.robots.import_result import ImportLog
 from flexmbs.robots.sdf.scopes import Scope
 from flexmbs.robots.urdf_elements import RATIO, ROTOR

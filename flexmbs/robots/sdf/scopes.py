@@ -12,7 +12,8 @@ from scipy.spatial.transform import Rotation
 from flexmbs.declaration import close_names, shown
 from flexmbs.errors import InputError
 from flexmbs.files.path_policy import PathPolicy
-from flexmbs.model.xml_tree import XmlElement, numbers, read_xml
+from flexmbs.files.xml_tree import XmlElement, read_xml
+from flexmbs.model.xml_numbers import numbers
 from flexmbs.robots.import_result import WORLD, ImportLog
 from flexmbs.robots.mjcf.values import HERE, RigidPose
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from flexmbs.files.xml_tree import XmlElement
 from flexmbs.model.frames import Frame
-from flexmbs.model.xml_tree import XmlElement
 from flexmbs.robots.mjcf.values import RigidPose
 from flexmbs.robots.sdf.scopes import Scope, SdfPoses, SdfReader
 from flexmbs.robots.visual_elements import Visual, visual_of

@@ -1,13 +1,11 @@
 """XML elements read without document types, entities or other files."""
 
-import math
 from dataclasses import dataclass, field
 from pathlib import Path
 from xml.parsers import expat
 
-from flexmbs.errors import InputError, shown
+from flexmbs.errors import InputError
 from flexmbs.files.inputs import open_regular
-from flexmbs.model.fields import LARGEST
 
 MOST_BYTES = 20_000_000
 MOST_ELEMENTS = 200_000
@@ -44,7 +42,9 @@ class XmlElement:
         return next(iter(self.all(tag)), None)
 
 
-def read_xml(path: Path) -> XmlElement:
+def read_xml(
+    path: Path, *, most_bytes: int = MOST_BYTES, most_elements: int = MOST_ELEMENTS
+) -> XmlElement:
     """Root element of a file.
 
     Raises `InputError` for invalid XML and for files that are too large, too deeply nested or have
@@ -52,11 +52,11 @@ def read_xml(path: Path) -> XmlElement:
     """
     try:
         with open_regular(path) as file:
-            data = file.read(MOST_BYTES + 1)
+            data = file.read(most_bytes + 1)
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-    if len(data) > MOST_BYTES:
-        raise InputError(f"{path}: larger than {MOST_BYTES // 1_000_000} MB; reduce it")
+    if len(data) > most_bytes:
+        raise InputError(f"{path}: larger than {most_bytes // 1_000_000} MB; reduce it")
     parser, count = expat.ParserCreate(), 0
     stack: list[XmlElement] = []
     roots: list[XmlElement] = []
@@ -65,8 +65,8 @@ def read_xml(path: Path) -> XmlElement:
         """Append a starting element to its parent. Raises `InputError` for too many."""
         nonlocal count
         count += 1
-        if count > MOST_ELEMENTS or len(stack) >= DEEPEST:
-            limit = f"{MOST_ELEMENTS} elements" if count > MOST_ELEMENTS else f"{DEEPEST} levels"
+        if count > most_elements or len(stack) >= DEEPEST:
+            limit = f"{most_elements} elements" if count > most_elements else f"{DEEPEST} levels"
             raise InputError(f"{path}:{parser.CurrentLineNumber}: more than {limit}")
         element = XmlElement(tag, attributes, parser.CurrentLineNumber, path=path)
         (stack[-1].children if stack else roots).append(element)
@@ -92,23 +92,3 @@ def read_xml(path: Path) -> XmlElement:
     except (ValueError, LookupError) as error:
         raise InputError(f"{path}: is not XML in a known encoding: {error}") from None
     return roots[0]
-
-
-def numbers(text: str, count: int | None = None) -> tuple[float, ...]:
-    """Finite numbers separated by blanks, ``count`` of them or any number. Raises ValueError."""
-    parts = text.split()
-    if count is not None and len(parts) != count:
-        raise ValueError(f"must be {count} number{'' if count == 1 else 's'}, not {shown(text)}")
-    try:
-        if "_" in text or not text.isascii():  # accepted by Python, but not numbers in XML
-            raise ValueError
-        values = tuple(float(part) for part in parts)
-    except ValueError:
-        raise ValueError(
-            f"must be {'a number' if count == 1 else 'numbers'}, not {shown(text)}"
-        ) from None
-    if not all(map(math.isfinite, values)):
-        raise ValueError(f"must be finite, not {shown(text)}")
-    if max(map(abs, values), default=0.0) > LARGEST:
-        raise ValueError(f"must be within ±{LARGEST:g}, not {shown(text)}")
-    return values
