@@ -1,5 +1,6 @@
 """XML elements read without document types, entities or other files."""
 
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from xml.parsers import expat
@@ -52,7 +53,7 @@ def read_xml(
     """
     try:
         with open_regular(path) as file:
-            data = file.read(most_bytes + 1)
+            data = file.read(min(most_bytes, os.fstat(file.fileno()).st_size) + 1)
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
     if len(data) > most_bytes:

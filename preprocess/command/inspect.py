@@ -31,7 +31,7 @@ def inspect(path: Path, *, unit: str | None, as_json: bool, allow_outside: bool)
     from flexmbs.flexible_body.record import FlexibleBodyData
     from preprocess.cad.netgen import FORMATS as CAD
     from preprocess.formats.importers import FORMATS, read
-    from preprocess.mesh_files.readers import READERS
+    from preprocess.mesh_files.readers import READERS, refuse_unread
 
     suffix, start = path.suffix.lower(), _start(path)
     if suffix in CAD:
@@ -40,6 +40,8 @@ def inspect(path: Path, *, unit: str | None, as_json: bool, allow_outside: bool)
         return _inspect_mesh(path, unit, as_json, allow_outside)
     if start == HDF5 and is_divided(path):
         return _inspect_pieces(DividedBodyData.load(path), as_json)
+    if start != HDF5:
+        refuse_unread(path)
     if not any(suffix in importer.suffixes for importer in FORMATS.values()):
         return _inspect_body(FlexibleBodyData.load(path), as_json)
     part, report = read(path)

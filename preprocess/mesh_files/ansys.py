@@ -98,7 +98,9 @@ class _Deck:
             refuse_kinds(model.path, "elements", self.unread, READ)
         if not self.deck.elements:
             found = " and ".join(what for what, _ in self.deck.notes) or "no elements"
-            raise InputError(f"{model.path}: has {found} only; write solids or shells by CDWRITE,DB")
+            raise InputError(
+                f"{model.path}: has {found} only; write solids or shells by CDWRITE,DB"
+            )
         if self.structural:
             for name, line in model.left.items():
                 raise InputError(

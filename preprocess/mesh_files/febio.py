@@ -8,7 +8,6 @@ Source: FEBio User Manual, sections Mesh, MeshDomains, Material.
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import math
 from collections import Counter
@@ -131,7 +130,7 @@ class _Reader:
         own = block.attributes.get("type", "")
         name = block.attributes.get("name") or block.attributes.get("elset")
         for each in block.children:
-            kind = own or each.tag
+            kind = (own or each.tag).lower()
             kind = SCHEMES.get(kind.rstrip("0123456789"), kind)
             kind = kind.partition("g")[0] if kind.startswith(("tet", "hex", "penta")) else kind
             material = block.attributes.get("mat") or each.attributes.get("mat", "")
@@ -159,7 +158,7 @@ class _Reader:
             for each in section.children:
                 self.blocks[_name(each)] = each.attributes.get("mat", "").strip()
                 thickness = each.first("shell_thickness")
-                if thickness is not None:
+                if thickness is not None and _reals(thickness, 1)[0]:
                     self.thickness[_name(each)] = _reals(thickness, 1)[0]
         elif section.tag in ("MeshData", "ElementData"):
             for each in section.children:
@@ -176,15 +175,19 @@ class _Reader:
             self.deck.notes[f"<{section.tag}>", remedy] += 1
 
     def _thickness_data(self, data: XmlElement) -> None:
-        """Thickness of shells, of each element."""
-        given = [each.first("thickness") or each for each in data.children]
-        if data.attributes.get("var", "") not in ("", "shell thickness"):
+        """Thickness of shells: of the elements of a set, or of elements by their numbers."""
+        kind = data.attributes.get("type") or data.attributes.get("var", "shell thickness")
+        if kind != "shell thickness":
             return
-        for each, own in zip(data.children, given):
-            with contextlib.suppress(InputError):
-                value = _reals(own, None)
-                if value:
-                    self.thickness[f"element {each.attributes.get('id', '')}"] = value[0]
+        region = data.attributes.get("elem_set", "")
+        for each in data.children:
+            own = each.first("thickness") or each
+            values = set(_reals(own, None)) if own.text else set()
+            name = region or f"element {each.attributes.get('id', '')}"
+            known = self.thickness.get(name, 0.0)
+            if values:
+                same = values == {known} or (len(values) == 1 and not known)
+                self.thickness[name] = values.pop() if same else math.nan
 
     def assign(self) -> None:
         """Assign materials and sections to the regions. Raises InputError for missing ones."""
@@ -200,18 +203,18 @@ class _Reader:
 
     def _height(self, region: str) -> float:
         """Thickness of the shells of a region, one for all. Raises InputError."""
-        if region in self.thickness:
-            return self.thickness[region]
         numbers = itertools.chain.from_iterable(
             numbers for (_, own), (numbers, _) in self.deck.elements.items() if own == region
         )
-        found = {self.thickness.get(f"element {n}") for n in numbers}
-        if len(found) != 1 or None in found:
+        own = self.thickness.get(region, 0.0)
+        found = {self.thickness.get(f"element {n}", own) for n in numbers}
+        height = found.pop() if len(found) == 1 else 0.0
+        if not height > 0:
             raise InputError(
                 f"{self.deck.path}: shells of '{region}' have no thickness or several; give one by "
                 "<shell_thickness> in <MeshDomains>"
             )
-        return float(found.pop() or 0.0)
+        return height
 
 
 def _material(element: XmlElement) -> Item:

@@ -105,8 +105,7 @@ def _blocks(path: Path, allow_outside: bool) -> Iterator[Block]:
             plain = word.rstrip("+-%")
             if plain == "END":
                 block = None
-                open_ = open_[:1]
-                open_[0] = (open_[0][0], iter(()))
+                open_[-1] = (name, iter(()))
                 continue
             titled = plain.endswith("_TITLE")
             block = Block(

@@ -105,8 +105,10 @@ def read_med(path: Path, structural: bool = False) -> RawMesh:
 
 
 def _reoriented(points: Array, name: str, table: Indices) -> Indices:
-    """Connectivity, reoriented where every element is inverted."""
-    element = ELEMENTS[name]
+    """Connectivity of solids, reoriented where every element is inverted."""
+    element = ELEMENTS.get(name)
+    if element is None:
+        return table
     inverted = element.jacobian_determinants(points[table], element.centre[None]).max() < 0
     return table[:, element.mirrored] if inverted else table
 

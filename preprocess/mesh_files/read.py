@@ -76,7 +76,11 @@ def read_mesh(
     if units is None and raw.units is None:
         raise InputError(f"{source}: unit: the file states no units; give its unit, such as 'mm'")
     units = units or raw.units or SI
-    for notice in (*raw.notices, *_other_units(raw, units), *raw.declared.doubtful_materials(units)):
+    for notice in (
+        *raw.notices,
+        *_other_units(raw, units),
+        *raw.declared.doubtful_materials(units),
+    ):
         warnings.warn(f"{source}: {notice}", PreprocessWarning, stacklevel=3)
     mesh = _mesh(raw, source, units, _density(density))
     mesh = replace(

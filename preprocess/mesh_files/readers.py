@@ -85,6 +85,12 @@ NOT_READ = {
 }
 
 
+def refuse_unread(path: Path) -> None:
+    """Raise InputError for a file of results or of a model that is not read, naming it."""
+    if path.suffix.lower() in NOT_READ:
+        raise InputError(f"{path}: is {NOT_READ[path.suffix.lower()]}")
+
+
 def raw_mesh(path: Path, structural: bool = False, *, allow_outside: bool = False) -> RawMesh:
     """Content of a mesh file and its included files.
 
@@ -92,8 +98,7 @@ def raw_mesh(path: Path, structural: bool = False, *, allow_outside: bool = Fals
     reason.
     """
     reader = READERS.get(path.suffix.lower())
-    if path.suffix.lower() in NOT_READ:
-        raise InputError(f"{path}: is {NOT_READ[path.suffix.lower()]}")
+    refuse_unread(path)
     if reader is None:
         raise InputError(
             f"{path}: format '{path.suffix}' is not supported; use one of {', '.join(READERS)}"

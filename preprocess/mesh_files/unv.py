@@ -29,11 +29,12 @@ UNITS = 164
 # numbers of each member of a group
 GROUPS = {2417: 2, 2429: 2, 2430: 2, 2432: 2, 2435: 4, 2452: 4, 2467: 4, 2477: 4}
 NODE, ELEMENT = 7, 8  # types of members of groups
+ROD = 11
 # descriptor: type as meshio names it, places of its nodes in the file
 _LINE, _TRIANGLE, _QUAD = ("line", (0, 1)), ("triangle", (0, 1, 2)), ("quad", (0, 1, 2, 3))
 _TRIANGLE6, _QUAD8 = ("triangle6", (0, 2, 4, 1, 3, 5)), ("quad8", (0, 2, 4, 6, 1, 3, 5, 7))
 KINDS = {
-    11: ("truss", (0, 1)),
+    ROD: ("truss", (0, 1)),
     **dict.fromkeys((21, 22), _LINE),
     24: ("line3", (0, 2, 1)),
     **dict.fromkeys((41, 51, 61, 74, 91), _TRIANGLE),
@@ -56,7 +57,7 @@ NAMES = {121: "rigid bar", 122: "rigid element", 136: "spring", 137: "spring", 1
 
 def read_unv(path: Path, structural: bool = False) -> RawMesh:
     """Raw mesh of a universal file; groups become sets. Raises InputError with the line."""
-    reader = _Reader(path)
+    reader = _Reader(path, structural)
     reader.read()
     refuse_kinds(
         path,
@@ -73,8 +74,8 @@ def read_unv(path: Path, structural: bool = False) -> RawMesh:
 class _Reader:
     """Datasets of a file, line by line."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, structural: bool) -> None:
+        self.path, self.structural = path, structural
         self.lines = read_text(path).splitlines()
         self.at = 0
         self.deck = PartDeck(path)
@@ -167,6 +168,8 @@ class _Reader:
                 self.unread[NAMES.get(kind, f"type {kind}")] += 1
                 continue
             name, order = KINDS[kind]
+            if kind == ROD and not self.structural:
+                name = "line"  # edges of solids, which Salome writes as rods
             if len(nodes) != len(order):
                 raise InputError(
                     f"{self.path}:{self.at}: element {number} of type {kind} has {len(nodes)} nodes "

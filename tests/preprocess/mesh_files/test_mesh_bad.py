@@ -68,9 +68,9 @@ def test_empty_and_wrong_format(tmp_path, suffix, section):
 
 
 def test_unknown_format_and_missing_file(tmp_path):
-    path = tmp_path / "part.stl"
+    path = tmp_path / "part.xyz"
     path.write_text("solid")
-    expect_refusal(path, r"format '.stl' is not supported; use one of .msh, .inp")
+    expect_refusal(path, r"format '.xyz' is not supported; use one of .msh, .inp")
     expect_refusal(tmp_path / "none.msh", "no such file")
     expect_refusal(tmp_path, "format '' is not supported")
 

@@ -14,6 +14,7 @@ import h5py
 import meshio
 import numpy as np
 import pytest
+from deck_writers import ansys, febio, ls_dyna, universal
 from draws import drawn
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -124,6 +125,82 @@ FORMATS = {
     "vtu": by_meshio(".vtu"),
     "vtu text": by_meshio(".vtu", binary=False),
     "med": (".med", med),
+}
+BOX = box_mesh((20.0, 10.0, 10.0), (1, 1, 1), "hex8")
+SHEET = np.array([(0, 0, 0), (9, 0, 0), (9, 9, 0), (0, 9, 0), (20, 20, 20), (30, 20, 20.0)])
+BRICKS = (BOX.nodes, {"hex8": BOX.blocks["hex8"].connectivity})
+PLATES = (SHEET, {"quad4": np.array([[0, 1, 2, 3]])})
+OF_ANSYS = """RLBLOCK,1,9,6,7
+(2i8,6g16.9)
+(7g16.9)
+       9       6 2.000000000E-05 2.000000000E-05 2.000000000E-05 3.000000000E-03 4.000000000E-03 5.000000000E-03
+CMBLOCK,END     ,NODE,       2
+(8i10)
+         7        -13
+SECTYPE,7,BEAM,RECT
+SECDATA,6.0,9.0
+ET,7,188
+ET,9,21
+ET,10,14
+R,10,80.0
+LOCAL,R5.0,LOC, 12, 0, 0.0, 0.0, 0.0
+LOCAL,R5.0,ANG, 12, 0, 10.0, 0.0, 0.0
+TYPE,7
+SECNUM,7
+EN,31,19,22
+TYPE,9
+REAL,9
+EN,32,22
+TYPE,10
+REAL,10
+EN,33,7,10
+EMOD,31,ESYS,12
+*SET,tid,21
+ET,20,175
+ET,tid,170
+KEYOPT,20,4,2
+KEYOPT,20,2,2
+KEYOPT,20,12,5
+TYPE,20
+REAL,20
+EN,41,10
+EN,42,13
+EN,43,16
+TYPE,21
+EN,44,19"""
+OF_LS_DYNA = """*SET_NODE_LIST_TITLE
+END
+         5
+         7        10        13        16        19
+*SET_NODE_LIST_GENERATE
+6,
+7,13
+*CONSTRAINED_NODAL_RIGID_BODY
+8,0,5,22
+*PARAMETER
+R mass,1e-5
+*ELEMENT_MASS
+90,22,&mass"""
+OF_FEBIO = '<NodeSet name="a">7,10:16:3</NodeSet><Surface name="s"><quad4 id="1">7,10,13,16</quad4></Surface>'
+OF_UNIVERSAL = """    -1
+  2467
+         1         0         0         0         0         0         0         3
+END
+         7         7         0         0         7        10         0         0
+         8        11         0         0
+    -1"""
+FORMATS |= {
+    "ansys": (".cdb", lambda path: path.write_text(ansys(*BRICKS))),
+    "ansys with everything of shells": (
+        ".cdb",
+        lambda path: path.write_text(ansys(*PLATES, OF_ANSYS)),
+    ),
+    "ls-dyna": (".k", lambda path: path.write_text(ls_dyna(*BRICKS))),
+    "ls-dyna shells": (".k", lambda path: path.write_text(ls_dyna(*PLATES, OF_LS_DYNA))),
+    "febio": (".feb", lambda path: path.write_text(febio(*BRICKS, OF_FEBIO))),
+    "febio shells": (".feb", lambda path: path.write_text(febio(*PLATES, OF_FEBIO))),
+    "universal": (".unv", lambda path: path.write_text(universal(*BRICKS, OF_UNIVERSAL))),
+    "universal shells": (".unv", lambda path: path.write_text(universal(*PLATES, OF_UNIVERSAL))),
 }
 STRUCTURAL = {"structural": True, "separate": True}
 PLACE = st.floats(0, 1, exclude_max=True)

@@ -339,7 +339,7 @@ def test_other_materials_in_other_units_are_named(E, rho, unit, found):
 
 
 def test_units_of_part_files_are_those_of_meshes():
-    assert set(typing.get_args(Unit)) == set(MESH_UNITS)
+    assert set(typing.get_args(Unit)) == {*MESH_UNITS, "file"}
 
 
 def test_an_unknown_unit_is_named(tmp_path):
