@@ -36,6 +36,7 @@ from .fe.open_sections import AngleSection as AngleSection
 from .fe.open_sections import ChannelSection as ChannelSection
 from .fe.open_sections import TSection as TSection
 from .fe.point_mass import PointMass as PointMass
+from .fe.proposals import spider_interfaces as spider_interfaces
 from .fe.shell_sections import LaminateSection as LaminateSection
 from .fe.shell_sections import PlateSection as PlateSection
 from .fe.shell_sections import ShellSection as ShellSection

@@ -21,7 +21,9 @@ app.callback()(common_options)
 
 PartFile = Annotated[
     Path,
-    typer.Argument(metavar="PART", help="Part file (TOML), or a CAD file.", show_default=False),
+    typer.Argument(
+        metavar="PART", help="Part file (TOML), a CAD file, or a deck.", show_default=False
+    ),
 ]
 BodyFile = Annotated[
     Path, typer.Argument(metavar="BODY", help="Flexible body (HDF5).", show_default=False)
@@ -32,11 +34,13 @@ AllowOutside = Annotated[
 ]
 Material = Annotated[
     str | None,
-    typer.Option("--material", help="Of a CAD file: name, or 'E = …, nu = …, rho = …'."),
+    typer.Option("--material", help="Of a CAD file or deck: name, or 'E = …, nu = …, rho = …'."),
 ]
 Interfaces = Annotated[
     list[str] | None,
-    typer.Option("--interface", help="NAME=FACE: hub=7, or hub='hole = \"10 mm\"'."),
+    typer.Option(
+        "--interface", help="NAME=FACE: hub=7, or hub='hole = \"10 mm\"'; of a deck NAME=SET."
+    ),
 ]
 AveragedFaces = Annotated[
     bool, typer.Option("--averaged", help="Interfaces that do not stiffen their faces.")
@@ -91,11 +95,19 @@ def reduce_part(
     damping: Annotated[
         float | None, typer.Option("--damping", help="Damping ratio of all modes; default: 0.")
     ] = None,
+    all_spiders: Annotated[
+        bool,
+        typer.Option("--all-spiders", help="Interfaces at the centres of all spiders of a deck."),
+    ] = False,
+    unit: Annotated[
+        str | None, typer.Option("--unit", help="Unit of a deck: mm, mm-t-s, …; file: its own.")
+    ] = None,
 ) -> None:
     """Reduce a meshed part to a flexible body.
 
     PART names mesh, unit, material, interfaces, method, reference, damping. For a CAD file (STEP,
-    IGES, BREP) options give them; preprocess inspect lists its faces.
+    IGES, BREP) or a deck (Nastran, Abaqus, Ansys, …) options give them; preprocess inspect lists
+    faces, spiders and sets.
     """
     from preprocess.command.reduce import CadPartOptions
     from preprocess.command.reduce import reduce_file as command
@@ -118,6 +130,8 @@ def reduce_part(
             solid,
             modes,
             damping,
+            all_spiders,
+            unit,
         ),
     )
 

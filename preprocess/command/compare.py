@@ -49,7 +49,7 @@ def _structure(path: Path, allow_outside: bool) -> Structure:
     part = read_part(path, allow_outside=allow_outside)
     fe = part.model()
     with part.located():
-        return FullModel(fe, part.interfaces, f"full model of {path}")
+        return FullModel(fe, part.interfaces_on(fe.mesh), f"full model of {path}")
 
 
 def _body(path: Path) -> Structure:

@@ -115,8 +115,9 @@ def _quantities(
     from preprocess.comparison import FullModel
 
     with part.located():
-        full = FullModel(part.assembled(mesh, allow_large=allow_large), part.interfaces, "")
-        held, *others = part.interfaces
+        interfaces = part.interfaces_on(mesh)
+        full = FullModel(part.assembled(mesh, allow_large=allow_large), interfaces, "")
+        held, *others = interfaces
         for k, frequency in enumerate(full.modes(held, modes).frequency, 1):
             yield (f"mode {k}, {held} held", "Hz"), float(frequency)
         for moving in others:

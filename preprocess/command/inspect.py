@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 OWN = "flexmbs"
 PIECES = "accuracy: pieces, "
+MOST_LISTED = 20  # possible interfaces that are printed
 HDF5 = b"\x89HDF\r\n\x1a\n"
 
 
@@ -291,9 +292,23 @@ def _inspect_matrices(fe: FEModel, as_json: bool) -> int:
 
 def _inspect_mesh(path: Path, unit: str | None, as_json: bool, allow_outside: bool) -> int:
     """Print the facts of a mesh; exit code."""
-    mesh = mesh_to_show(path, unit, allow_outside=allow_outside)
+    from preprocess.fe.proposals import part_line, proposals, python_line
+
+    mesh, problem = _structural_or_solid(path, unit, allow_outside)
+    found = proposals(mesh)
     if as_json:
-        put_json(mesh_facts(mesh) | {"unit": unit})
+        interfaces = [
+            {
+                "name": each.name,
+                "what": each.what,
+                "nodes": each.nodes,
+                "position": each.position.tolist(),
+                "part": part_line(each),
+                "python": python_line(each),
+            }
+            for each in found
+        ]
+        put_json(mesh_facts(mesh) | {"unit": unit, "interfaces": interfaces})
         return 0
     low, high = _numbers(mesh.nodes.min(axis=0)), _numbers(mesh.nodes.max(axis=0))
     put(
@@ -302,13 +317,25 @@ def _inspect_mesh(path: Path, unit: str | None, as_json: bool, allow_outside: bo
     )
     if unit is None:
         put("read in m; set another with --unit")
-    put(str(mesh.quality()))
+    put(str(mesh.quality()) if mesh.solids else repr(mesh))
     put(f"node sets: {_listed(_sizes(mesh.node_sets))}")
     put(f"element sets: {_listed(_sizes(mesh.element_sets))}")
+    if problem:
+        put(f"without beams, shells and connections: {problem}")
+    for title, line in (("in a part file", part_line), ("in Python", python_line)):
+        if found:
+            put(f"possible interfaces, {title}:")
+        for each in found[:MOST_LISTED]:
+            note = f"  # {each.what}, at {_millimetres(each.position)} mm"
+            put(f"  {line(each)}{note if line is part_line else ''}")
+        if len(found) > MOST_LISTED:
+            put(f"  … and {len(found) - MOST_LISTED} more; --json lists all")
     return 0
 
 
-def mesh_to_show(path: Path, unit: str | None, *, allow_outside: bool) -> Mesh:
+def mesh_to_show(
+    path: Path, unit: str | None, *, allow_outside: bool, structural: bool = False
+) -> Mesh:
     """Mesh of a file whose unit may be unknown: then in m. Raises InputError."""
     import warnings
 
@@ -318,7 +345,22 @@ def mesh_to_show(path: Path, unit: str | None, *, allow_outside: bool) -> Mesh:
     with warnings.catch_warnings():
         if unit is None:
             warnings.filterwarnings("ignore", ".* large with unit", PreprocessWarning)
-        return read_mesh(path, unit=unit or "m", structural=False, allow_outside=allow_outside)
+        return read_mesh(path, unit=unit or "m", structural=structural, allow_outside=allow_outside)
+
+
+def _structural_or_solid(path: Path, unit: str | None, allow_outside: bool) -> tuple[Mesh, str]:
+    """Mesh with the beams, shells and connections of a deck, or without them and why."""
+    from preprocess.mesh_files.readers import READERS
+
+    if not READERS[path.suffix.lower()].declares:
+        return mesh_to_show(path, unit, allow_outside=allow_outside), ""
+    try:
+        return mesh_to_show(path, unit, allow_outside=allow_outside, structural=True), ""
+    except InputError as error:
+        try:
+            return mesh_to_show(path, unit, allow_outside=allow_outside), error.problems[0]
+        except InputError:
+            raise error from None
 
 
 def mesh_facts(mesh: Mesh) -> dict[str, Any]:

@@ -59,9 +59,10 @@ def reduce_file(
 
 @dataclass(frozen=True)
 class CadPartOptions:
-    """Options of the command that make a part of a CAD file, as texts.
+    """Options of the command that make a part of a CAD file or a deck, as texts.
 
-    interfaces: ``NAME=FACE`` with the conditions of a face or its number.
+    interfaces: ``NAME=FACE`` with the conditions of a face or its number, of a deck ``NAME=SET``;
+    spiders: interfaces at the centres of all spiders of a deck; unit: of a deck.
     """
 
     material: str | None = None
@@ -73,15 +74,21 @@ class CadPartOptions:
     solid: str | None = None
     modes: int | None = None
     damping: float | None = None
+    spiders: bool = False
+    unit: str | None = None
 
 
 def read_any_part(path: Path, given: CadPartOptions, *, allow_outside: bool) -> Part:
-    """Part of a part file, or of a CAD file with options. Raises InputError."""
+    """Part of a part file, or of a CAD file or a deck with options. Raises InputError."""
     from preprocess.cad.netgen import FORMATS
+    from preprocess.mesh_files.readers import READERS, refuse_unread
     from preprocess.part_file import read_part
 
     if path.suffix.lower() in FORMATS:
         return cad_part(path, given)
+    if path.suffix.lower() in READERS:
+        return deck_part(path, given, allow_outside=allow_outside)
+    refuse_unread(path)
     if given != CadPartOptions():
         raise InputError(f"{path}: give --material, --interface and the like in the part file")
     return read_part(path, allow_outside=allow_outside)
@@ -129,6 +136,52 @@ def cad_part(path: Path, given: CadPartOptions) -> Part:
         **({} if given.damping is None else {"damping": given.damping}),
     }
     return part_of(TomlDocument(path, "", table), allow_outside=False)
+
+
+def deck_part(path: Path, given: CadPartOptions, *, allow_outside: bool) -> Part:
+    """Part of a deck with its sections, materials and connections. Raises InputError."""
+    from flexmbs.toml.document import TomlDocument
+    from preprocess.command.mesh import inline_table
+    from preprocess.part_file.part import FORMAT
+    from preprocess.part_file.read import SPIDERS, part_of
+
+    of_cad = CadPartOptions(size=given.size, refine=given.refine, solid=given.solid)
+    if of_cad != CadPartOptions():
+        raise InputError(f"{path}: --size, --refine and --solid belong to a CAD file; omit them")
+    missing = [
+        f"{path}: give {option}"
+        for option, absent in (
+            ("--unit, as mm or mm-t-s, or file for the units that the file states", not given.unit),
+            ("either --all-spiders or --interface NAME=SET; preprocess inspect lists them",
+             given.spiders == bool(given.interfaces)),
+        )
+        if absent
+    ]  # fmt: skip
+    if missing:
+        raise InputError(*missing)
+    interfaces: dict[str, dict[str, object]] = {}
+    for text in given.interfaces:
+        name, equals, chosen = text.partition("=")
+        if not equals or not name.strip() or not chosen.strip():
+            raise InputError(f"--interface: {text!r:.100} is not NAME=SET, as hub='RBE2 30 centre'")
+        own = inline_table(chosen, "--interface") if "=" in chosen else {"set": chosen.strip()}
+        interfaces[name.strip()] = {"kind": "averaged" if given.averaged else "rigid", **own}
+    table = {
+        "format": FORMAT,
+        "mesh": path.name,
+        "unit": given.unit,
+        "structural": True,
+        "interfaces": SPIDERS if given.spiders else interfaces,
+        **({} if given.reference is None else {"reference": given.reference}),
+        **({} if given.material is None else {"material": given.material}),
+        **({} if given.modes is None else {"method": {"modes": given.modes}}),
+        **({} if given.damping is None else {"damping": given.damping}),
+    }
+    if not given.spiders:
+        table.setdefault("reference", next(iter(interfaces)))
+    if given.material is not None and "=" in given.material:
+        table["material"] = inline_table(given.material, "--material")
+    return part_of(TomlDocument(path, "", table), allow_outside=allow_outside)
 
 
 def _reduce(

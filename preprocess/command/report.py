@@ -45,9 +45,8 @@ def report(
             progress(0.1, "comparing with the full model")
             fe = part.model()
             with part.located():
-                comparison = compare(
-                    ReducedBody(whole, "Reduced body"), FullModel(fe, part.interfaces, "full model")
-                )
+                model = FullModel(fe, part.interfaces_on(fe.mesh), "full model")
+                comparison = compare(ReducedBody(whole, "Reduced body"), model)
         progress(0.7, "drawing")
         write_report(data, target, interfaces=interfaces, comparison=comparison)
     put(f"report: {target}")
@@ -63,5 +62,5 @@ def _bound(part: Part, data: FlexibleBodyData) -> dict[str, BoundInterface]:
     if data.surface is None or mesh.node_ids.tolist() != data.surface.node_ids.tolist():
         return {}
     with part.located():
-        bound = bind_interfaces(part.interfaces, mesh.nodes, mesh.node_sets)
+        bound = bind_interfaces(part.interfaces_on(mesh), mesh.nodes, mesh.node_sets)
     return {each.name: each for each in bound}

@@ -79,6 +79,7 @@ def read_ls_dyna(path: Path, structural: bool = False, *, allow_outside: bool = 
 def _blocks(path: Path, allow_outside: bool) -> Iterator[Block]:
     """Blocks of the file and its includes."""
     includes = Includes(path, allow_outside)
+    open_: list[tuple[str, Iterator[tuple[int, str]]]]
     open_ = [(str(path), iter(enumerate(read_text(path).splitlines(), 1)))]
     block: Block | None = None
     long = False

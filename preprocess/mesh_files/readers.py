@@ -29,27 +29,35 @@ class Reader(NamedTuple):
 
     read: makes the raw mesh of a path, with beams and shells as elements if its second argument is
     true; begins: what a file begins with, for messages; suffixes: of its files; includes: True if
-    files include others, then ``read`` takes ``allow_outside``.
+    files include others, then ``read`` takes ``allow_outside``; declares: True if files have
+    sections, materials and connections.
     """
 
     read: Callable[..., RawMesh]
     begins: str
     suffixes: tuple[str, ...]
     includes: bool = False
+    declares: bool = False
 
 
 READERS = {
     suffix: reader
     for reader in (
         Reader(read_gmsh, "$MeshFormat", (".msh",)),
-        Reader(read_abaqus, "*NODE", (".inp",), includes=True),
+        Reader(read_abaqus, "*NODE", (".inp",), includes=True, declares=True),
         Reader(read_vtu, "<VTKFile>", (".vtu",)),
         Reader(read_med, "an HDF5 signature", (".med",)),
-        Reader(read_nastran, "BEGIN BULK", (".bdf", ".nas", ".dat", ".fem"), includes=True),
-        Reader(read_ansys, "/PREP7 or NBLOCK", (".cdb",)),
+        Reader(
+            read_nastran,
+            "BEGIN BULK",
+            (".bdf", ".nas", ".dat", ".fem"),
+            includes=True,
+            declares=True,
+        ),
+        Reader(read_ansys, "/PREP7 or NBLOCK", (".cdb",), declares=True),
         Reader(read_unv, "a line -1", (".unv",)),
-        Reader(read_febio, "<febio_spec>", (".feb",), includes=True),
-        Reader(read_ls_dyna, "*KEYWORD", (".k", ".key", ".dyn"), includes=True),
+        Reader(read_febio, "<febio_spec>", (".feb",), includes=True, declares=True),
+        Reader(read_ls_dyna, "*KEYWORD", (".k", ".key", ".dyn"), includes=True, declares=True),
     )
     for suffix in reader.suffixes
 }

@@ -17,6 +17,7 @@ rho = 2700.0
 [interfaces.hub]
 kind = "rigid"               # or "averaged"
 set = "hub_face"             # or point = [x, y, z] with radius, or plane = { point = [...], normal = [...] }
+                             # or instead of all tables interfaces = "spiders": the centres of those of the mesh file
 [method]
 kind = "craig-bampton"       # the keys of a kind are the arguments of its class
 modes = 12
@@ -78,6 +79,7 @@ from preprocess.fe.fe_model import FEModel
 from preprocess.fe.interfaces import Interface
 from preprocess.fe.material import Material
 from preprocess.fe.point_mass import PointMass
+from preprocess.fe.proposals import spider_interfaces
 from preprocess.fe.section_base import Section
 from preprocess.formats.importers import read_model
 from preprocess.mesh.distribute_items import items_by_piece
@@ -127,9 +129,9 @@ Unit = Literal[
 
 @dataclass(frozen=True)
 class PartOptions:
-    """Keys above the tables."""
+    """Keys above the tables; reference: by default the first of ``interfaces = "spiders"``."""
 
-    reference: str
+    reference: str | None = None
     mesh: str | None = None
     unit: Unit | None = None
     name: str | None = None
@@ -197,8 +199,9 @@ class CadMeshing:
 class Part:
     """Content of a part file: the arguments of `read_mesh`, `assemble`, `reduce` and `divide`.
 
-    ``files``: all files it reads; ``reader``: the function that made it from its document;
-    ``allow_outside``: whether files may be outside its folder.
+    ``interfaces``: by name, None for those at the spiders of the mesh file; ``files``: all files it
+    reads; ``reader``: the function that made it from its document; ``allow_outside``: whether files
+    may be outside its folder.
 
     Examples
     --------
@@ -227,7 +230,7 @@ class Part:
     mesh: Path | None
     matrices: MatrixSource | None
     material: Material | Mapping[str, Material] | None
-    interfaces: Mapping[str, Interface]
+    interfaces: Mapping[str, Interface] | None
     method: Reduction | None
     point_masses: Mapping[str, PointMass]
     connections: Mapping[str, Connection]
@@ -303,6 +306,14 @@ class Part:
             )
             return attach(fe, self.point_masses.values()) if self.point_masses else fe
 
+    def interfaces_on(self, mesh: Mesh | None) -> Mapping[str, Interface]:
+        """Interfaces of the part file, or those at the spiders of its mesh. Raises InputError."""
+        if self.interfaces is not None:
+            return self.interfaces
+        if mesh is None:
+            raise InputError("interfaces: 'spiders' needs a mesh; name sets of the matrices")
+        return spider_interfaces(mesh)
+
     def reduce(
         self,
         *,
@@ -331,9 +342,9 @@ class Part:
         with self.located():
             data = reduce(
                 fe,
-                interfaces=self.interfaces,
+                interfaces=(interfaces := self.interfaces_on(fe.mesh)),
                 method=self.method,
-                reference=options.reference,
+                reference=options.reference or next(iter(interfaces)),
                 band=options.band,
                 tolerance=options.tolerance,
                 damping=options.damping,
@@ -367,11 +378,12 @@ class Part:
                 self.connections,
                 lumped=options.lumped,
             )
+            interfaces = self.interfaces_on(mesh)
             how = ReductionOptions(
                 self.method,
                 options.band,
                 options.tolerance,
-                options.reference,
+                options.reference or next(iter(interfaces)),
                 options.damping,
                 self.prestress,
                 options.stiffening,
@@ -381,7 +393,7 @@ class Part:
                 options.inertia_loads,
             )
             return Job(
-                WholePart.bound(mesh, layout, self.interfaces),
+                WholePart.bound(mesh, layout, interfaces),
                 how,
                 ("point masses",) if self.point_masses else (),
             )
@@ -402,7 +414,7 @@ class Part:
         division, options = self.division, self.options
         mesh, large = self.read_mesh(), allow_large or options.allow_large
         with self.located():
-            mesh, interfaces = _named_faces(mesh, self.interfaces)
+            mesh, interfaces = _named_faces(mesh, self.interfaces_on(mesh))
             meshes = divide(
                 mesh,
                 pieces=division.pieces,
@@ -430,7 +442,7 @@ class Part:
             data = reduce_divided(
                 models,
                 interfaces=interfaces,
-                reference=options.reference,
+                reference=options.reference or next(iter(interfaces)),
                 cuts=division.cuts,
                 method=self.method,
                 damping=options.damping,

@@ -67,6 +67,7 @@ OF_MESH = (
     "cad",
 )
 
+SPIDERS = "spiders"  # value of interfaces: those at the centres of the spiders of the mesh file
 WHOLE = ("matrices", "prestress", "band", "tolerance")  # not with [divide]
 
 
@@ -104,6 +105,8 @@ def part_of(document: TomlDocument, *, allow_outside: bool) -> Part:
     files = PartFiles(Locator(document.path.parent, allow_outside, "part"))
     _check_format(table, notes)
     notes.problems += _source_problems(table)
+    if "reference" not in table and table.get("interfaces") != SPIDERS:
+        notes.problems.append(Problem(("reference",), "is missing"))
 
     def one(title: str, given: Any, read: Callable[[Any, PartFiles], Any]) -> Any:
         """Value of a table, with problems collected."""
@@ -133,7 +136,9 @@ def part_of(document: TomlDocument, *, allow_outside: bool) -> Part:
         material=named("materials", _material)
         if "materials" in table
         else one("material", table.get("material", {}), _material),
-        interfaces=named("interfaces", read_interface),
+        interfaces=None
+        if table.get("interfaces") == SPIDERS
+        else named("interfaces", read_interface),
         method=one("method", table["method"], _method)
         if "method" in table
         else _default_method(table),

@@ -21,6 +21,7 @@ from preprocess.fe.point_mass import PointMass
 from preprocess.mesh.node_regions import Plane
 from preprocess.part_file.from_tables import field_names, is_array, required_names, type_adapter
 from preprocess.part_file.part import FORMAT, CadMeshing, MatrixSource, PartDivision, PartOptions
+from preprocess.part_file.read import SPIDERS
 from preprocess.part_file.regions import LENGTH_KEYS
 from preprocess.reduction import REDUCTIONS
 
@@ -57,7 +58,12 @@ def part_schema() -> Schema:
     tables: Schema = {
         "material": material,
         "materials": _named(material),
-        "interfaces": _named(interfaces) | {"minProperties": 1},
+        "interfaces": {
+            "description": "Tables by name, or 'spiders': the centres of those of the mesh file.",
+            "if": {"type": "string"},
+            "then": {"const": SPIDERS},
+            "else": _named(interfaces) | {"minProperties": 1},
+        },
         "method": one_of_kinds(REDUCTIONS, "craig-bampton"),
         "point_masses": _named(record(PointMass, region)),
         "formulation": record(Formulation),
@@ -78,6 +84,8 @@ def part_schema() -> Schema:
         "required": ["format", "interfaces", *options["required"]],
         "properties": {"format": {"const": FORMAT}, **options["properties"], **tables},
         "oneOf": [{"required": ["mesh"]}, {"required": ["matrices"]}],
+        "if": {"properties": {"interfaces": {"const": SPIDERS}}},
+        "else": {"required": ["reference"]},
     }
 
 
