@@ -20,7 +20,9 @@ from flexmbs.robots.sdf.build import from_sdf
 
 ROBOTS = (".urdf", ".xml", ".mjcf", ".sdf", ".world")
 CAD = (".step", ".stp", ".p21", ".iges", ".igs", ".brep")
-MESHES = (".msh", ".inp", ".bdf", ".nas", ".vtu", ".med")
+MESHES = (
+    ".msh", ".inp", ".bdf", ".nas", ".fem", ".cdb", ".k", ".key", ".feb", ".unv", ".vtu", ".med",
+)  # fmt: skip
 # files of other purposes, by suffix or kind of `file_types`, and what reads them
 OTHERS = {
     **dict.fromkeys(CAD, "CAD file; see flexmbs view, fm.from_step and pp.mesh_cad"),

@@ -8,6 +8,7 @@ Source: Ansys Mechanical APDL, Element Reference, elements by name; Command Refe
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter, defaultdict
 from dataclasses import replace
@@ -21,7 +22,7 @@ from flexmbs.errors import InputError
 from preprocess.inputs.units import UNIT_SYSTEMS, Units
 from preprocess.mesh.declarations import Item
 from preprocess.mesh_files.ansys_commands import AnsysModel, Commands, Element
-from preprocess.mesh_files.collapsed_solids import solid
+from preprocess.mesh_files.collapsed_solids import RINGS, SIZES, solid
 from preprocess.mesh_files.part_deck import PartDeck, refuse_kinds
 from preprocess.mesh_files.raw_mesh import RawMesh
 from preprocess.mesh_files.rotated_equations import rotated_terms
@@ -88,6 +89,9 @@ class _Deck:
         self.deck.element_sets = dict(model.element_sets)
         self.contacts: dict[int, list[Element]] = defaultdict(list)
         self.unread: Counter[str] = Counter()
+        # nodes added between the corners of straight edges
+        self.straight: dict[tuple[int, int], int] = {}
+        self.numbers = itertools.count(max(model.positions, default=0) + 1)
 
     def raw(self) -> RawMesh:
         """Raw mesh. Raises InputError naming what is not read."""
@@ -150,18 +154,16 @@ class _Deck:
     def _solid(self, number: int, kind: int, each: Element) -> None:
         """Add a solid; coincident nodes make wedges, pyramids and tetrahedra."""
         nodes = each.nodes
+        found: tuple[str, list[int]] | None
         if kind in TETRAHEDRA:
             nodes = [*nodes, *[0] * 10][:10]
-            found = ("tetra10", nodes) if all(nodes) else ("tetra", nodes[:4])
-            if not all(nodes) and any(nodes[4:]):
-                found = None  # type: ignore[assignment]
+            found = ("tetra10", nodes) if any(nodes[4:]) else ("tetra", nodes[:4])
         else:
-            found = solid([*nodes, *[0] * 20][: HEXAHEDRA[kind]])  # type: ignore[assignment]
-        if found is None:
-            raise self._refuse(
-                number,
-                "its nodes are those of no solid with all nodes between corners, or none; remesh it",
-            )
+            found = solid([*nodes, *[0] * 20][: HEXAHEDRA[kind]])
+        if found is None or not all(found[1][: SIZES[found[0].rstrip("0123456789")]]):
+            raise self._refuse(number, "its coincident nodes are those of no solid; remesh it")
+        if not all(found[1]):
+            found = (found[0], self._completed(*found))
         region = f"material {each.mat}"
         material = self._material(each.mat)
         if material["kind"] == "orthotropic" and each.system:
@@ -169,6 +171,25 @@ class _Deck:
             material = {**material, "axes": self._axes(each.system, number).tolist()}
         self.deck.materials[region] = material
         self.deck.add(found[0], region, number, found[1])
+
+    def _completed(self, kind: str, nodes: list[int]) -> list[int]:
+        """Nodes of a solid of which some edges are straight and have no node between corners.
+
+        The nodes that are added follow both corners.
+        """
+        size = SIZES[kind.rstrip("0123456789")]
+        full = list(nodes)
+        for k, (a, b) in enumerate(RINGS[kind.rstrip("0123456789")], size):
+            ends = (min(nodes[a], nodes[b]), max(nodes[a], nodes[b]))
+            if full[k] or not {*ends} <= self.model.positions.keys():
+                continue
+            if ends not in self.straight:
+                self.straight[ends] = next(self.numbers)
+                x, y = (self.model.positions[end] for end in ends)
+                px, py, pz = (0.5 * (p + q) for p, q in zip(x, y))
+                self.model.positions[self.straight[ends]] = (px, py, pz)
+            full[k] = self.straight[ends]
+        return full
 
     def _shell(self, number: int, kind: int, each: Element) -> None:
         """Add a shell; a quadrilateral whose last corners coincide is a triangle."""
@@ -474,7 +495,12 @@ class _Deck:
         }
 
     def _equations(self) -> None:
-        """Equations of CE along the axes of the mesh. Raises InputError."""
+        """Equations of CE along the axes of the mesh, and of straight edges. Raises InputError."""
+        for (a, b), node in self.straight.items():
+            for k in (1, 2, 3):
+                terms = [(node, k, 1.0), (a, k, -0.5), (b, k, -0.5)]
+                name = f"straight edge {a} {b} ({k})"
+                self.deck.connections[name] = {"kind": "equation", "terms": terms}
         for number, (constant, given) in self.model.equations.items():
             name = f"CE {number}"
             wrong = [label for _, label, _ in given if label not in LABELS]

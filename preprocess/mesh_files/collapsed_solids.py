@@ -29,8 +29,8 @@ SIZES = {"tetra": 4, "pyramid": 5, "wedge": 6, "hexahedron": 8}
 def solid(nodes: Nodes) -> tuple[str, Nodes] | None:
     """Type, as meshio names it, and nodes of a hexahedron with 8 or 20 nodes.
 
-    Nodes between corners that are 0 are missing: of all edges, or the element is None, as is one
-    whose coincident corners are those of no solid.
+    Nodes between corners of which some are missing are 0. None if the coincident corners are those
+    of no solid.
     """
     found = collapsed(nodes[:8])
     if found is None:
@@ -44,8 +44,6 @@ def solid(nodes: Nodes) -> tuple[str, Nodes] | None:
     between = [middle.get(frozenset((corners[a], corners[b])), 0) for a, b in RINGS[kind]]
     if not any(between):
         return kind, corners
-    if not all(between):
-        return None
     return f"{kind}{SIZES[kind] + len(between)}", [*corners, *between]
 
 

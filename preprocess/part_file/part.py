@@ -111,7 +111,6 @@ TABLES = (
 
 
 Unit = Literal[
-    "file",
     "m",
     "cm",
     "mm",
@@ -124,6 +123,7 @@ Unit = Literal[
     "in-lbf-s",
     "ft-slug-s",
     "SI",
+    "file",
 ]
 
 

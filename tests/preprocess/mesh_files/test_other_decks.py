@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from deck_writers import (
+    HEXAHEDRON,
     NU,
     RHO,
     THICK,
@@ -267,6 +268,32 @@ def test_bonded_contacts_of_ansys_are_ties(tmp_path):
     (tmp_path / "part.cdb").write_text(free)
     with pytest.warns(PreprocessWarning, match="1 contacts that are not bonded omitted"):
         pp.read_mesh(tmp_path / "part.cdb", unit="mm", structural=True, separate=True)
+
+
+def test_straight_edges_of_ansys_without_a_node(tmp_path):
+    """The node that is added follows its corners, as an equation in Python."""
+    nodes, elements = solid("hex20")
+    text = ansys(nodes, elements)
+    table = elements["hex20"]
+    alone = next(k for k in table[0][8:] if (table == k).sum() == 1)
+    a, b = next(
+        (table[0][a], table[0][b]) for (a, b), k in zip(HEXAHEDRON, table[0][8:]) if k == alone
+    )
+    straight = nodes.copy()
+    straight[alone] = 0.5 * (nodes[a] + nodes[b])
+    start = text.index("EBLOCK")
+    dropped = text[:start] + text[start:].replace(f"{number(alone):9d}", f"{0:9d}")
+    found = read(tmp_path / "part.cdb", dropped)
+    whole = read(tmp_path / "whole.cdb", ansys(straight, elements))
+    terms = lambda k: [(number(alone), k, 1.0), (number(a), k, -0.5), (number(b), k, -0.5)]  # noqa: E731
+    edge = {f"edge {k}": pp.Equation(terms(k)) for k in (1, 2, 3)}
+    ends = {"root": pp.Rigid(pp.Plane((0, 0, 0), (1, 0, 0), tolerance=1e-3))}
+    one, other = (
+        pp.reduce(fe, interfaces=ends, reference="root", method=pp.CraigBampton(modes=4))
+        for fe in (pp.assemble(found), pp.assemble(whole, connections=edge))
+    )
+    assert one.mass == pytest.approx(other.mass, rel=1e-12)
+    assert np.allclose(one.modes.frequency, other.modes.frequency, rtol=1e-8)
 
 
 def test_materials_of_ansys(tmp_path):

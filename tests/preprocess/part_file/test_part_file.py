@@ -426,7 +426,7 @@ def test_every_problem_at_once_with_its_line(tmp_path: Path) -> None:
         "2: name: must be a string, not 1",
         "4: unit: must be 'm', 'cm', 'mm', 'in', 'm-kg-s', 'mm-t-s', 'mm-kg-ms', "
         "'mm-g-ms', 'cm-g-s', 'in-lbf-s', "
-        "'ft-slug-s' or 'SI', not 'mile'",
+        "'ft-slug-s', 'SI' or 'file', not 'mile'",
         "6: dampign: unknown key; did you mean 'damping'?",
         "8: material.E: must be a number, not 'steel'",
         "12: interfaces.left.plane.point: must be a longer list, not [0.0, 0.0]",
