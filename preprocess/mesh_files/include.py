@@ -5,6 +5,7 @@ They are in its own folder unless others are allowed.
 
 import contextlib
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 from flexmbs.errors import InputError
@@ -13,7 +14,10 @@ from flexmbs.files.path_policy import PathPolicy
 
 DEEPEST = 10  # depth of nested files; limits the work on damaged or malicious input
 LARGEST = 2**31  # bytes of all included files, 2 GB
+# of Abaqus, CalculiX and Nastran; of LS-DYNA, a file in each line; of FEBio
 _NAME = re.compile(r"(?:\bINPUT\s*=|^\s*INCLUDE\s)\s*([^,\r\n]{1,400})", re.I | re.M)
+_LINES = re.compile(r"^\*INCLUDE[ \t]*\r?\n((?:[^*\r\n][^\r\n]*\r?\n?)+)", re.I | re.M)
+_FROM = re.compile(r"<\w+\b[^<>]*\bfrom\s*=\s*[\"']([^\"'\r\n]{1,400})[\"']")
 
 
 class Includes:
@@ -60,13 +64,23 @@ def included_files(path: Path, allow_outside: bool = False) -> tuple[Path, ...]:
     found: list[Path] = []
     pending = [path.resolve()]
     while pending and path.is_file():
-        for name in _NAME.findall(read_text(pending.pop())):
+        for name in _names(read_text(pending.pop())):
             with contextlib.suppress(ValueError):
                 other = _reach(path, allow_outside).path(name.strip().strip("'\""))
                 if other not in (*found, path.resolve()) and other.is_file():
                     found.append(other)
                     pending.append(other)
     return tuple(found)
+
+
+def _names(text: str) -> Iterator[str]:
+    """Names of the files that a text includes."""
+    yield from _NAME.findall(text)
+    yield from _FROM.findall(text)
+    for lines in _LINES.findall(text):
+        yield from (
+            each.strip().removesuffix(" +") for each in lines.splitlines() if each[:1] != "$"
+        )
 
 
 def _reach(path: Path, allow_outside: bool) -> PathPolicy:

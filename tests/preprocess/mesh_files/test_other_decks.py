@@ -22,6 +22,7 @@ from deck_writers import (
 import preprocess as pp
 from flexmbs.errors import InputError
 from preprocess.inputs.warning import PreprocessWarning
+from preprocess.mesh_files.include import included_files
 
 WRITERS = {".cdb": ansys, ".k": ls_dyna, ".feb": febio, ".unv": universal}
 LINEAR = ("tet4", "hex8", "wedge6", "pyramid5")
@@ -413,3 +414,13 @@ def test_febio_without_document_types_and_outside_files(tmp_path):
     )
     with pytest.raises(InputError, match=r"is not inside the mesh file's folder"):
         read(tmp_path / "split.feb", split.replace("mesh.feb", "/etc/mesh.feb"))
+
+
+def test_files_that_decks_include_belong_to_the_inputs(tmp_path):
+    """A part is reduced again when one of them changes."""
+    (tmp_path / "sets.k").write_text("*END\n")
+    (tmp_path / "mesh.feb").write_text("<febio_spec/>")
+    (tmp_path / "part.k").write_text("*KEYWORD\n*INCLUDE\n$ a comment\nsets.k\n*END\n")
+    (tmp_path / "part.feb").write_text('<febio_spec><Mesh from="mesh.feb"/></febio_spec>')
+    assert [each.name for each in included_files(tmp_path / "part.k")] == ["sets.k"]
+    assert [each.name for each in included_files(tmp_path / "part.feb")] == ["mesh.feb"]
