@@ -407,19 +407,17 @@ class _Deck:
             if name in self.model.tables.get(number, set()):
                 self.deck.notes[f"TB,{name}", "the body is linear elastic"] = 1
         values = {label: self._constant(number, label, rows) for label, rows in own.items()}
-        missing = [label for label in ("EX", "DENS") if not values.get(label)]
-        if missing:
-            return {
-                "kind": "isotropic",
-                "problem": f"material {number} has no {' and no '.join(missing)}",
-            }
-        E, rho = values["EX"], values["DENS"]
+        if not values.get("EX"):
+            return {"kind": "isotropic", "problem": f"material {number} has no EX"}
+        lacks = {} if values.get("DENS") else {"lacks": f"material {number} has no DENS"}
+        E, rho = values["EX"], values.get("DENS") or None
         if values.get("EY", E) == E and values.get("EZ", E) == E and "GXY" not in values:
             nu = values.get("PRXY", values.get("NUXY"))
             if nu is None:
                 self.deck.notes[f"PRXY of material {number}", "0.3 as in Ansys"] = 1
-            return {"kind": "isotropic", "E": E, "nu": 0.3 if nu is None else nu, "rho": rho}
-        return self._orthotropic(number, values)
+            own_nu = 0.3 if nu is None else nu
+            return {"kind": "isotropic", "E": E, "nu": own_nu, "rho": rho, **lacks}
+        return {**self._orthotropic(number, values), **lacks}
 
     def _orthotropic(self, number: int, values: dict[str, float]) -> Item:
         """Orthotropic material; NU, the minor ratios of Ansys, are converted."""
@@ -441,7 +439,7 @@ class _Deck:
             "E": [E[axis] for axis in "XYZ"],
             "nu": nu,
             "G": shear,
-            "rho": values["DENS"],
+            "rho": values.get("DENS") or None,
         }
 
     def _constant(self, number: int, label: str, rows: list[float]) -> float:

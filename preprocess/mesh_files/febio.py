@@ -218,7 +218,7 @@ class _Reader:
 
 
 def _material(element: XmlElement) -> Item:
-    """Declaration of a material, with a problem unless it has E, v and a density."""
+    """Declaration of a material, with a problem unless it has E and v."""
     kind = element.attributes.get("type", "")
     own = element.attributes.get("name") or element.attributes.get("id", "")
     if kind == "rigid body":
@@ -228,13 +228,15 @@ def _material(element: XmlElement) -> Item:
         child = element.first(key)
         if child is not None:
             values[key] = _reals(child, 1)[0]
-    missing = [key for key in ("E", "v", "density") if key not in values]
+    missing = [key for key in ("E", "v") if key not in values]
     if kind not in LINEAR or missing:
         reason = (
             f"has no {' and no '.join(missing)}" if kind in LINEAR else f"is '{kind}', not linear"
         )
         return {"problem": f"material '{own}' {reason}"}
-    return {"kind": "isotropic", "E": values["E"], "nu": values["v"], "rho": values["density"]}
+    rho = values.get("density") or None
+    lacks = {} if rho else {"lacks": f"material '{own}' has no density"}
+    return {"kind": "isotropic", "E": values["E"], "nu": values["v"], "rho": rho, **lacks}
 
 
 def _name(element: XmlElement) -> str:

@@ -307,7 +307,9 @@ class _Reader:
         number = self.whole(rows[0], 0)
         if kind.lstrip("0") in {each.lstrip("0") for each in ELASTIC}:
             rho, E, nu = (self.real(rows[0], k) for k in (1, 2, 3))
-            found: Item = {"kind": "isotropic", "E": E, "nu": nu, "rho": rho}
+            found: Item = {"kind": "isotropic", "E": E, "nu": nu, "rho": rho or None}
+            if not rho:
+                found["lacks"] = f"material {number} has no density RO"
         else:
             what = "is rigid" if kind in ("RIGID", "020", "20") else f"is *{block.name}"
             found = {"problem": f"material {number} {what}, which has no elastic constants here"}

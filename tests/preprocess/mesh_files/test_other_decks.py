@@ -315,6 +315,22 @@ def test_materials_of_ansys(tmp_path):
         pp.read_mesh(tmp_path / "part.cdb", unit="mm", structural=True)
 
 
+def test_materials_without_density(tmp_path):
+    """They are refused by name, or take the density that is given."""
+    nodes, elements = solid("hex8")
+    texts = {
+        ".cdb": ansys(nodes, elements).replace(f"DENS, 1, 1, {RHO}", "DENS, 1, 1, 0.0"),
+        ".k": ls_dyna(nodes, elements).replace(f"{RHO:10.3E}", f"{0.0:10.3f}"),
+        ".feb": febio(nodes, elements).replace(f"<density>{RHO}</density>", ""),
+    }
+    wanted = pp.assemble(read(tmp_path / "part.bdf", nastran(nodes, elements)))
+    for suffix, text in texts.items():
+        with pytest.raises(InputError, match=r"material '?\w+'? has no (DENS|density)"):
+            pp.assemble(read(tmp_path / f"part{suffix}", text))
+        given = read(tmp_path / f"part{suffix}", text, density=7850.0)
+        check_equal(pp.assemble(given), wanted)
+
+
 def test_rigid_bodies_masses_and_includes_of_ls_dyna(tmp_path):
     nodes, elements = bar([(55.0, 5.0, 4.0)])
     pilot, feet = number(len(nodes) - 1), face(nodes, 40.0, 6)
