@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections import Counter, defaultdict
 from dataclasses import replace
 from pathlib import Path
@@ -58,7 +59,7 @@ UNITS = {
     "BFT": "ft-slug-s",
     "BIN": "in-lbf-s",
 }
-ELASTIC = ("ELAS", "ELASTIC")
+_COMMANDS = re.compile(r"^[ \t]*(?:/PREP7|/BATCH|/UNITS,|/COM,ANSYS|NBLOCK,|ETBLOCK,)", re.I | re.M)
 # tables of a material that leave its linear part as it is
 HARMLESS = (
     "PLAS", "BISO", "BKIN", "MISO", "MKIN", "KINH", "NLIS", "CHAB", "CREEP", "PRONY", "FCLI",
@@ -73,9 +74,8 @@ def read_ansys(path: Path, structural: bool = False) -> RawMesh:
 
 
 def is_ansys(text: str) -> bool:
-    """True if a text begins as an input of Ansys, to tell apart files with one suffix."""
-    starts = ("/PREP7", "/BATCH", "NBLOCK,", "/COM,ANSYS", "ETBLOCK,", "/UNITS,")
-    return any(line.lstrip().upper().startswith(starts) for line in text.splitlines())
+    """True if a text has a command of Ansys, to tell apart files with one suffix."""
+    return bool(_COMMANDS.search(text))
 
 
 class _Deck:
@@ -89,6 +89,7 @@ class _Deck:
         self.deck.element_sets = dict(model.element_sets)
         self.contacts: dict[int, list[Element]] = defaultdict(list)
         self.unread: Counter[str] = Counter()
+        self.materials: dict[int, Item] = {}
         # nodes added between the corners of straight edges
         self.straight: dict[tuple[int, int], int] = {}
         self.numbers = itertools.count(max(model.positions, default=0) + 1)
@@ -398,6 +399,12 @@ class _Deck:
 
     def _material(self, number: int) -> Item:
         """Declaration of a material, with a problem if it is not linear elastic."""
+        if number not in self.materials:
+            self.materials[number] = self._read_material(number)
+        return self.materials[number]
+
+    def _read_material(self, number: int) -> Item:
+        """Declaration of a material from its properties and tables."""
         own = self.model.materials.get(number, {})
         tables = {name for name in self.model.tables.get(number, set()) if name not in HARMLESS}
         if tables:

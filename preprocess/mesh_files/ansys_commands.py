@@ -114,7 +114,7 @@ class Commands:
             for text in line.partition("!")[0].split("$"):
                 fields = [each.strip() for each in text.strip().split(",")]
                 name = fields[0].upper()
-                if name in ENDS:
+                if name.startswith(ENDS):
                     return self.model
                 depth += name == "*IF" and fields[-1].upper() == "THEN"
                 depth -= name == "*ENDIF"
