@@ -65,6 +65,7 @@ HARMLESS = (
     "PLAS", "BISO", "BKIN", "MISO", "MKIN", "KINH", "NLIS", "CHAB", "CREEP", "PRONY", "FCLI",
     "SDAMP", "CTE", "THERM", "STATE", "PM", "FRIC", "CONTACT", "RATE", "EOS", "SN", "EN",
 )  # fmt: skip
+SAME = 1e-6  # difference of factors of equations that is the rounding of numbers in files
 FROM = "a contact acts between bodies of the mechanism; bond parts of one body, KEYOPT(12) = 5"
 
 
@@ -506,7 +507,10 @@ class _Deck:
                 terms = [(node, k, 1.0), (a, k, -0.5), (b, k, -0.5)]
                 name = f"straight edge {a} {b} ({k})"
                 self.deck.connections[name] = {"kind": "equation", "terms": terms}
+        rigid = self._rigid_regions()
         for number, (constant, given) in self.model.equations.items():
+            if number in rigid:
+                continue
             name = f"CE {number}"
             wrong = [label for _, label, _ in given if label not in LABELS]
             if constant or wrong or len(given) < 2:
@@ -518,6 +522,72 @@ class _Deck:
             terms = [(node, LABELS[label], factor) for node, label, factor in given]
             axes = {node: _turned(list(angles)).T for node, angles in turned.items()}
             self.deck.connections[name] = {"kind": "equation", "terms": rotated_terms(terms, axes)}
+
+    def _rigid_regions(self) -> set[int]:
+        """Add a rigid spider for the equations of each CERIG; the numbers of these equations.
+
+        Each of its equations has a node that follows and the centre, with the rotations of that.
+        """
+        pairs: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
+        wrong: set[int] = set()
+        turning = {
+            node
+            for _, terms in self.model.equations.values()
+            for node, label, _ in terms
+            if label.startswith("ROT") and len({n for n, _, _ in terms}) == 2
+        }
+        for number, (constant, terms) in self.model.equations.items():
+            centres = {node for node, _, _ in terms} & turning
+            found = [each for c in centres if (each := self._foot(c, constant, terms)) is not None]
+            if len(found) == 1:
+                centre, foot, component = found[0]
+                pairs[centre].append((foot, component, number))
+            else:
+                wrong |= centres
+        used: set[int] = set()
+        for centre, own in pairs.items():
+            components: dict[int, set[int]] = defaultdict(set)
+            for foot, component, _ in own:
+                components[foot].add(component)
+            kinds = {tuple(sorted(each)) for each in components.values()}
+            if centre in wrong or len(kinds) != 1 or not {1, 2, 3} <= {*next(iter(kinds))}:
+                continue
+            name = f"CERIG {centre}"
+            self.deck.node_sets |= {name: sorted(components), f"{name} centre": [centre]}
+            self.deck.connections[name] = {
+                "kind": "rigid-spider",
+                "where": name,
+                "reference": f"{name} centre",
+                "components": "".join(map(str, kinds.pop())),
+            }
+            used |= {number for _, _, number in own}
+        return used
+
+    def _foot(
+        self, centre: int, constant: float, terms: list[tuple[int, str, float]]
+    ) -> tuple[int, int, int] | None:
+        """Centre, node and component of the equation of a node that follows the centre rigidly."""
+        nodes = {node for node, _, _ in terms}
+        foot = next(iter(nodes - {centre}), None)
+        lead = [(label, factor) for node, label, factor in terms if node == foot]
+        known = nodes <= self.model.positions.keys() and not nodes & self.model.turns.keys()
+        if constant or len(nodes) != 2 or foot is None or len(lead) != 1 or not known:
+            return None
+        label, factor = lead[0]
+        if label not in LABELS or not factor:
+            return None
+        component = LABELS[label]
+        x, y, z = np.subtract(self.model.positions[foot], self.model.positions[centre])
+        # u = t + θ × r, and θ
+        motion = np.eye(6)
+        motion[:3, 3:] = [[0, z, -y], [-z, 0, x], [y, -x, 0]]
+        given = np.zeros(6)
+        for node, own, value in terms:
+            if node == centre and own in LABELS:
+                given[LABELS[own] - 1] -= value / factor
+        size = max(1.0, float(np.abs(motion).max()))
+        same = np.abs(given - motion[component - 1]).max() < SAME * size
+        return (centre, foot, component) if same else None
 
 
 def _nodes(elements: list[Element]) -> list[int]:

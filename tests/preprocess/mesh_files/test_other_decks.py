@@ -249,6 +249,41 @@ def test_equations_and_contacts_of_ansys(tmp_path):
         check_equal(pp.assemble(found), pp.assemble(wanted))
 
 
+def test_equations_of_cerig_are_a_rigid_spider(tmp_path):
+    """As CDWRITE writes them, with a mass at the centre; other equations stay."""
+    nodes, elements = bar([(55.0, 5.0, 4.0)])
+    pilot, feet = number(len(nodes) - 1), face(nodes, 40.0, 5)
+    fields = ["RBE2", "30", str(pilot), "123", *map(str, feet)]
+    card = "\n".join(
+        ",".join(["" if k else "RBE2", *fields[1 + k : 9 + k]])
+        for k in range(0, len(fields) - 1, 8)
+    )
+    extra = f"{card}\nCONM2,40,{pilot},,1e-5"
+    wanted = read(tmp_path / "part.bdf", nastran(nodes, elements, extra), separate=True)
+    lines = ["ET,9,21", "KEYOPT,9,3,2", "R,9,1e-5", "TYPE,9", "REAL,9", f"EN,700,{pilot}"]
+    count = 0
+    for foot in feet:
+        x, y, z = nodes[(foot - 7) // 3] - nodes[-1]
+        arms = {
+            "X": {"ROTY": z, "ROTZ": -y},
+            "Y": {"ROTX": -z, "ROTZ": x},
+            "Z": {"ROTX": y, "ROTY": -x},
+        }
+        for axis, own in arms.items():
+            count += 1
+            terms = [(pilot, label, -arm) for label, arm in own.items() if arm]
+            terms = [(foot, f"U{axis}", 1.0), (pilot, f"U{axis}", -1.0), *terms]
+            lines += [f"CE,R5.0,DEFI, {count}, {len(terms)}, 0.0"]
+            lines += [f"CE,R5.0,NODE, {n},{label}, {float(c)!r}" for n, label, c in terms]
+    found = read(tmp_path / "part.cdb", ansys(nodes, elements, "\n".join(lines)), separate=True)
+    assert list(found.declared.connections) == [f"CERIG {pilot}"]
+    check_equal(pp.assemble(found), pp.assemble(wanted))
+    assert list(pp.spider_interfaces(found)) == [f"CERIG {pilot}"]
+    changed = "\n".join(lines).replace(", -1.0", ", -1.5", 1)
+    left = read(tmp_path / "part.cdb", ansys(nodes, elements, changed), separate=True)
+    assert len(left.declared.connections) == count
+
+
 def test_bonded_contacts_of_ansys_are_ties(tmp_path):
     """Two bars that touch: the contact makes one body with the mass of both."""
     one, elements = solid("hex8")
