@@ -149,7 +149,8 @@ def _holes(mesh: Mesh) -> Iterator[Proposal]:
         centre, radius, length, rows = found
         reach = float(np.linalg.norm(mesh.nodes[rows] - centre, axis=1).max()) * (1 + 1e-6)
         inside = np.linalg.norm(mesh.nodes - centre, axis=1) <= reach
-        what = f"round hole of radius {1e3 * radius:.4g} mm, {1e3 * length:.4g} mm long, {len(rows)} nodes"
+        what = f"round hole of radius {1e3 * radius:.4g} mm, {1e3 * length:.4g} mm long"
+        what += f", {len(rows)} nodes"
         if inside.sum() == len(rows):
             px, py, pz = (round(float(value), 9) + 0.0 for value in centre)
             place = (px, py, pz)

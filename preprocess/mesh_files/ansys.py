@@ -239,7 +239,8 @@ class _Deck:
         places = {"": 0.0, "MID": 0.0, "TOP": -0.5, "BOT": 0.5, "BOTTOM": 0.5}
         if given.offset not in places:
             raise InputError(
-                f"{given.line}: SECOFFSET,{given.offset[:30]} is not supported; give MID, TOP or BOT"
+                f"{given.line}: SECOFFSET,{given.offset[:30]} is not supported; give MID, "
+                "TOP or BOT"
             )
         shift = places[given.offset] * height
         offset = {"offset": shift} if shift else {}
@@ -352,8 +353,8 @@ class _Deck:
             case "ASEC" if not d[2] and not any(d[6:10]):
                 return {"kind": "general", "area": d[0], "Iy": d[3], "Iz": d[1], "J": d[5]}
         raise InputError(
-            f"{given.line}: beam section {given.shape[1] or '?'} with these numbers is not supported;"
-            " use RECT, CSOLID, CTUBE, HREC of one wall, symmetric I, or ASEC without offsets"
+            f"{given.line}: beam section {given.shape[1] or '?'} with these numbers is not "
+            "supported; use RECT, CSOLID, CTUBE, HREC of one wall, symmetric I, or ASEC without offsets"
         )
 
     def _mass(self, number: int, keys: dict[int, int], each: Element) -> None:
@@ -490,8 +491,8 @@ class _Deck:
         kinds = {AVERAGE: "averaging-spider", RIGID: "rigid-spider"}
         if keys.get(2) != MPC or keys.get(4, 0) not in kinds or len(pilot) != 1:
             raise InputError(
-                f"{self.model.path}: contact {real} with a pilot node needs KEYOPT(2) = 2 (MPC) and "
-                "KEYOPT(4) = 1 (force-distributed) or 2 (rigid)"
+                f"{self.model.path}: contact {real} with a pilot node needs KEYOPT(2) = 2 "
+                "(MPC) and KEYOPT(4) = 1 (force-distributed) or 2 (rigid)"
             )
         self.deck.node_sets |= {name: [n for n in feet if n != pilot[0]], f"{name} pilot": pilot}
         self.deck.connections[name] = {

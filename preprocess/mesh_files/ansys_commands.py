@@ -61,8 +61,8 @@ class AnsysModel:
     """Content of an archive, by number; components by name.
 
     types: kind and key options; materials: values of each property; tables: other properties of a
-    material; turns: rotation angles of nodes in degrees; systems: kind, origin and angles; equations:
-    terms of node, label and factor; left: commands of the body that are not read, with their lines.
+    material; turns: rotation angles of nodes in degrees; systems: kind, origin and angles;
+    equations: terms of node, label and factor; left: commands of the body that are not read, with their lines.
     """
 
     path: Path
@@ -172,7 +172,8 @@ class Commands:
         ]
         if not found or not line.strip().startswith("("):
             raise InputError(
-                f"{self.path}:{self.at + 1}: {line.strip()[:40]!r} is not a format, as (3i9,6e21.13)"
+                f"{self.path}:{self.at + 1}: {line.strip()[:40]!r} is not a format, as "
+                "(3i9,6e21.13)"
             )
         if any(not 0 < width <= WIDEST for _, width in found):
             raise InputError(f"{self.path}:{self.at + 1}: {line.strip()[:40]!r} has columns of 0")

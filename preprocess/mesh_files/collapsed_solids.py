@@ -1,4 +1,4 @@
-"""Hexahedra with coincident nodes, by which Ansys and LS-DYNA write wedges, pyramids and tetrahedra.
+"""Hexahedra with coincident nodes: wedges, pyramids and tetrahedra of Ansys and LS-DYNA.
 
 The corners that have one number decide about the shape; nodes between corners follow from the edge
 that they are on. Nodes in VTK order: corners, then the midpoints of the edges of the bottom, of the

@@ -89,7 +89,8 @@ class _Reader:
             raise InputError(f"{element.place}: {error}") from None
         if not other.is_file():
             raise InputError(
-                f"{element.place}: file {shown(name)} does not exist; copy it to {self.reach.folder}"
+                f"{element.place}: file {shown(name)} does not exist; copy it to "
+                f"{self.reach.folder}"
             )
         root = read_xml(other, most_bytes=MOST_BYTES, most_elements=MOST_ELEMENTS)
         found = root if root.tag == element.tag else root.first(element.tag)

@@ -1,7 +1,7 @@
-"""Reader of LS-DYNA keyword files (.k, .key, .dyn): nodes, elements, parts, sections, materials, sets.
+"""Reader of LS-DYNA keyword files: nodes, elements, parts, sections, materials, sets.
 
-Lines have columns of fixed width, or values between commas; LONG=Y and a + behind a keyword make the
-columns 20 wide. Elements of one part are a region.
+Lines have columns of fixed width, or values between commas; LONG=Y and a + behind a keyword make
+the columns 20 wide. Elements of one part are a region.
 
 Source: LS-DYNA Keyword User's Manual, volumes I and II, keywords by name.
 """
@@ -199,7 +199,8 @@ class _Reader:
         value = self.real(entry, place, default)
         if value % 1 or abs(value) > LARGEST:
             raise InputError(
-                f"{entry[1].line}: {entry[0][place][:30]!r} in field {place + 1} is not a whole number"
+                f"{entry[1].line}: {entry[0][place][:30]!r} in field {place + 1} is not a whole "
+                "number"
             )
         return int(value)
 

@@ -172,7 +172,8 @@ class _Reader:
                 name = "line"  # edges of solids, which Salome writes as rods
             if len(nodes) != len(order):
                 raise InputError(
-                    f"{self.path}:{self.at}: element {number} of type {kind} has {len(nodes)} nodes "
+                    f"{self.path}:{self.at}: element {number} of type {kind} has "
+                    f"{len(nodes)} nodes "
                     f"instead of {len(order)}"
                 )
             self.deck.add(name, f"property {owner}", number, [nodes[k] for k in order])
