@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NoReturn, TypeAlias
 
 from flexmbs.api.model import Model
+from flexmbs.checked_arguments import checked_arguments
 from flexmbs.declaration import Declaration, NestedError, Problem, close_names, shown
 from flexmbs.errors import InputError
 from flexmbs.model.check import require_model
@@ -49,6 +50,7 @@ DISTINCT = ("xx", "yy", "zz", "xy", "xz", "yz")
 COORDINATES = ("q0", "v0")  # three of these are not a vector in space
 
 
+@checked_arguments
 def parameters(model: Model | ModelSource) -> dict[str, float]:
     """All numbers of a model that can vary, by their paths in the order of the model.
 
