@@ -197,11 +197,12 @@ def _is_series(value: Any, origin: type, inner: tuple[Any, ...]) -> bool:
     """True if a value is iterable, other than text, with items of the annotated types."""
     if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
         return False
-    if not inner or not isinstance(value, (list, tuple)):
+    if not inner or not isinstance(value, (list, tuple, np.ndarray)):
         return True
     if origin is tuple and ... not in inner:
         return len(value) == len(inner) and all(map(fits, value, inner))
-    return all(fits(each, inner[0]) for each in value)
+    # the items of an array are of one type
+    return all(fits(each, inner[0]) for each in (value[:1] if hasattr(value, "dtype") else value))
 
 
 def _words(kind: Any) -> str:

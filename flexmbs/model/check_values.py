@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from flexmbs.model.joints import Joint
     from flexmbs.model.model import ModelData
 
+DEGREES = 5  # °: angles of limits and motions in degrees are mostly multiples of it
 # m/s²: on the surfaces of planets and moons; those of small bodies below are rare
 LEAST_GRAVITY, MOST_GRAVITY = 0.1, 100.0
 
@@ -66,12 +67,12 @@ def _is_angle(joints: "dict[str, Joint]", use: CoordinateUse) -> bool:
 def _turns(item: Item) -> Iterator[Problem]:
     """Warning of an angle of a drive, a limit, a spring or the reference of a controller.
 
-    Limits and motions of several turns are mostly no whole numbers of rad; degrees are.
+    Limits and motions of several turns are rarely multiples of 5 rad; those in degrees are of 5°.
     """
     path = (item.section, item.name)
     given: list[tuple[tuple[str, ...], float]] = []
     if isinstance(item, JointLimit):
-        given += [((key,), x) for key, (_, x) in item.bounds().items() if x == round(x)]
+        given += [((key,), x) for key, (_, x) in item.bounds().items() if x % DEGREES == 0]
     if isinstance(item, JointSpring):
         given.append((("x0",), item.x0))
     for place, law in nested_values(item):
@@ -84,7 +85,7 @@ def _turns(item: Item) -> Iterator[Problem]:
 
 
 def _angles(law: TimeLaw) -> tuple[float, ...]:
-    """Angle of a constant law; whole numbers among the angles of a motion."""
+    """Angle of a constant law; multiples of 5 among the angles of a motion."""
     match law:
         case Constant():
             return (law.value,)
@@ -96,4 +97,4 @@ def _angles(law: TimeLaw) -> tuple[float, ...]:
             found = (max(law.values), min(law.values))
         case _:
             return ()
-    return tuple(angle for angle in found if angle == round(angle))
+    return tuple(angle for angle in found if angle % DEGREES == 0)

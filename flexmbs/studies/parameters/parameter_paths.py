@@ -160,7 +160,7 @@ def check_arguments(
     """Raise `InputError` if a function does not take these arguments."""
     try:
         inspect.signature(build).bind(**arguments)
-    except TypeError as error:
+    except (TypeError, ValueError) as error:  # the latter of classes without a signature
         name = getattr(build, "__name__", "the function")
         raise InputError(
             f"{where}: {name}({', '.join(arguments)}): {error}; names without a dot are "
