@@ -1,7 +1,9 @@
 """Public errors with their exit codes, and the display of invalid values in messages."""
 
 import reprlib
+import sys
 import unicodedata
+import warnings
 from collections.abc import Iterable
 
 GIVEN = reprlib.Repr()
@@ -10,6 +12,7 @@ GIVEN.maxlist = GIVEN.maxtuple = 9
 GIVEN.maxlevel = 3
 LONGEST_LINE = 1600  # characters: lists of known names fit, and the remedy at the end stays
 UNPRINTABLE = {"Cc", "Cf", "Cs", "Zl", "Zp"}  # categories: controls, halves of pairs, line ends
+PACKAGES = ("flexmbs", "preprocess")
 MOST_SHOWN = 200  # characters: keeps a message whose value is a nested table within two lines
 
 
@@ -193,6 +196,14 @@ class AuditError(FlexmbsError):
     def __init__(self, message: str, solution: object = None) -> None:
         self.solution = solution
         super().__init__(message)
+
+
+def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line outside of these packages that called them, however deep this is."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in PACKAGES:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
 
 
 def _printable(text: str) -> str:

@@ -174,9 +174,9 @@ def test_check(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (
             ("run", "{model}", "--formalism", "magic"),
             2,
-            "formalism: unknown 'magic'; known: multiplier",
+            "formalism: unknown choice 'magic'; known: embedding",
         ),
-        (("run", "{model}", "--integrator", "euler"), 2, "integrator: unknown 'euler'"),
+        (("run", "{model}", "--integrator", "euler"), 2, "integrator: unknown choice 'euler'"),
         (("run", "{model}", "--rtol", "1e-20"), 2, "rtol"),
         (("run", "{model}", "--t-end", "soon"), 2, "--t-end"),
         (("run", "{model}", "-o", "{folder}/nowhere/x.h5"), 2, "the folder"),

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from flexmbs.checked_arguments import checked_arguments
 from flexmbs.durability.fatigue import FatigueData, damage
 from flexmbs.durability.sn_curve import SNCurve
 from flexmbs.results.solution import SolutionData
@@ -30,6 +31,7 @@ class Fatigue(FatigueData):
         return shown(fatigue_view(self), browser)
 
 
+@checked_arguments
 def fatigue(
     solution: SolutionData,
     body: str,

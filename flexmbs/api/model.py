@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from flexmbs.checked_arguments import checked_arguments
 from flexmbs.files.paths import file_path
 from flexmbs.model.check import CheckReport
 from flexmbs.model.model import ModelData
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from flexmbs.report.view import View
 
 
+@checked_arguments
 class Model(ModelData):
     __doc__ = ModelData.__doc__
 

@@ -1,7 +1,6 @@
 """All checks of a run that evaluate the equations or use the integrator's records."""
 
 import time
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
@@ -28,7 +27,7 @@ from flexmbs.audit.step_error import step_error
 from flexmbs.audit.truncation import TITLE, truncation
 from flexmbs.audit.unresolved_modes import unresolved_modes
 from flexmbs.audit.work_in_steps import work_within_steps
-from flexmbs.errors import AuditError, AuditWarning, shown
+from flexmbs.errors import AuditError, AuditWarning, shown, warn_caller
 from flexmbs.results.bodies import data_of, flexible_bodies
 from flexmbs.results.solution import SolutionData
 from flexmbs.system.check import NOT_JUDGED, PASS, WARN, Check
@@ -160,4 +159,4 @@ def report_findings(solution: Audited, *, strict: bool = False) -> None:
     if strict and found:
         raise AuditError("\n".join(f"{check.status}: {check}" for check in found), solution)
     for check in found:
-        warnings.warn(f"{check.status}: {check}", AuditWarning, stacklevel=3)
+        warn_caller(f"{check.status}: {check}", AuditWarning)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from flexmbs.checked_arguments import checked_arguments
 from flexmbs.diagnosis.rank import Singular, redundant_rows, singular_position
 from flexmbs.initial.analysis_arguments import instant
 from flexmbs.initial.assembly import Assemble, Weight
@@ -53,6 +54,7 @@ class Assembly:
         return "\n".join(lines)
 
 
+@checked_arguments
 def assemble(
     model: ModelData,
     *,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flexmbs.checked_arguments import checked_arguments
 from flexmbs.errors import MachineError
 from flexmbs.signals.signal_arguments import FloatArray, number_list, whole_number
 
@@ -40,6 +41,7 @@ class Cycles:
         return counts, edges
 
 
+@checked_arguments
 def rainflow(values: ArrayLike) -> Cycles:
     """Rainflow cycles of a history; the residue counts as half cycles.
 

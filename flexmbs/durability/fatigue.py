@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -14,7 +13,7 @@ import numpy as np
 from flexmbs.durability.critical_plane import in_plane, worst_plane
 from flexmbs.durability.cycles import counted
 from flexmbs.durability.sn_curve import SNCurve
-from flexmbs.errors import InputError, ModelWarning
+from flexmbs.errors import InputError, ModelWarning, warn_caller
 from flexmbs.files.output import write_text
 from flexmbs.flexible_body.components import Surface
 from flexmbs.flexible_body.stress import von_mises
@@ -117,13 +116,12 @@ def damage(
     finer = solution.at(np.linspace(solution.t[0], solution.t[-1], 4 * len(solution.t) - 3))
     again = _damaged(finer, body, curve, found.node_ids[worst], measure).damage.max()
     if again > (1.0 + DAMAGE_CHANGE) * found.damage[worst[0]]:
-        warnings.warn(
+        warn_caller(
             f"fatigue of {body}: outputs are too sparse: with four times as many the damage "
             f"at node {found.node_ids[worst[0]]} is "
             f"{again:.3g} instead of {found.damage[worst[0]]:.3g}; run with a smaller "
             "output_step",
             ModelWarning,
-            stacklevel=3,
         )
     return found
 

@@ -8,12 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flexmbs.checked_arguments import checked_arguments
 from flexmbs.errors import InputError
 from flexmbs.signals.signal_arguments import FloatArray, numbers_of_any_shape
 
 CORRECTIONS = ("none", "goodman", "gerber", "swt")
 
 
+@checked_arguments
 @dataclass(frozen=True)
 class SNCurve:
     """S–N curve: cycles to failure N = N_D (σ_a/σ_D)^−k for fully reversed amplitudes σ_a > σ_D.

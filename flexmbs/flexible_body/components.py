@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from flexmbs.checked_arguments import checked_arguments
 from flexmbs.errors import InputError
 
 FloatArray = NDArray[np.float64]
@@ -27,6 +28,7 @@ ORTHONORMAL = 1e-6  # error of axes that are printed with seven digits
 FRAME_KINDS = ("rigid", "averaged", "origin", "node")
 
 
+@checked_arguments
 @dataclass(frozen=True, eq=False)
 class FlexibleFrame:
     """Frame on a flexible body: position ``x + φ q``, orientation ``exp(ψ q) R``, in body axes.

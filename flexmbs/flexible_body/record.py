@@ -18,6 +18,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flexmbs.checked_arguments import checked_arguments
 from flexmbs.errors import InputError, raise_problems
 from flexmbs.flexible_body.checks import BodyChecks, checks, without_motion
 from flexmbs.flexible_body.components import (
@@ -36,6 +37,7 @@ from flexmbs.flexible_body.components import (
 from flexmbs.flexible_body.stress import StressModes
 
 
+@checked_arguments
 @dataclass(frozen=True, eq=False, repr=False)
 class FlexibleBodyData:
     """Reduced flexible body in its body frame (the frame defined by the reference conditions).

@@ -22,6 +22,7 @@ import numpy as np
 
 from flexmbs._jit import call_address, called, part
 from flexmbs.algebra.pivoting import cholesky, cholesky_solve, lu_solve_transposed
+from flexmbs.checked_arguments import checked_arguments
 from flexmbs.dynamics.dense import dense_mass, terms
 from flexmbs.dynamics.equations import kinematics, power_of_drives, residual
 from flexmbs.errors import InputError
@@ -248,6 +249,7 @@ def keep(system, work, workspace, t, q, s):
         settle_choice(system, work, workspace.choice, t, q, workspace.limit[0])
 
 
+@checked_arguments
 @dataclass(frozen=True)
 class Embedding(Formalism):
     """Embedding with independent velocities chosen by pivoting on G, or with quasi-velocities.

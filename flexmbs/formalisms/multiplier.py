@@ -29,6 +29,7 @@ from flexmbs._jit import part
 from flexmbs._jit.address import packed
 from flexmbs.algebra.blocks import solve
 from flexmbs.algebra.small import split_solution
+from flexmbs.checked_arguments import checked_arguments
 from flexmbs.dynamics.equations import balanced, power_of_drives, residual
 from flexmbs.dynamics.joint_loads import without_loads
 from flexmbs.dynamics.kkt import independence, kkt_matrix, project
@@ -130,6 +131,7 @@ class MultiplierWorkspace(NamedTuple):
     values: np.ndarray  # values of the blocks, or empty
 
 
+@checked_arguments
 @dataclass(frozen=True)
 class Multiplier(Formalism):
     """Lagrange multipliers.

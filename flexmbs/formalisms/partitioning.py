@@ -20,6 +20,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from flexmbs.checked_arguments import checked_arguments
 from flexmbs.algebra.small import largest
 from flexmbs._jit import called, part
 from flexmbs.dynamics.dense import terms
@@ -194,6 +195,7 @@ def named_coordinates(compiled: Compiled, names: Sequence[str]) -> list[int]:
     return [known.index(name) for name in names]
 
 
+@checked_arguments
 @dataclass(frozen=True)
 class Partitioning(Formalism):
     """Partitioning into independent and dependent coordinates.

@@ -18,6 +18,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from flexmbs.checked_arguments import checked_arguments
 from flexmbs.algebra.se3 import wrench_to_child
 from flexmbs.algebra.small import largest, load3_at, load9_at, split_solution
 from flexmbs._jit import called, part
@@ -344,6 +345,7 @@ def keep(system, work, workspace, t, q, s):
     keep_rows(system, work, workspace.choice, t, q, s)
 
 
+@checked_arguments
 @dataclass(frozen=True)
 class Recursive(Formalism):
     """Recursive formalism in O(n).

@@ -14,6 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from flexmbs._jit import part
+from flexmbs.checked_arguments import checked_arguments
 from flexmbs.dynamics.kkt import project
 from flexmbs.errors import InputError
 from flexmbs.model.argument_checks import checked
@@ -32,6 +33,7 @@ def checked_option(item: str, value: object, least: float) -> None:
         raise InputError(f"{item}: {value} is not above {least:g}")
 
 
+@checked_arguments
 @dataclass(frozen=True)
 class Baumgarte:
     """g̈ + 2α ġ + α² g = 0 with the rate α (1/s): both roots at −α.
@@ -66,6 +68,7 @@ class Baumgarte:
         checked_option("Baumgarte.rate", self.rate, 0.0)
 
 
+@checked_arguments
 @dataclass(frozen=True)
 class Projection:
     """Projection of positions on g = 0 and velocities on G s + γ̄ = 0 after each step.

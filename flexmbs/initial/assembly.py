@@ -8,6 +8,7 @@ import numpy as np
 
 from flexmbs._jit.address import packed
 from flexmbs.algebra.so3 import rotation_matrix
+from flexmbs.checked_arguments import checked_arguments
 from flexmbs.dynamics.blocks import cut_rows
 from flexmbs.dynamics.dense import elastic_velocities
 from flexmbs.dynamics.kinematics import displace
@@ -23,6 +24,7 @@ from flexmbs.system.records import System, Work, rows_of
 Weight = float | Sequence[float]
 
 
+@checked_arguments
 @dataclass(frozen=True)
 class Assemble:
     """Options for consistent initial values.

@@ -1,11 +1,11 @@
 """Initial state: declared joint coordinates and velocities, made consistent by the least change."""
 
-import warnings
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
+from flexmbs.errors import warn_caller
 from flexmbs.algebra.so3 import euler_parameters
 from flexmbs.initial.assembly import Assemble, driven_coordinates, holonomic_rows, offset
 from flexmbs.initial.coupling_functions import coupling_function_problems
@@ -165,7 +165,7 @@ def warn_of_moved(start: InitialState) -> None:
     """Issue an `AssemblyWarning` with one line for each declared value that was not kept."""
     lines = [line for moved in start.moved for line in moved.contradictions]
     if lines:
-        warnings.warn("\n".join(lines), AssemblyWarning, stacklevel=3)
+        warn_caller("\n".join(lines), AssemblyWarning)
 
 
 def initial_state(
@@ -638,7 +638,7 @@ def with_constants_of(
     g = terms(compiled.system, work, t, q, np.zeros(int(compiled.system.layout[2]))).g
     for k in unset:
         constants[k] = (
-            _length(compiled, work, q, int(k))
+            line_length(compiled, work, q, int(k))
             if k < n
             else constants[k] + g[compiled.system.couplers.row[k - n]]
         )
@@ -655,7 +655,7 @@ def _undirected(compiled: Compiled, work: Work, t: float, q: np.ndarray) -> list
     )
     for f, ((name, force), unloaded_length) in enumerate(zip(lines, compiled.initial_constants)):
         law = getattr(force, "law", None)
-        if _length(compiled, work, q, f) > least:
+        if line_length(compiled, work, q, f) > least:
             continue
         if unloaded_length > least or (law is not None and law(t, 0.0, 0.0) != 0.0):
             found.append(
@@ -666,14 +666,14 @@ def _undirected(compiled: Compiled, work: Work, t: float, q: np.ndarray) -> list
     return found
 
 
-def _length(compiled: Compiled, work: Work, q: np.ndarray, f: int) -> float:
+def line_length(compiled: Compiled, work: Work, q: np.ndarray, f: int) -> float:
     """Distance (m) between the ends of line force f."""
     line = compiled.system.forces.line
-    a, b = (_position(compiled.system, work, int(m), q) for m in (line.a[f], line.b[f]))
+    a, b = (frame_position(compiled.system, work, int(m), q) for m in (line.a[f], line.b[f]))
     return float(np.linalg.norm(b - a))
 
 
-def _position(system: System, work: Work, m: int, q: np.ndarray) -> np.ndarray:
+def frame_position(system: System, work: Work, m: int, q: np.ndarray) -> np.ndarray:
     """World position (3,) of frame m from its body's pose."""
     frames = system.frames
     i, nf, at = frames.body[m], frames.nf[m], frames.qf_at[m]

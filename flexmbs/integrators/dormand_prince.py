@@ -19,6 +19,7 @@ import numpy as np
 
 from flexmbs._jit import part
 from flexmbs._jit.address import entry
+from flexmbs.checked_arguments import checked_arguments
 from flexmbs.integrators.dense_output import part_of_step
 from flexmbs.integrators.integrator import (
     ATOL,
@@ -77,6 +78,7 @@ ERROR_WEIGHTS = np.array(
 )
 
 
+@checked_arguments
 @dataclass(frozen=True)
 class DormandPrince(Integrator):
     """Explicit Runge–Kutta method of order 5 with controlled or fixed steps.

@@ -34,6 +34,7 @@ import numpy as np
 from flexmbs._jit import called, part
 from flexmbs._jit.address import entry
 from flexmbs.algebra.small import largest
+from flexmbs.checked_arguments import checked_arguments
 from flexmbs.integrators.dense_output import part_of_step
 from flexmbs.integrators.esdirk_stage import NEAR, close, size_of_velocities, solve_stage
 from flexmbs.integrators.esdirk_tableau import AHEAD, DENSE, GUESS, STAGES, WEIGHTS, A, C
@@ -75,6 +76,7 @@ OPEN = 1e-6  # m or rad: with a larger |g| the loops count as open
 FAR = 0.3  # larger distances from a singular position do not matter
 
 
+@checked_arguments
 @dataclass(frozen=True)
 class ESDIRK(Integrator):
     """L-stable implicit Runge–Kutta method of order 5 with an embedded order 4.

@@ -24,6 +24,7 @@ import numpy as np
 
 from flexmbs._jit import part
 from flexmbs._jit.address import entry, invoke, seldom_entry
+from flexmbs.checked_arguments import checked_arguments
 from flexmbs.errors import InputError
 from flexmbs.integrators import dormand_prince as dp
 from flexmbs.integrators.closed_contacts import (
@@ -88,6 +89,7 @@ JAMMED = 1e-9  # s, beside the time: a step without forces that is not shortened
 REJECTED_ERROR = 1e4  # over the tolerance, in place of an error: a fifth of the step
 
 
+@checked_arguments
 @dataclass(frozen=True)
 class EventDriven(Integrator):
     """Error-controlled steps of order 5 between located impacts, for few contacts.

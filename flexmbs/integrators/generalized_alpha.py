@@ -29,6 +29,7 @@ import numpy as np
 from flexmbs._jit import part
 from flexmbs._jit.address import entry, invoke
 from flexmbs.algebra.small import largest, largest_over
+from flexmbs.checked_arguments import checked_arguments
 from flexmbs.errors import InputError
 from flexmbs.integrators.dense_output import between_ends
 from flexmbs.integrators.integrator import (
@@ -87,6 +88,7 @@ STAGNATION = 1e-11
 LENGTH, CONSTANT, KAPPA, JERK, LAST = range(5)
 
 
+@checked_arguments
 @dataclass(frozen=True)
 class GeneralizedAlpha(Integrator):
     """Implicit method of order 2 on the index-3 equations with numerical dissipation.

@@ -31,6 +31,7 @@ import numpy as np
 from flexmbs._jit import part
 from flexmbs._jit.address import entry, invoke, seldom_entry
 from flexmbs.algebra.small import largest
+from flexmbs.checked_arguments import checked_arguments
 from flexmbs.errors import InputError
 from flexmbs.integrators.contact_calls import (
     DIFFERENCE,
@@ -115,6 +116,7 @@ CONTINUED = 0.5
 WITHIN = 0.25
 
 
+@checked_arguments
 @dataclass(frozen=True)
 class MoreauJean(Integrator):
     """Time stepping with a fixed ``step`` (s) through impacts, for rigid contacts.

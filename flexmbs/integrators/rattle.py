@@ -29,6 +29,7 @@ import numpy as np
 from flexmbs._jit import part
 from flexmbs._jit.address import call, entry
 from flexmbs.algebra.small import largest_over
+from flexmbs.checked_arguments import checked_arguments
 from flexmbs.errors import InputError
 from flexmbs.integrators.integrator import (
     Facts,
@@ -62,6 +63,7 @@ ERROR_CONSTANT = 1.0 / 12.0  # of h³ times the third derivative: local error of
 STAGNATION = 1e-11
 
 
+@checked_arguments
 @dataclass(frozen=True)
 class Rattle(Integrator):
     """Variational method of order 2 with a fixed ``step`` (s).

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from flexmbs._jit import is_jitted, jitted, within_jitted
+from flexmbs.checked_arguments import checked_arguments
 from flexmbs.errors import InputError, shown
 from flexmbs.model.functions import parameter_count
 
@@ -34,6 +35,7 @@ SOLVED: dict[int, Callable[[Any, Any], Any]] = {
 }
 
 
+@checked_arguments
 def algebraic(
     residual: Callable[..., Any], guess: Sequence[float] | float = 0.0
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

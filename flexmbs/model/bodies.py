@@ -27,7 +27,7 @@ from flexmbs.model.fields import (
     sized,
     vector,
 )
-from flexmbs.model.frames import GROUND, BodyHandle, Frames
+from flexmbs.model.frames import GROUND, BodyHandle, FrameRef, Frames
 from flexmbs.model.shapes import MeshShape, Shapes
 from flexmbs.model.shapes.derived_inertia import density_problems, derived_properties, have_mass
 from flexmbs.model.shapes.mass_properties import MassProperties
@@ -86,6 +86,10 @@ class Body(Declaration, section="bodies"):
         ``handle["frame"]`` refers to a frame, the handle itself to the body frame.
         """
         return BodyHandle(self.name, "", self.known_frames())
+
+    def __getitem__(self, frame: str) -> FrameRef:
+        """Reference to a frame, as of the handle: ``model.bodies["arm"]["tip"]``."""
+        return self.handle()[frame]
 
     @property
     def has_mass(self) -> bool:

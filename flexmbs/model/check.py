@@ -16,6 +16,7 @@ from flexmbs.model.check_topology import (
     topology_problems,
     topology_warnings,
 )
+from flexmbs.model.check_values import value_warnings
 from flexmbs.model.model import ModelData
 from flexmbs.model.rotors import rotor_warnings
 
@@ -105,6 +106,7 @@ def declaration_report(model: ModelData) -> CheckReport:
                 *topology_warnings(model),
                 *frequency_warnings(model, highest),
                 *rotor_warnings(model),
+                *value_warnings(model, highest),
             ),
         )
         report.warnings += map(str, mechanism_warnings(model, highest))

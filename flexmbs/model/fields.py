@@ -151,6 +151,8 @@ def sized(n: int) -> Callable[[object], Vector]:
 
 def scalar_or_vector(value: object) -> Any:
     """Validate a number or a tuple of numbers."""
+    if isinstance(value, (str, bytes)):
+        raise ValueError(f"must be a number or a list of numbers, not {shown(value)}")
     return number(value) if isinstance(value, numbers.Real) else vector(value)
 
 

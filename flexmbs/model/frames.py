@@ -2,14 +2,14 @@
 
 import dataclasses
 import math
-import warnings
 from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator
 
+from flexmbs.checked_arguments import checked_arguments
 from flexmbs.declaration import Declaration, NestedError, Problem, raise_nested, shown
-from flexmbs.errors import InputError
+from flexmbs.errors import InputError, warn_caller
 from flexmbs.model.fields import (
     Matrix,
     NamedValues,
@@ -39,9 +39,7 @@ def unit_quaternion(value: object) -> Vector:
         raise ValueError(f"the quaternion has length {length:g}; it must be 1 (scalar first)")
     if abs(length - 1.0) <= 1e-12:
         return given
-    warnings.warn(
-        f"quaternion {shown(given)} has length {length!r}; it is normalised", stacklevel=2
-    )
+    warn_caller(f"quaternion {shown(given)} has length {length!r}; it is normalised")
     return tuple(component / length for component in given)
 
 
@@ -104,9 +102,8 @@ def rotation_matrix(value: object) -> Matrix:
     if len(given) == 2:
         axis, angle = unit_axis(given[0]), number(given[1])
         if abs(angle) > 2.0 * math.pi:
-            warnings.warn(
-                f"rotation: the angle {angle:g} is more than a full turn; angles are in rad",
-                stacklevel=2,
+            warn_caller(
+                f"rotation: the angle {angle:g} is more than a full turn; angles are in rad"
             )
         return axis_angle_matrix(axis, angle)
     if len(given) == 4:
@@ -155,6 +152,7 @@ def frame(value: object) -> Frame:
     return Frame.read({"position": vector(value)})
 
 
+@checked_arguments
 @dataclasses.dataclass(frozen=True)
 class FrameRef:
     """Reference to a frame of a body; ``frame == ""`` is the body frame itself.
@@ -217,9 +215,11 @@ def frames_used(item: Declaration) -> dict[str, FrameRef]:
 
 
 def frame_ref(value: object) -> FrameRef:
-    """Validate a frame reference: ``"body/frame"``, ``"body"``, handle or `FrameRef`."""
+    """Validate a frame reference: ``"body/frame"``, ``"body"``, handle, body or `FrameRef`."""
     if isinstance(value, FrameRef):
         return FrameRef(value.body, value.frame)
+    if isinstance(value, Declaration) and value.section == "bodies":
+        return FrameRef(value.name)  # type: ignore[attr-defined]
     if not isinstance(value, str):
         raise ValueError(
             f"must be a frame such as 'body/frame' or body['frame'], not {shown(value)}"

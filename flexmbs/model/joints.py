@@ -9,7 +9,6 @@ position. A new lower pair is a class with its parameters and its chain.
 
 import dataclasses
 import functools
-import math
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, model_validator
@@ -19,7 +18,16 @@ from flexmbs.model.constraint_class import ConstraintClass
 from flexmbs.model.fields import Axis, Number, OptionalScalarOrVector, Vector, items, unit_axis
 from flexmbs.model.frames import FrameLike, unit_quaternion
 from flexmbs.model.item import Item
-from flexmbs.model.motions import Ball, FreeMotion, Motion, Motions, Rotate, ScrewMotion, Slide
+from flexmbs.model.motions import (
+    Ball,
+    FreeMotion,
+    Motion,
+    Motions,
+    Rotate,
+    ScrewMotion,
+    Slide,
+    degrees_text,
+)
 
 
 class Joint(Item, section="joints"):
@@ -112,15 +120,8 @@ class Joint(Item, section="joints"):
         ]
         at = 0
         for motion in self.motions:
-            if (
-                motion.nq == motion.rotations == 1
-                and abs(self.initial_position[at]) > 2.0 * math.pi
-            ):
-                angle = self.initial_position[at]
-                text = (
-                    f"the angle {angle:g} rad is more than a full turn; {angle:g}° are "
-                    f"{math.radians(angle):.5g} rad"
-                )
+            angle = self.initial_position[at] if motion.nq == motion.rotations == 1 else 0.0
+            if text := degrees_text(angle):
                 found.append(Problem((*path, "q0"), text))
             at += motion.nq
         return found

@@ -112,7 +112,11 @@ class ModelData:
     ) -> None:
         """Empty model with a name, gravity, frames and shapes on the ground, cuts, run settings."""
         self._header = ModelHeader(
-            name=name, gravity=gravity, frames=frames or {}, cuts=cuts, shapes=shapes
+            name=name,
+            gravity=gravity,
+            frames={} if frames is None else frames,
+            cuts=cuts,
+            shapes=shapes,
         )
         self.run = run
         self.folder = Path()

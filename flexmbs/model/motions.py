@@ -330,6 +330,16 @@ class FixedTranslation(Motion, kind="fixed-translation"):
         return FixedTranslation(opposite(self.displacement))
 
 
+def degrees_text(angle: float) -> str:
+    """Message for an angle (rad) of more than a full turn, probably in degrees; "" for others."""
+    if abs(angle) <= 2.0 * math.pi:
+        return ""
+    return (
+        f"the angle {angle:g} rad is more than a full turn; {angle:g}° are "
+        f"{math.radians(angle):.5g} rad"
+    )
+
+
 class FixedRotation(Motion, kind="fixed-rotation"):
     """Constant rotation about a unit axis.
 

@@ -5,30 +5,38 @@ from typing import Annotated
 from pydantic import BeforeValidator, model_validator
 
 from flexmbs.declaration import Declaration, Problem, close_names, raise_nested, shown
-from flexmbs.model.fields import OptionalPositive, Positive, number, optional
+from flexmbs.model.fields import OptionalPositive, Positive, number
 
 # relative; 45 units of round-off: smaller errors cannot be estimated
 SMALLEST_TOLERANCE = 1e-14
 AUDITS = FULL, STANDARD, NONE = ("full", "standard", "none")  # levels of the audit of a run
 
+# those of `flexmbs.formalisms` and `flexmbs.integrators`, whose kernels reading a file does not need
+FORMALISM_NAMES = ("multiplier", "embedding", "partitioning", "recursive")
+INTEGRATOR_NAMES = (
+    "generalized-alpha",
+    "esdirk",
+    "dormand-prince",
+    "rattle",
+    "moreau-jean",
+    "event-driven",
+)
 
-def _one_of(*names: str) -> BeforeValidator:
-    """Validator that accepts only these names."""
 
-    def check(value: object) -> str:
+def _one_of(*names: str | None) -> BeforeValidator:
+    """Validator that accepts only these names, and None if it is one of them."""
+
+    def check(value: object) -> str | None:
         """Validate one of the names. Raises ValueError with similar names."""
+        if value is None and None in names:
+            return None
         if not isinstance(value, str) or value not in names:
-            raise ValueError(f"unknown choice {shown(value)}; {close_names(str(value), names)}")
+            raise ValueError(
+                f"unknown choice {shown(value)}; {close_names(str(value), filter(None, names))}"
+            )
         return value
 
     return BeforeValidator(check)
-
-
-def _word(value: object) -> str:
-    """Validate a non-empty string. Raises ValueError."""
-    if not isinstance(value, str) or not value:
-        raise ValueError(f"must be a name, not {shown(value)}")
-    return value
 
 
 def _rho(value: object) -> float | None:
@@ -96,9 +104,9 @@ class Run(Declaration, section="run"):
     t_end: Positive
     step: OptionalPositive = None
     output_step: OptionalPositive = None
-    formalism: Annotated[str | None, BeforeValidator(optional(_word))] = None
+    formalism: Annotated[str | None, _one_of(None, *FORMALISM_NAMES)] = None
     coordinates: Annotated[str, _one_of("joint", "absolute", "rheonomic")] = "joint"
-    integrator: Annotated[str | None, BeforeValidator(optional(_word))] = None
+    integrator: Annotated[str | None, _one_of(None, *INTEGRATOR_NAMES)] = None
     stabilization: Annotated[str, _one_of("none", "baumgarte", "projection")] = "none"
     rho_inf: Annotated[float | None, BeforeValidator(_rho)] = None
     rtol: Annotated[float | None, BeforeValidator(_relative)] = None

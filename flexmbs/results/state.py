@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from flexmbs.algebra.so3 import euler_parameters
+from flexmbs.checked_arguments import checked_arguments
 from flexmbs.declaration import close_names
 from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.work import make_work
@@ -81,6 +82,7 @@ class HasState(Protocol):
         """The state."""
 
 
+@checked_arguments
 def state(
     model: ModelData,
     *,
@@ -166,6 +168,7 @@ def given_state(key: str, given: HasState) -> State:
     return found
 
 
+@checked_arguments
 def state_of(solution: SolutionData, t: float) -> State:
     """State of a solution in joint coordinates at the output time nearest to ``t``.
 

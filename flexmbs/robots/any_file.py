@@ -8,6 +8,7 @@ from typing import Any
 from flexmbs.api.model import Model
 from flexmbs.api.model import load as load_toml
 from flexmbs.api.solution import Solution
+from flexmbs.checked_arguments import checked_arguments
 from flexmbs.errors import InputError
 from flexmbs.files.file_types import BODY, DAMAGED, HDF5, SOLUTION, kind_of
 from flexmbs.files.paths import file_path
@@ -34,6 +35,7 @@ OTHERS = {
 }
 
 
+@checked_arguments
 def load(path: str | Path, *, allow_outside: bool = False, allow_code: bool = False) -> Any:
     """Read a file: a model (TOML, URDF, MJCF, SDF), a flexible body or a solution.
 

@@ -1,7 +1,6 @@
 """Replacement of rigid links by flexible bodies, whose interfaces carry the same joints."""
 
 import dataclasses
-import warnings
 from collections.abc import Mapping
 from typing import Annotated, Any
 
@@ -11,7 +10,7 @@ from scipy.spatial.transform import Rotation
 
 from flexmbs.api.model import Model
 from flexmbs.declaration import Declaration, close_names, shown
-from flexmbs.errors import InputError, ModelWarning
+from flexmbs.errors import InputError, ModelWarning, warn_caller
 from flexmbs.flexible_body.divided import DividedBodyData
 from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.model.bodies import FlexibleBody, RigidBody
@@ -124,10 +123,9 @@ class _ReplacedLink:
         mass, rigid_com, _ = rigid.mass_properties
         if abs(data.mass - mass) > MASS_TOLERANCE * mass:
             text = f"links.{self.name}: has {data.mass:.4g} kg, the rigid link {mass:.4g} kg"
-            warnings.warn(
+            warn_caller(
                 f"{text}; correct its density or units, or add the missing mass as a body",
                 ModelWarning,
-                stacklevel=5,
             )
             return
         com = r + A @ (data.first_moment / data.mass)
@@ -141,10 +139,8 @@ class _ReplacedLink:
                 f"links.{self.name}: has its centre of mass at ({at}) m in the frame of the "
                 f"link, the rigid one at ({other}) m"
             )
-            warnings.warn(
-                f"{text}; correct its pose, or add the missing mass as a body",
-                ModelWarning,
-                stacklevel=5,
+            warn_caller(
+                f"{text}; correct its pose, or add the missing mass as a body", ModelWarning
             )
 
     def frame(self, key: str, frame: str) -> tuple[FrameRef, Constant]:

@@ -3,12 +3,11 @@
 The model, the locations of its joints and frames, and what was left out.
 """
 
-import warnings
 from pathlib import Path
 from typing import NamedTuple
 
 from flexmbs.api.model import Model
-from flexmbs.errors import InputError, ModelWarning
+from flexmbs.errors import InputError, ModelWarning, warn_caller
 from flexmbs.files.xml_tree import XmlElement
 from flexmbs.model.frames import GROUND, Frame, FrameRef
 from flexmbs.model.item import CoordinateUse
@@ -88,9 +87,7 @@ class ImportLog:
         if self.problems or left_out:
             raise InputError(*self.problems, *left_out)
         if self.notes:
-            warnings.warn(
-                f"{self.path}: left out: {'; '.join(self.notes)}", ModelWarning, stacklevel=4
-            )
+            warn_caller(f"{self.path}: left out: {'; '.join(self.notes)}", ModelWarning)
         return tuple(self.notes)
 
 

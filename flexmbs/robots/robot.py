@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flexmbs.api.model import Model
+from flexmbs.checked_arguments import checked_arguments
 from flexmbs.declaration import close_names, shown
 from flexmbs.errors import InputError
 from flexmbs.model.argument_checks import checked, checked_count, checked_kind, real_array
@@ -52,6 +53,7 @@ PAYLOAD = "payload"
 UNLIMITED = 1e9  # rad, m: larger limits count as infinite for random starts
 
 
+@checked_arguments
 class Robot:
     """Robot with n joint coordinates q in the order of its tree.
 

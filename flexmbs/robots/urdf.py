@@ -1,6 +1,5 @@
 """Models from URDF files."""
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +9,7 @@ import numpy as np
 
 from flexmbs.api.model import Model
 from flexmbs.declaration import shown
-from flexmbs.errors import InputError, ModelWarning, raise_problems
+from flexmbs.errors import InputError, ModelWarning, raise_problems, warn_caller
 from flexmbs.model.bodies import RigidBody
 from flexmbs.model.couplings import LinearCoupling
 from flexmbs.model.frames import Frame, FrameRef
@@ -75,7 +74,7 @@ def model_from_urdf(
             f"{', '.join(rubbing[:MOST_SHOWN])}{' …' if len(rubbing) > MOST_SHOWN else ''}"
         )
         remedy = "add JointSpring and JointFriction, or use Robot.from_urdf"
-        warnings.warn(f"{path}: left out: {text}; {remedy}", ModelWarning, stacklevel=2)
+        warn_caller(f"{path}: left out: {text}; {remedy}", ModelWarning)
     return built.model
 
 

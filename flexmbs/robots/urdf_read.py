@@ -4,7 +4,6 @@ Unified Robot Description Format, wiki.ros.org/urdf/XML.
 """
 
 import contextlib
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,7 +14,7 @@ from scipy.optimize import nnls
 from scipy.spatial.transform import Rotation
 
 from flexmbs.declaration import shown
-from flexmbs.errors import InputError, ModelWarning, raise_problems
+from flexmbs.errors import InputError, ModelWarning, raise_problems, warn_caller
 from flexmbs.files.path_policy import PathPolicy, path_policy_of
 from flexmbs.files.paths import file_path
 from flexmbs.files.xml_tree import XmlElement, read_xml
@@ -191,10 +190,10 @@ def read_urdf(
             f"{path}: {names}: inertias that no mass distribution can have, "
             f"{UNPHYSICAL[unphysical]}; {remedy}"
         )
-        warnings.warn(text, ModelWarning, stacklevel=3)
+        warn_caller(text, ModelWarning)
     if left_out := [*unread(root), *reader.left_out]:
         text = f"{path}: left out: {'; '.join([*left_out, *counted(root)])}"
-        warnings.warn(text, ModelWarning, stacklevel=3)
+        warn_caller(text, ModelWarning)
     children: dict[str, list[UrdfJoint]] = {link: [] for link in links}
     for joint in joints:
         children[joint.parent].append(joint)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flexmbs.checked_arguments import checked_arguments
 from flexmbs.errors import InputError
 from flexmbs.signals.peaks import PeakTable, peak_table
 from flexmbs.signals.signal_arguments import FloatArray, number_list, one_number, whole_number
@@ -26,6 +27,7 @@ MOST_ORDER = 20  # largest order of a filter
 KINDS = ("lowpass", "highpass", "bandpass", "bandstop")
 
 
+@checked_arguments
 @dataclass(frozen=True, eq=False)
 class Signal:
     """Values x (nt,) at times t (nt,) [s], with a name and a unit.

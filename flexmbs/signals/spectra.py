@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from flexmbs.checked_arguments import checked_arguments
 from flexmbs.errors import InputError
 from flexmbs.signals.peaks import PeakTable, peak_table
 from flexmbs.signals.signal_arguments import (
@@ -63,6 +64,7 @@ class Spectrum:
         )
 
 
+@checked_arguments
 @dataclass(frozen=True, eq=False)
 class Psd:
     """One-sided power spectral density, zero outside f.

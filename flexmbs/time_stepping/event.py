@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from flexmbs.checked_arguments import checked_arguments
 from flexmbs.declaration import shown
 from flexmbs.errors import InputError
 from flexmbs.model.argument_checks import checked
@@ -16,6 +17,7 @@ from flexmbs.model.functions import parameter_count
 AXES = "xyz"
 
 
+@checked_arguments
 @dataclass(frozen=True, init=False)
 class Event:
     """Moment at which a state function f(t, state) − ``value`` changes its sign.

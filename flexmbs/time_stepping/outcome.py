@@ -8,6 +8,7 @@ from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.work import make_work
 from flexmbs.errors import shown
 from flexmbs.initial.dependent_motions import NEARLY_DEPENDENT, dependent_motions
+from flexmbs.initial.initial_state import line_length
 from flexmbs.initial.locked_friction import locked_friction
 from flexmbs.initial.undefined_forces import undefined_contacts
 from flexmbs.initial.undefined_rows import NEARLY_UNDEFINED, undefined_relations
@@ -23,6 +24,7 @@ from flexmbs.integrators.run_context import (
     UNSOLVED,
     RunContext,
 )  # fmt: skip
+from flexmbs.model.forces.force import AlongLine
 from flexmbs.model.joints import Joint
 from flexmbs.results.joints import path_coordinates
 from flexmbs.system.compile import Compiled
@@ -61,10 +63,30 @@ def outcome(
         or _dependent(compiled, context, work, good)
         or _singular(compiled, context, work, first, singular)
         or _passed(compiled, context, work, first, good)
+        or _ended(compiled, context, work)
         or _locked(status, compiled)
         or _numbers(_seen(status, work), compiled, context, h)
     )
     return f"stopped at t = {t:.6g} s: {cause}"
+
+
+def _ended(compiled: Compiled, context: RunContext, work: Work) -> str:
+    """Message on a force along a line whose law ends in the last good state, or ""."""
+    q, s, z = context.state.q, context.state.s, context.state.z
+    line = compiled.system.forces.line
+    if not len(line.value) or not _sensible(q, s, z):
+        return ""
+    here = make_work(compiled.system, work.path.beta)
+    terms(compiled.system, here, context.clock.time, q, s, z)
+    forces = [each for each in compiled.model.forces.values() if isinstance(each, AlongLine)]
+    causes = (
+        force.end_of_validity(
+            line_length(compiled, here, q, f) - line.value[f, -1],
+            z[line.law.state[f] : line.law.state[f] + line.law.n_states[f]].tolist(),
+        )
+        for f, force in enumerate(forces)
+    )
+    return next(filter(None, causes), "")
 
 
 def _locked(status: int, compiled: Compiled) -> str:

@@ -25,6 +25,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg
 
+from flexmbs.checked_arguments import checked_arguments
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.components import (
     FlexibleFrame,
@@ -57,6 +58,7 @@ STEP = 4e-3
 PLACES = (1.0, -1.0, 2.0, -2.0)  # steps of the fourth-order central difference, in steps `STEP`
 
 
+@checked_arguments
 def aligned(body: FlexibleBodyData, base: FlexibleBodyData) -> FlexibleBodyData:
     """Body in the modal coordinates nearest to those of a base: shapes φ T, T = argmin ‖φ T − Φ‖.
 
@@ -149,6 +151,7 @@ def transformed(body: FlexibleBodyData, T: FloatArray) -> FlexibleBodyData:
     )
 
 
+@checked_arguments
 def with_shapes(
     base: FlexibleBodyData,
     mesh: Mesh,
@@ -257,6 +260,7 @@ class BodyDerivatives(NamedTuple):
     stress: FloatArray | None
 
 
+@checked_arguments
 def body_derivatives(
     make: Callable[..., FlexibleBodyData],
     at: Mapping[str, float],

@@ -8,13 +8,13 @@ softer, rigid ones stiffer.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
 
+from flexmbs.errors import warn_caller
 from flexmbs.flexible_body.assembled import WeldedPieces
 from flexmbs.flexible_body.components import FloatArray
 from flexmbs.flexible_body.record import FlexibleBodyData
@@ -141,4 +141,4 @@ def warn_of_cuts(errors: CutErrors, kind: str) -> None:
             f"the whole part, {what} by"
             f" {abs(error):.2g}: {cause}; {remedy}"
         )
-        warnings.warn(message, PreprocessWarning, stacklevel=4)
+        warn_caller(message, PreprocessWarning)

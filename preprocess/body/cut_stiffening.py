@@ -14,11 +14,11 @@ in `geometric_stiffness`.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 
 import numpy as np
 
+from flexmbs.errors import warn_caller
 from flexmbs.flexible_body.components import FloatArray
 from preprocess.body.cut_patterns import PartMotions, residual_cut_forces
 from preprocess.body.geometric_stiffness import accelerations_of, stress_stiffness
@@ -82,12 +82,11 @@ def warn_of_stiffness(missing: dict[str, float]) -> None:
     """Warn of missing geometric stiffness above `TOLERATED`."""
     worst = max(missing, key=lambda load: missing[load], default="")
     if worst and missing[worst] > TOLERATED:
-        warnings.warn(
+        warn_caller(
             f"divide: the stiffening by {worst} has a relative error of up to "
             f"{missing[worst]:.2g}: its stress varies over a cut, but the pieces are stiffened by "
             "the mean; cut elsewhere, or use fewer pieces, if such forces are large",
             PreprocessWarning,
-            stacklevel=4,
         )
 
 

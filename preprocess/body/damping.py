@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from flexmbs.errors import InputError
+from flexmbs.errors import InputError, warn_caller
 from flexmbs.flexible_body.components import FloatArray
 from preprocess.fe.fe_model import FEModel
 from preprocess.inputs.warning import PreprocessWarning
@@ -47,11 +46,10 @@ def damping_ratios(damping: Damping, frequency: FloatArray) -> FloatArray:
         )
     high = np.flatnonzero(ratio > 1)
     if high.size:
-        warnings.warn(
+        warn_caller(
             f"damping: ratio {ratio[high[0]]:g} of mode {high[0] + 1} is above 1 "
             "(critical); is it given in per cent?",
             PreprocessWarning,
-            stacklevel=4,
         )
     return ratio
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import dataclasses
 import functools
 import hashlib
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from flexmbs.errors import InputError, MachineError, raise_problems, shown
+from flexmbs.errors import InputError, MachineError, raise_problems, shown, warn_caller
 from flexmbs.flexible_body.divided import DividedBodyData
 from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.flexible_body.welds import welds
@@ -151,7 +150,7 @@ def reduce_divided(
             "divide: rigid cuts make the part stiffer, by an amount that is not estimated; use "
             "cuts='full', or omit estimate=False"
         )
-        warnings.warn(message, PreprocessWarning, stacklevel=3)
+        warn_caller(message, PreprocessWarning)
     facts: dict[str, str | float] = {}
     if not alone:
         rows = DividedBodyData(title, tuple(bodies)).damping_rows(
@@ -416,11 +415,10 @@ def _at_cut(fe: FEModel, beside: FEModel, cut: str, kind: str) -> Interface:
             " cut along faces of solids, or give cuts='full'"
         )
     if bare.any() and len(rows) > 1 and kind == "rigid":
-        warnings.warn(
+        warn_caller(
             f"{fe.source}: {cut} keeps the cross-section rigid: thin open walls are far too "
             "stiff in torsion there",
             PreprocessWarning,
-            stacklevel=3,
         )
     centre = fe.nodes[rows].mean(axis=0) if bare.any() else area @ fe.nodes[rows] / area.sum()
     if kind == "rigid":

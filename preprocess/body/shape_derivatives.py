@@ -24,6 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from flexmbs.checked_arguments import checked_arguments
 from flexmbs.errors import InputError, SolverError, shown
 from flexmbs.flexible_body.components import FloatArray
 from flexmbs.flexible_body.record import FlexibleBodyData
@@ -70,6 +71,7 @@ class _ShapeGroup(NamedTuple):
     free: bool
 
 
+@checked_arguments
 def shape_derivatives(
     base: FlexibleBodyData,
     parts: Callable[..., tuple[Mesh, Materials]],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs.errors import InputError
+from flexmbs.errors import InputError, warn_caller
 from flexmbs.files.paths import file_path
 from preprocess.cad.faces import CadFace, CadSets, Face
 from preprocess.cad.netgen import NetgenMesh, Request, run_netgen
@@ -168,12 +167,11 @@ def _mesh(found: NetgenMesh, source: str, order: int) -> Mesh:
     if order == 2:
         off = straighten(nodes, table)
         if off.size:
-            warnings.warn(
+            warn_caller(
                 f"{source}: {off.size} curved elements were inverted and are straight now, up to "
                 f"{1e3 * off.max():.2g} mm off the surface; give a smaller size, or a larger "
                 "curvature",
                 PreprocessWarning,
-                stacklevel=4,
             )
     used = np.unique(table)
     index = np.full(len(nodes), -1)

@@ -1,6 +1,5 @@
 """Assembly of the stiffness and mass of a meshed part."""
 
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -8,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from flexmbs.errors import InputError
+from flexmbs.errors import InputError, warn_caller
 from preprocess.elements import ELEMENTS
 from preprocess.elements.element import Element
 from preprocess.elements.formulation import Formulation
@@ -334,7 +333,7 @@ def _warn_of_stiff_elements(mesh: Mesh) -> None:
     if stiff:
         what = " and ".join(f"{n} {name}" for name, n in stiff.items())
         message = f"{mesh.source}: {what} elements are far too stiff in bending; use second-order elements"
-        warnings.warn(message, PreprocessWarning, stacklevel=5)
+        warn_caller(message, PreprocessWarning)
 
 
 def _warn_of_curved_triangles(mesh: Mesh, parts: Sequence[StructuralElement]) -> None:
@@ -350,7 +349,7 @@ def _warn_of_curved_triangles(mesh: Mesh, parts: Sequence[StructuralElement]) ->
             f"{mesh.source}: {curved} tri3 shells are on a doubly curved surface, where thin "
             "tri3 are too stiff; use quad4"
         )
-        warnings.warn(message, PreprocessWarning, stacklevel=5)
+        warn_caller(message, PreprocessWarning)
 
 
 def _warn_of_opposite_normals(mesh: Mesh, parts: Sequence[StructuralElement]) -> None:
@@ -373,7 +372,7 @@ def _warn_of_opposite_normals(mesh: Mesh, parts: Sequence[StructuralElement]) ->
             f" that their offset or plies change sides: elements {shown}; reverse the node order of"
             " one, or its offset and plies"
         )
-        warnings.warn(message, PreprocessWarning, stacklevel=5)
+        warn_caller(message, PreprocessWarning)
 
 
 def _change_sides(one: Shells, two: Shells) -> bool:

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from flexmbs.checked_arguments import checked_arguments
 from flexmbs.errors import InputError, shown
 from preprocess.fe.connection_base import Arms
 from preprocess.fe.constraints import UNCONSTRAINED, Constraints
@@ -103,6 +104,7 @@ class FEModel:
     engine: Engine = field(default_factory=lambda: SERIAL)
 
     @classmethod
+    @checked_arguments
     def from_matrices(
         cls,
         K: sp.spmatrix | ArrayLike,

@@ -5,14 +5,13 @@ Order xx, yy, zz, yz, zx, xy (engineering shears).
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from flexmbs.errors import InputError, raise_problems, shown
+from flexmbs.errors import InputError, raise_problems, shown, warn_caller
 from preprocess.inputs.argument_checks import checked_arguments, floats, number
 from preprocess.inputs.known_materials import material_doubt
 from preprocess.inputs.units import SI
@@ -323,12 +322,11 @@ def _warn_of_data(E: float, rho: float) -> None:
         _warn(
             f"material: sqrt(E/rho) = {speed:.3g} m/s is not a wave speed of solids; are "
             f"E = {E:g}, rho = {rho:g} in Pa, kg/m³?" + (f" They {doubtful}" if doubtful else ""),
-            level=6,
         )
     elif doubtful:
-        _warn(f"material: E = {E:g}, rho = {rho:g} in Pa, kg/m³ {doubtful}", level=6)
+        _warn(f"material: E = {E:g}, rho = {rho:g} in Pa, kg/m³ {doubtful}")
 
 
-def _warn(message: str, level: int = 5) -> None:
+def _warn(message: str) -> None:
     """Issue a `PreprocessWarning`."""
-    warnings.warn(message, PreprocessWarning, stacklevel=level)
+    warn_caller(message, PreprocessWarning)

@@ -12,12 +12,12 @@ motions satisfy these equations.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from flexmbs.errors import warn_caller
 from flexmbs.flexible_body.free_body import skew
 from preprocess.fe.connections import ConnectionEffects
 from preprocess.fe.constraints import Dependence
@@ -81,12 +81,11 @@ def rotations_of_pinned_nodes(
     if found:
         names = sorted({int(row.name) for row in found})
         some = ", ".join(map(str, names[:SHOWN])) + (", …" if len(names) > SHOWN else "")
-        warnings.warn(
+        warn_caller(
             f"{len(names)} pinned node(s), {some}: no beam holds their rotation, which "
             "follows the lines to the neighbouring nodes and transmits no moment except that of an "
             "interface there",
             PreprocessWarning,
-            stacklevel=5,
         )
     return [row._replace(name=f"the pinned node {row.name}") for row in found]
 

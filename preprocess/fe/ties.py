@@ -13,7 +13,6 @@ Source: Wriggers, Computational Contact Mechanics, section 4.1 (projection on fa
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple
 
@@ -21,7 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.spatial import cKDTree
 
-from flexmbs.errors import InputError
+from flexmbs.errors import InputError, warn_caller
 from flexmbs.flexible_body.components import FloatArray, IntArray
 from preprocess.fe.connection_base import NO_NODES, Connection, ModelNodes
 from preprocess.fe.constraints import Dependence
@@ -108,11 +107,10 @@ class Tie(Connection):
                 "tolerance, or check the regions"
             )
         if len(found) < len(free):
-            warnings.warn(
+            warn_caller(
                 f"connections.{name}: {len(free) - len(found)} of {len(free)} nodes are "
                 f"farther than {reach:.3g} m and not tied",
                 PreprocessWarning,
-                stacklevel=7,
             )
         size, dofs, blocks = nodes.freedoms.size, [], []
         for row, place in found:

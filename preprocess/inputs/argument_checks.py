@@ -5,16 +5,14 @@ Each message names the argument and its value.
 
 from __future__ import annotations
 
-import functools
-import inspect
 import math
 import numbers
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
-from flexmbs.declaration import close_names
+from flexmbs.checked_arguments import EXACT
+from flexmbs.checked_arguments import checked_arguments as checked_arguments
 from flexmbs.errors import InputError, shown
 from flexmbs.flexible_body.components import FloatArray, IntArray
 
@@ -22,67 +20,6 @@ from flexmbs.flexible_body.components import FloatArray, IntArray
 LARGEST = 1e60
 # magnitude in any unit: quotients of five such numbers stay within double precision
 SMALLEST = 1e-60
-EXACT = 2**53  # integers up to this magnitude are exact as double precision numbers
-Named = TypeVar("Named", bound=Callable[..., Any])
-
-
-def checked_arguments(made: Named) -> Named:
-    """Decorator that reports unknown and missing arguments as InputError with close names.
-
-    It applies to functions and classes.
-    """
-    if isinstance(made, type):
-        made.__init__ = _checked(made.__init__, None)  # type: ignore[misc]
-        return made
-    return _checked(made, made.__qualname__)  # type: ignore[return-value]
-
-
-def _checked(function: Callable[..., Any], name: str | None) -> Callable[..., Any]:
-    """Function wrapped so that wrong arguments raise InputError.
-
-    ``name``: for messages, by default that of the class of its first argument.
-    """
-    signature = inspect.signature(function)
-
-    @functools.wraps(function)
-    def call(*arguments: Any, **named: Any) -> Any:
-        """Call the function; wrong arguments raise `InputError` instead of TypeError."""
-        try:
-            return function(*arguments, **named)
-        except TypeError:
-            problem = _unbound(signature, arguments, named)
-            if problem is None:
-                raise
-            raise InputError(f"{name or type(arguments[0]).__name__}: {problem}") from None
-
-    return call
-
-
-def _unbound(
-    signature: inspect.Signature, arguments: tuple[Any, ...], named: dict[str, Any]
-) -> str | None:
-    """Problem of binding the arguments to the signature; None if they fit."""
-    own = [each for each in signature.parameters.values() if each.name not in ("self", "cls")]
-    first = len(signature.parameters) - len(own)
-    positional = [each.name for each in own if each.kind is each.POSITIONAL_OR_KEYWORD]
-    unknown = [name for name in named if name not in [each.name for each in own]]
-    taken = positional[: len(arguments) - first]
-    missing = [
-        each.name
-        for each in own
-        if each.default is each.empty and each.name not in (*taken, *named)
-    ]
-    if unknown:
-        return (
-            f"has no argument '{unknown[0]}'; "
-            f"{close_names(unknown[0], [each.name for each in own])}"
-        )
-    if len(arguments) - first > len(positional):
-        return (
-            f"takes {len(positional)} positional argument(s), {len(arguments) - first} given; "
-            "pass the others by keyword"
-        )
-    return f"{missing[0]} is missing" if missing else None
 
 
 def flag(value: Any, what: str) -> bool:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import difflib
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from flexmbs.errors import InputError, shown
+from flexmbs.checked_arguments import checked_arguments
+from flexmbs.errors import InputError, shown, warn_caller
 from preprocess.elements import ELEMENTS
 from preprocess.elements.structural import STRUCTURAL, names_of
 from preprocess.inputs.argument_checks import (
@@ -87,6 +87,7 @@ class Mesh:
         )
 
     @classmethod
+    @checked_arguments
     def from_arrays(
         cls,
         nodes: ArrayLike,
@@ -331,7 +332,7 @@ class Mesh:
 
     def _warn(self, message: str) -> None:
         """Issue a `PreprocessWarning` with the source of the mesh."""
-        warnings.warn(f"{self.source}: {message}", PreprocessWarning, stacklevel=5)
+        warn_caller(f"{self.source}: {message}", PreprocessWarning)
 
 
 def _rows(values: ArrayLike, width: int, what: str) -> Array:

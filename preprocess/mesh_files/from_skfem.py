@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from flexmbs.checked_arguments import checked_arguments
 from flexmbs.errors import InputError
 from preprocess.elements import ELEMENTS
 from preprocess.inputs.argument_checks import node_indices
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     import skfem
 
 
+@checked_arguments
 def from_skfem(mesh: "skfem.Mesh", *, unit: str = "m") -> Mesh:
     """Solid mesh from a mesh of scikit-fem.
 

@@ -1,6 +1,5 @@
 """Reader of mesh files of any format: `read_mesh`."""
 
-import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -8,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs.errors import InputError
+from flexmbs.errors import InputError, warn_caller
 from flexmbs.files.paths import file_path
 from preprocess.inputs.argument_checks import checked_arguments, flag, instance, positive
 from preprocess.inputs.units import SI, Units, mesh_units
@@ -81,7 +80,7 @@ def read_mesh(
         *_other_units(raw, units),
         *raw.declared.doubtful_materials(units),
     ):
-        warnings.warn(f"{source}: {notice}", PreprocessWarning, stacklevel=3)
+        warn_caller(f"{source}: {notice}", PreprocessWarning)
     mesh = _mesh(raw, source, units, _density(density))
     mesh = replace(
         mesh, separate=flag(separate, f"{source}: separate") or bool(raw.declared.connections)

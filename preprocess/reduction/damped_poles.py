@@ -20,7 +20,6 @@ flexibility); Bai and Su, SIAM J. Matrix Anal. Appl. 26 (2005) 640 (second-order
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -28,6 +27,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
+from flexmbs.errors import warn_caller
 from flexmbs.flexible_body.components import FloatArray
 from preprocess.fe.fe_model import FEModel
 from preprocess.inputs.warning import PreprocessWarning
@@ -125,7 +125,7 @@ def pole_facts(found: Sequence[PoleErrors]) -> dict[str, str | float]:
             f"{worst.support}, is off by about"
             f" {worst.error[k]:.2g}; use more modes"
         )
-        warnings.warn(message, PreprocessWarning, stacklevel=5)
+        warn_caller(message, PreprocessWarning)
     facts: dict[str, str | float] = {"accuracy: damped poles": float(worst.error[k])}
     return facts | {f"accuracy: damped poles, {each.support}": each.fact() for each in found}
 

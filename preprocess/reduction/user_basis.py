@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flexmbs.errors import InputError
+from flexmbs.errors import InputError, warn_caller
 from flexmbs.flexible_body.components import FloatArray
 from preprocess.inputs.argument_checks import checked_arguments
 from preprocess.inputs.warning import PreprocessWarning
@@ -100,11 +99,10 @@ class GivenShapes(Reduction):
         admissible = statics.admissible(shapes)
         change = float(np.abs(admissible - shapes).max())
         if change > _DISTORTION:
-            warnings.warn(
+            warn_caller(
                 f"method.shapes: they distort rigid interfaces by up to {change:.2g} of "
                 "their largest displacement; "
                 "projected onto the nearest rigid motion",
                 PreprocessWarning,
-                stacklevel=4,
             )
         return Basis({"given shapes": admissible})

@@ -148,7 +148,7 @@ def at_rest(model: fm.Model) -> fm.Linearization:
         (lambda m: fm.statics(m, load_steps=10**400), "load_steps: must be a whole number from 1 to 1000000, not 1000"),
         (lambda m: fm.statics(m, steady=np.array([1, 2])), "steady: must be True or False, not array([1, 2])"),
         (lambda m: fm.assemble(m, weights=np.array([1.0])), "initial.weights: must be a table, joint → number(s), not array"),
-        (lambda m: fm.simulate(m, t_end=1.0, step=10**400), "step: 1000000000"),
+        (lambda m: fm.simulate(m, t_end=1.0, step=10**400), "GeneralizedAlpha: step: 1000000000"),
         (lambda m: fm.simulate(m, t_end=1.0, output_step=5e-324), "output_step: 5e-324 s gives inf outputs up to"),
         (lambda m: fm.simulate(m, t_end=1.0, coordinates=np.array([1.0, 2.0])), "coordinates: must be one of joint, absolute"),
         (lambda m: fm.quasi_static(m, [10**400]), "times: must be finite numbers that increase, in seconds"),

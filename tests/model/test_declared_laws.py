@@ -11,6 +11,9 @@ from declared import problems_of
 from scipy.interpolate import PchipInterpolator
 
 import flexmbs as fm
+from flexmbs.formalisms import FORMALISMS
+from flexmbs.integrators import INTEGRATORS
+from flexmbs.model import run
 from flexmbs.model.interpolation import INTERPOLATIONS
 
 SMOOTH = [
@@ -228,9 +231,19 @@ def test_expressions_are_never_evaluated(text) -> None:
             {"t_end": 1, "coordinates": "joints"},
             "Run.coordinates: unknown choice 'joints'; did you mean 'joint'?",
         ),
+        ({"t_end": 1, "integrator": "rk4"}, "Run.integrator: unknown choice 'rk4'; known: dormand"),
+        (
+            {"t_end": 1, "formalism": "multiplyer"},
+            "Run.formalism: unknown choice 'multiplyer'; did you mean 'multiplier'?",
+        ),
         ({"t_end": 1, "stabilization": 1}, "Run.stabilization: unknown choice 1; known: "),
         ({"t_end": 1, "tol": 1}, "Run.tol: unknown key; did you mean"),
     ],
 )
 def test_bad_run_options(options, message) -> None:
     assert problems_of(lambda: fm.Run(**options))[0].startswith(message)
+
+
+def test_names_of_methods_are_those_of_the_registries() -> None:
+    assert tuple(INTEGRATORS) == run.INTEGRATOR_NAMES
+    assert tuple(FORMALISMS) == run.FORMALISM_NAMES

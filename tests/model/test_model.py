@@ -264,6 +264,63 @@ def test_degrees_for_radians_are_noticed(q0, warned) -> None:
     assert [w.split(": the angle")[0] for w in model.check().warnings] == ["joints.j.q0"] * warned
 
 
+def hinged(**header) -> fm.Model:
+    model = fm.Model("m", frames={"p": (0, 0, -1)}, **header)
+    arm = model.add(fm.RigidBody("b", frames={"f": (0, 0, 1)}, **UNIT))
+    model.add(fm.Revolute("j", model.ground, arm))
+    return model
+
+
+@pytest.mark.parametrize(
+    ("item", "place"),
+    [
+        (fm.Drive("d", "j", 45.0), "drives.d.motion: the angle 45 rad is more than a full turn"),
+        (fm.Drive("d", "j", fm.SmoothStep(90.0, duration=1.0)), "drives.d.motion: the angle 90"),
+        (fm.Drive("d", "j", fm.SmoothStep(20 * np.pi, duration=1.0)), ""),  # ten turns
+        (fm.Drive("d", "j", fm.Ramp(0.0, rate=100.0)), ""),
+        (fm.Drive("d", "j", fm.Sine(30.0, frequency=1.0)), "drives.d.motion: the angle 30 rad"),
+        (fm.JointTorque("t", "j", fm.PD(kp=1.0, reference=-90.0)), "forces.t.law.reference: the"),
+        (fm.JointSpring("s", "j", k=1.0, x0=30.0), "forces.s.x0: the angle 30 rad is more"),
+        (fm.JointLimit("l", "j", upper=90.0), "contacts.l.upper: the angle 90 rad is more"),
+        (fm.JointLimit("l", "j", lower=-6.98, upper=6.98), ""),  # ±400°, of a wrist
+        (
+            fm.PointSpring("s", "b/f", "b", k=1.0),
+            "forces.s: both ends, b/f and b, are on the rigid",
+        ),
+        (fm.PointSpring("s", "ground/p", "b", k=1.0), ""),
+        (
+            fm.SpherePlane("c", "ground/p", "b", normal="-z", radius=0.1),
+            "contacts.c: 'b' is 1 m beh",
+        ),
+        (fm.SpherePlane("c", "ground/p", "b", radius=0.1), ""),
+    ],
+)
+def test_values_of_other_units_or_places_are_noticed(item, place) -> None:
+    model = hinged()
+    model.add(item)
+    assert [warning[: len(place)] for warning in model.check().warnings] == [place] * bool(place)
+
+
+@pytest.mark.parametrize(
+    ("g", "told"),
+    [(0.0, ""), (1.62, ""), (24.8, ""), (9810.0, "in mm/s² it would be 9.81"), (0.00981, "give 0")],
+)
+def test_gravity_of_another_unit_is_noticed(g, told) -> None:
+    warnings = hinged(gravity=(0, 0, -g)).check().warnings
+    assert len(warnings) == bool(told)
+    assert all(
+        each.startswith(f"gravity: {g:.4g} m/s² is unusual") and told in each for each in warnings
+    )
+
+
+def test_frames_of_the_bodies_of_a_model() -> None:
+    model = hinged()
+    assert model.bodies["b"]["f"] == fm.FrameRef("b", "f")
+    with pytest.raises(fm.InputError, match=r"bodies\.b: no frame 'g'; it has: f"):
+        model.bodies["b"]["g"]
+    assert fm.Revolute("k", model.ground, model.bodies["b"]).child == fm.FrameRef("b")
+
+
 def test_slips_in_a_chain_and_a_universal_joint_are_noticed() -> None:
     model = fm.Model("m")
     model.add(fm.RigidBody("b", **UNIT))

@@ -209,7 +209,6 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"executor": "cloud"}, "executor: unknown 'cloud'; give 'processes' or 'threads'"),
     ({"workers": 0}, "workers: must be a whole number"),
     ({"run": {"t_end": 1.0}}, "run: .* is not a Run"),
-    ({"run": fm.Run(t_end=0.05, formalism="euler")}, "formalism: unknown 'euler'"),
     ({"keep": True}, "keep: solutions are kept in a folder"),
     ({"resume": 1}, "resume: must be True or False"),
     (

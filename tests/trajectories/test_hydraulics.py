@@ -160,3 +160,23 @@ def test_a_model_file(tmp_path: Any) -> None:
     model = press(opening=fm.SmoothStep(1.0, duration=0.1))
     model.save(tmp_path / "press.toml")
     assert fm.load(tmp_path / "press.toml") == model
+
+
+def test_an_empty_chamber_is_named() -> None:
+    """The stroke ends where V_B − A_B e = 0: the load drives on, and the oil gets ever stiffer."""
+    model = press(opening=1.0)
+    start = fm.state(model, velocity={"guide": 60.0})
+    with pytest.raises(fm.SolverError, match=r"chamber B of hydraulic cylinder '.*' is empty"):
+        fm.simulate(model, t_end=2.0, start=start)
+
+
+def test_vacuum_and_an_empty_chamber_are_reasons_to_stop() -> None:
+    (cylinder,) = press().forces.values()
+    assert cylinder.end_of_validity(0.0, [0.0, 0.0]) == ""
+    told = cylinder.end_of_validity(0.0, [-(6e6 + 2e5) / SUPPLY, 0.0])
+    assert told.startswith(
+        f"the pressure in chamber A of hydraulic cylinder '{cylinder.name}' fell"
+    )
+    assert "-2e+05 Pa, below vacuum" in told
+    assert "chamber A" in cylinder.end_of_validity(-0.999 * VOLUME_A / A, [0.0, 0.0])
+    assert "chamber B" in cylinder.end_of_validity(0.999 * VOLUME_B / B, [0.0, 0.0])

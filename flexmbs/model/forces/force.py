@@ -8,7 +8,7 @@ between two frames, two frames. A kind of force defines only its law: the kernel
 """
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import model_validator
@@ -218,3 +218,7 @@ class AlongLine(BetweenFrames):
     def unloaded_length(self) -> float | None:
         """Unloaded length l₀ (m); None: the initial length."""
         return None
+
+    def end_of_validity(self, elongation: float, states: Sequence[float]) -> str:
+        """Reason why the law ends at an elongation (m) and force states, with the remedy, or ""."""
+        return ""

@@ -1,6 +1,7 @@
 """Hydraulic cylinder with a proportional valve."""
 
 import math
+from collections.abc import Sequence
 
 from pydantic import model_validator
 
@@ -10,6 +11,8 @@ from flexmbs.model.fields import Nonnegative, Positive
 from flexmbs.model.forces.force import AlongLine
 from flexmbs.model.laws import LawOfTime
 
+EMPTY = 0.01  # of a chamber's volume: its oil is a hundred times as stiff, and steps shrink
+VACUUM = -101325.0  # Pa, gauge pressure: oil cannot be pulled further, it evaporates
 # indices in p
 (
     AREA_A,
@@ -180,6 +183,25 @@ class HydraulicCylinder(AlongLine, kind="hydraulic-cylinder"):
     def unloaded_length(self) -> float:
         """Length of the cylinder at zero stroke, m."""
         return self.length
+
+    def end_of_validity(self, elongation: float, states: Sequence[float]) -> str:
+        """Reason why a chamber is empty or its oil would evaporate, with the remedy, or ""."""
+        for chamber, sign, change in (("a", 1.0, states[0]), ("b", -1.0, states[1])):
+            volume = getattr(self, f"volume_{chamber}")
+            left = volume + sign * getattr(self, f"area_{chamber}") * elongation
+            pressure = getattr(self, f"pressure_{chamber}") + self.supply * change
+            name = f"chamber {chamber.upper()} of hydraulic cylinder '{self.name}'"
+            if left < EMPTY * volume:
+                return (
+                    f"{name} is empty, {max(left, 0.0):.3g} of {volume:g} m³, at the end of the "
+                    f"stroke; end the motion before it, raise volume_{chamber}, or add a JointLimit"
+                )
+            if pressure < VACUUM:
+                return (
+                    f"the pressure in {name} fell to {pressure:.4g} Pa, below vacuum "
+                    f"({VACUUM:g} Pa); raise valve, tank or pressure_{chamber}, or lower the load"
+                )
+        return ""
 
     def row(self) -> Row:
         """Kernel, parameters and valve law; the chamber pressures are states."""

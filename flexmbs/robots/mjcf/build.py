@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from flexmbs.checked_arguments import checked_arguments
 from flexmbs.declaration import shown
 from flexmbs.errors import InputError
 from flexmbs.files.path_policy import path_policy_of
@@ -37,6 +38,7 @@ POSITIONS = {"hinge": 1, "slide": 1, "ball": 4, "free": 7}
 LEFT_OUT = {"deformable": "deformable bodies", "extension": "plugins"}
 
 
+@checked_arguments
 def from_mujoco(
     path: str | Path,
     *,

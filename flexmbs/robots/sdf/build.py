@@ -8,6 +8,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from flexmbs.api.model import Model
+from flexmbs.checked_arguments import checked_arguments
 from flexmbs.declaration import shown
 from flexmbs.errors import InputError
 from flexmbs.files.path_policy import path_policy_of
@@ -47,6 +48,7 @@ AXES = {
 }
 
 
+@checked_arguments
 def from_sdf(
     path: str | Path,
     *,

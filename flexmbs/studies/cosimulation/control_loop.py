@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
+from flexmbs.checked_arguments import checked_arguments
 from flexmbs.declaration import shown
 from flexmbs.errors import InputError, SolverError
 from flexmbs.files.output import unwritable
@@ -65,6 +66,7 @@ class LoopTiming:
         return ", ".join(figures)
 
 
+@checked_arguments
 class ControlLoop:
     """A model that runs in real time, or as fast as its controller in another process.
 

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from flexmbs.checked_arguments import checked_arguments
 from flexmbs.declaration import close_names, shown
 from flexmbs.errors import InputError, SolverError
 from flexmbs.files.paths import file_path
@@ -37,6 +38,7 @@ EXPONENTS = {  # of kg, m, s in the units of a stepper's ports
 }
 
 
+@checked_arguments
 def cosimulate(
     stepper: Stepper,
     units: Units,

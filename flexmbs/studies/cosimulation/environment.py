@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from flexmbs.checked_arguments import checked_arguments
 from flexmbs.declaration import require_known, shown
 from flexmbs.errors import InputError
 from flexmbs.exports.data_frames import optional
@@ -21,6 +22,7 @@ Reward = Callable[[Mapping[str, float], Mapping[str, float]], float]
 Ended = Callable[[Mapping[str, float]], bool]
 
 
+@checked_arguments
 def environment(
     model: Build,
     *,

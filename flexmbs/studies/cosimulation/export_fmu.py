@@ -13,14 +13,14 @@ import re
 import shutil
 import sys
 import tempfile
-import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from flexmbs.api.model import Model
+from flexmbs.checked_arguments import checked_arguments
 from flexmbs.declaration import shown
-from flexmbs.errors import InputError, MachineError, ModelWarning, raise_problems
+from flexmbs.errors import InputError, MachineError, ModelWarning, raise_problems, warn_caller
 from flexmbs.exports.derivatives_library import with_derivatives
 from flexmbs.exports.linear_code import required_compiler, unused_name
 from flexmbs.files.output import atomic_file
@@ -52,6 +52,7 @@ COMMUNICATIONS = 1000  # within t_end, where neither they nor the steps are give
 PACKAGES = {2: "pythonfmu", 3: "pythonfmu3"}
 
 
+@checked_arguments
 def export_fmu(
     model: Model,
     path: str | Path,
@@ -200,11 +201,7 @@ def _states(stepper: Stepper, wanted: bool | None) -> dict[str, Any] | None:
         text = f"derivatives: {error}"
         if wanted:
             raise type(error)(text) from None
-        warnings.warn(
-            f"export_fmu: the unit has no directional derivatives: {error}",
-            ModelWarning,
-            stacklevel=3,
-        )
+        warn_caller(f"export_fmu: the unit has no directional derivatives: {error}", ModelWarning)
         return None
     stored = chosen.stored(compiled)
     names: list[str] = []

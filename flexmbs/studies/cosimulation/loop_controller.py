@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from flexmbs.checked_arguments import checked_arguments
 from flexmbs.declaration import require_known, shown
 from flexmbs.errors import InputError, SolverError
 from flexmbs.files.paths import file_path
@@ -32,6 +33,7 @@ from flexmbs.studies.cosimulation.loop_memory import (
 MOST_SAMPLES = 2**62  # their doubles, the numbers of answers, have 64 bits
 
 
+@checked_arguments
 class LoopController:
     """The other end of a `ControlLoop`: iterate over samples, answer each.
 

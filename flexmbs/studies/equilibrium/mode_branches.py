@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
@@ -17,8 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from flexmbs.api.model import Model
 from flexmbs.audit import report_findings
+from flexmbs.checked_arguments import checked_arguments
 from flexmbs.declaration import require_known, shown
-from flexmbs.errors import InputError, ModelWarning
+from flexmbs.errors import InputError, ModelWarning, warn_caller
 from flexmbs.model.argument_checks import require_switch
 from flexmbs.model.laws import Ramp
 from flexmbs.results.state import HasState
@@ -182,6 +182,7 @@ class Campbell(ModeBranches):
         return campbell_figure(self, lines, marks)
 
 
+@checked_arguments
 def campbell(
     model: Model | Maker,
     speeds: ArrayLike,
@@ -251,6 +252,7 @@ def campbell(
     return diagram
 
 
+@checked_arguments
 def root_locus(
     model: Maker, values: ArrayLike, *, modes: int | None = None, audit: bool = True
 ) -> RootLocus:
@@ -379,12 +381,11 @@ def _followed(
     branches = ModeBranches(values, tracked.eigenvalue, tracked.shape * sizes, tracked.mac)
     if branches.doubtful:
         k, branch = branches.doubtful[0]
-        warnings.warn(
+        warn_caller(
             f"branch {branch} changes its shape between the {what}s {values[k]:g} and "
             f"{values[k + 1]:g} (MAC "
             f"{branches.mac[k, branch]:.2f}) and may be another mode there; choose closer {what}s",
             ModelWarning,
-            stacklevel=3,
         )
     return branches, linear
 

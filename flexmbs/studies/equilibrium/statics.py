@@ -4,7 +4,6 @@ The latter follow drives and loads of time.
 """
 
 import numbers
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -14,9 +13,10 @@ import numpy as np
 from flexmbs.api.model import Model
 from flexmbs.api.solution import Solution
 from flexmbs.audit import report_findings
+from flexmbs.checked_arguments import checked_arguments
 from flexmbs.declaration import shown
 from flexmbs.dynamics.dense import terms
-from flexmbs.errors import InputError, ModelWarning, SolverError
+from flexmbs.errors import InputError, ModelWarning, SolverError, warn_caller
 from flexmbs.initial.analysis_arguments import (
     instant,
     require_no_contacts,
@@ -65,6 +65,7 @@ STAYS = 1e-7  # rad or of the size of the model: displacements that are negligib
 SHORTEST = 1e-10
 
 
+@checked_arguments
 def statics(
     model: Model,
     *,
@@ -375,11 +376,7 @@ def _warn_of_corners(found: Equilibrium) -> None:
         for k in np.flatnonzero(found.slopes.rough)
     ]
     for text in texts:
-        warnings.warn(
-            f"statics: {text}; the frequencies are those of a mean slope",
-            ModelWarning,
-            stacklevel=3,
-        )
+        warn_caller(f"statics: {text}; the frequencies are those of a mean slope", ModelWarning)
 
 
 def _name(here: Balance, direction: np.ndarray) -> str:
@@ -401,6 +398,7 @@ def _shortened(here: Balance, shift: float, reach: float) -> tuple[np.ndarray, n
     return here.step(nothing, high)
 
 
+@checked_arguments
 def quasi_static(
     model: Model,
     times: Sequence[float] | np.ndarray,

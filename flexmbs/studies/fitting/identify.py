@@ -5,7 +5,6 @@ By least squares, with confidence intervals.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,8 +13,9 @@ import numpy as np
 
 from flexmbs.api.model import Model
 from flexmbs.api.solution import Solution
+from flexmbs.checked_arguments import checked_arguments
 from flexmbs.console.columns import aligned
-from flexmbs.errors import FlexmbsError, InputError, ModelWarning, SolverError
+from flexmbs.errors import FlexmbsError, InputError, ModelWarning, SolverError, warn_caller
 from flexmbs.exports.data_frames import optional
 from flexmbs.model.run import Run
 from flexmbs.signals.signal_arguments import FloatArray, whole_number
@@ -108,6 +108,7 @@ class Identification:
         return "\n".join([*table, *noise, *(f"note: {note}" for note in self.notes)])
 
 
+@checked_arguments
 def identify(
     model: Build,
     parameters: Sequence[str] | Mapping[str, float],
@@ -374,7 +375,7 @@ def _identified(fit: Fit, known: dict[str, float], confidence: float) -> Identif
         for name in _at_bounds(fit, found.x)
     ]
     if notes:
-        warnings.warn("; ".join(notes), ModelWarning, stacklevel=3)
+        warn_caller("; ".join(notes), ModelWarning)
     return Identification(
         tuple(fit.names),
         at,

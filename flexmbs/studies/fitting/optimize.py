@@ -6,7 +6,6 @@ Within bounds and limits of other outputs.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,8 +14,9 @@ import numpy as np
 
 from flexmbs.api.model import Model
 from flexmbs.api.solution import Solution
+from flexmbs.checked_arguments import checked_arguments
 from flexmbs.declaration import shown
-from flexmbs.errors import FlexmbsError, InputError, ModelWarning, SolverError
+from flexmbs.errors import FlexmbsError, InputError, ModelWarning, SolverError, warn_caller
 from flexmbs.exports.data_frames import optional
 from flexmbs.model.run import Run
 from flexmbs.signals.signal_arguments import FloatArray, whole_number
@@ -82,6 +82,7 @@ class Optimum:
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
 
+@checked_arguments
 def optimize(
     model: Build,
     parameters: Sequence[str] | Mapping[str, float],
@@ -401,7 +402,7 @@ def _optimum(
     rough = coarse(wanted, solution)
     doubts = ([message] if message.startswith("not") else []) + broken + rough
     if doubts:
-        warnings.warn(f"optimize: {'; '.join(doubts)}", ModelWarning, stacklevel=3)
+        warn_caller(f"optimize: {'; '.join(doubts)}", ModelWarning)
     return Optimum(
         tuple(search.names),
         x * search.size,

@@ -5,7 +5,6 @@ With error estimates.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -13,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flexmbs.api.solution import Solution
+from flexmbs.checked_arguments import checked_arguments
 from flexmbs.console.columns import aligned
 from flexmbs.declaration import require_known, shown
-from flexmbs.errors import InputError, ModelWarning
+from flexmbs.errors import InputError, ModelWarning, warn_caller
 from flexmbs.exports.data_frames import optional
 from flexmbs.model.run import Run
 from flexmbs.signals.signal_arguments import FloatArray, whole_number
@@ -98,6 +98,7 @@ class Sensitivities:
         return "\n".join([*table, *(f"note: {note}" for note in self.notes)])
 
 
+@checked_arguments
 def sensitivities(
     model: Build,
     parameters: Sequence[str] | Mapping[str, float],
@@ -215,7 +216,7 @@ def sensitivities(
     rough = coarse(wanted, solution)
     lost = [note for note in found.notes if "no derivative" in note] + rough
     if lost:
-        warnings.warn("; ".join(lost), ModelWarning, stacklevel=2)
+        warn_caller("; ".join(lost), ModelWarning)
     return Sensitivities(
         _names(wanted),
         units(wanted, solution),

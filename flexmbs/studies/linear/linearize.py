@@ -15,6 +15,7 @@ from flexmbs.api.model import Model
 from flexmbs.api.solution import Solution
 from flexmbs.audit import report_findings
 from flexmbs.audit.modal_band import ShownModes, modal_band
+from flexmbs.checked_arguments import checked_arguments
 from flexmbs.dynamics.dense import Terms
 from flexmbs.errors import InputError, SolverError, raise_problems
 from flexmbs.exports.linear_code import write_linear
@@ -258,6 +259,7 @@ class Linearization:
         )
 
 
+@checked_arguments
 def linearize(
     model: Model,
     *,

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from flexmbs.api.model import Model, load
+from flexmbs.checked_arguments import checked_arguments
 from flexmbs.declaration import close_names, shown
 from flexmbs.errors import FlexmbsError, InputError
 from flexmbs.files.output import ensure_folder
@@ -173,6 +174,7 @@ class BodiesInMemory(ReducedBodies):
         return {"file": None, "data": data}
 
 
+@checked_arguments
 class ModelWithParts(ModelSource):
     """A model with the parts of its flexible bodies.
 

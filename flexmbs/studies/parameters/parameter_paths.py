@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NoReturn, TypeAlias
 
 from flexmbs.api.model import Model
+from flexmbs.checked_arguments import checked_arguments
 from flexmbs.declaration import Declaration, NestedError, Problem, close_names, shown
 from flexmbs.errors import InputError
 from flexmbs.model.check import require_model
@@ -49,6 +50,7 @@ DISTINCT = ("xx", "yy", "zz", "xy", "xz", "yz")
 COORDINATES = ("q0", "v0")  # three of these are not a vector in space
 
 
+@checked_arguments
 def parameters(model: Model | ModelSource) -> dict[str, float]:
     """All numbers of a model that can vary, by their paths in the order of the model.
 
@@ -158,7 +160,7 @@ def check_arguments(
     """Raise `InputError` if a function does not take these arguments."""
     try:
         inspect.signature(build).bind(**arguments)
-    except TypeError as error:
+    except (TypeError, ValueError) as error:  # the latter of classes without a signature
         name = getattr(build, "__name__", "the function")
         raise InputError(
             f"{where}: {name}({', '.join(arguments)}): {error}; names without a dot are "

@@ -13,6 +13,7 @@ import numpy as np
 
 from flexmbs.api.model import Model
 from flexmbs.api.solution import Solution
+from flexmbs.checked_arguments import checked_arguments
 from flexmbs.dynamics.work import make_work
 from flexmbs.errors import AuditWarning, InputError, SolverError, shown
 from flexmbs.formalisms import FORMALISMS
@@ -190,6 +191,7 @@ class Comparison:
         return "\n".join([_line(HEADINGS), *map(str, self.rows), *self.notes, self.verdict])
 
 
+@checked_arguments
 def compare(
     model: Model,
     *,

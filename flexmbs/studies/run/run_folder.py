@@ -35,6 +35,7 @@ from typing import Any
 import numpy as np
 
 from flexmbs.api.solution import Solution
+from flexmbs.checked_arguments import checked_arguments
 from flexmbs.console.interrupts import heeded
 from flexmbs.errors import InputError, MachineError, SolverError, shown
 from flexmbs.files.append_log import write_bytes
@@ -69,6 +70,7 @@ SECONDS = "run.seconds"  # in the checkpoint: time of the run so far
 COPIES = 3.0  # of the outputs: in the log, in the solution and while that is written
 
 
+@checked_arguments
 @dataclass(frozen=True)
 class RunFolder:
     """A folder that keeps a run while it is computed, and from which it is resumed.

@@ -5,7 +5,6 @@ The run at its start, with the information that its solution will hold.
 
 import dataclasses
 import time
-import warnings
 from typing import Any, NamedTuple
 
 from flexmbs.api.model import Model
@@ -21,7 +20,7 @@ from flexmbs.diagnosis.rank import (
 )
 from flexmbs.diagnosis.singular_positions import passage_notes, passages
 from flexmbs.dynamics.work import make_work
-from flexmbs.errors import AssemblyWarning, InputError
+from flexmbs.errors import AssemblyWarning, InputError, warn_caller
 from flexmbs.flexible_body.body_cache import reading_once
 from flexmbs.formalisms.formalism import Formalism
 from flexmbs.initial.assembly import Assemble
@@ -211,9 +210,7 @@ def _warn_of_time(model: Model, t: float) -> None:
     if t != 0.0 and (items := dict.fromkeys(found)):
         names = ", ".join(items)
         text = f"start: its time t = {t:g} s becomes t = 0; laws of time restart ({names})"
-        warnings.warn(
-            f"{text}, shift them by {t:g} s to continue them", AssemblyWarning, stacklevel=5
-        )
+        warn_caller(f"{text}, shift them by {t:g} s to continue them", AssemblyWarning)
 
 
 def _depends_on_time(part: object) -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 from flexmbs.api.model import Model
 from flexmbs.api.solution import Solution
 from flexmbs.audit import audited, report_findings
+from flexmbs.checked_arguments import checked_arguments
 from flexmbs.errors import InputError, SolverError, shown
 from flexmbs.flexible_body.body_cache import reading_once
 from flexmbs.formalisms.formalism import Formalism
@@ -29,6 +30,7 @@ from flexmbs.time_stepping.records import statistics
 from flexmbs.time_stepping.run import Progress
 
 
+@checked_arguments
 def simulate(
     model: Model,
     *,

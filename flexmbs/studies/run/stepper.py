@@ -19,6 +19,7 @@ import numpy as np
 from flexmbs.api.model import Model
 from flexmbs.api.solution import Solution
 from flexmbs.audit import audited_steps
+from flexmbs.checked_arguments import checked_arguments
 from flexmbs.errors import InputError, SolverError, shown
 from flexmbs.formalisms.formalism import Formalism
 from flexmbs.initial.assembly import Assemble
@@ -63,6 +64,7 @@ OPTIONS = "options"  # in the state: those of the run, as JSON
 BESIDE = 1e-12
 
 
+@checked_arguments
 class Stepper:
     """A run of a model that is led step by step, for control loops, co-simulation and learning.
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from flexmbs.checked_arguments import checked_arguments
 from flexmbs.console.columns import aligned
 from flexmbs.declaration import shown
-from flexmbs.errors import InputError, ModelWarning
+from flexmbs.errors import InputError, ModelWarning, warn_caller
 from flexmbs.exports.data_frames import optional
 from flexmbs.signals.signal_arguments import FloatArray
 from flexmbs.studies.fitting.parameter_bounds import read_number
@@ -108,6 +108,7 @@ class SobolIndices:
         )
 
 
+@checked_arguments
 def sobol_indices(result: SweepResult, *, confidence: float = 0.95) -> SobolIndices:
     """Sobol indices of the outputs of a sweep with the design `Saltelli`.
 
@@ -237,6 +238,4 @@ def _check_cases(result: SweepResult) -> None:
         )
     wrong = result.counts().get(FAIL, 0)
     if wrong:
-        warnings.warn(
-            f"sobol_indices: {wrong} of {len(result)} cases are FAIL", ModelWarning, stacklevel=3
-        )
+        warn_caller(f"sobol_indices: {wrong} of {len(result)} cases are FAIL", ModelWarning)

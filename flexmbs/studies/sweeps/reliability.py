@@ -18,8 +18,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from flexmbs.checked_arguments import checked_arguments
 from flexmbs.declaration import require_known
-from flexmbs.errors import AuditWarning, InputError, ModelWarning
+from flexmbs.errors import AuditWarning, InputError, ModelWarning, warn_caller
 from flexmbs.model.run import Run
 from flexmbs.signals.signal_arguments import whole_number
 from flexmbs.studies.fitting.parameter_bounds import Limits, read_limits, read_number
@@ -108,6 +109,7 @@ class Reliability:
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
 
+@checked_arguments
 def reliability(
     model: Build | str | os.PathLike[str],
     parameters: Mapping[str, Spread],
@@ -311,7 +313,7 @@ def _reliability(
     ):
         notes += [f"{number} of {n} cases {what}"] if number else []
     if notes:
-        warnings.warn(f"reliability: {'; '.join(notes)}", ModelWarning, stacklevel=3)
+        warn_caller(f"reliability: {'; '.join(notes)}", ModelWarning)
     if unjudged := result.verdict[:n].count(NOT_JUDGED):
         notes.append(f"{unjudged} of {n} cases are {NOT_JUDGED}")
     counts = {name: int(each.sum()) for name, each in failed.items()}

@@ -7,14 +7,13 @@ failure.
 """
 
 import itertools
-import warnings
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Future, wait
 from typing import NamedTuple
 
 from flexmbs.api.model import Model
-from flexmbs.errors import MachineError
+from flexmbs.errors import MachineError, warn_caller
 from flexmbs.files.append_log import AppendLog
 from flexmbs.studies.sweeps.batch import Record, packed_record, run_batch
 from flexmbs.studies.sweeps.folder import LOGS, SOLUTIONS, SweepFolder
@@ -102,10 +101,8 @@ class Schedule:
                 f"executor: has had no workers for {LONELY * PATIENCE:g} s, for which the "
                 "sweep waits"
             )
-            warnings.warn(
-                f"{waits}; start workers, or interrupt it and continue with resume",
-                RuntimeWarning,
-                stacklevel=4,
+            warn_caller(
+                f"{waits}; start workers, or interrupt it and continue with resume", RuntimeWarning
             )
 
     def _fill(self) -> None:

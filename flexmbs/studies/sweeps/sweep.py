@@ -14,8 +14,16 @@ from pathlib import Path
 from typing import Any
 
 from flexmbs.api.model import Model, load
+from flexmbs.checked_arguments import checked_arguments
 from flexmbs.declaration import shown
-from flexmbs.errors import AssemblyWarning, AuditWarning, InputError, ModelWarning, raise_problems
+from flexmbs.errors import (
+    AssemblyWarning,
+    AuditWarning,
+    InputError,
+    ModelWarning,
+    raise_problems,
+    warn_caller,
+)
 from flexmbs.files.inputs import read_bytes
 from flexmbs.files.output import ensure_folder
 from flexmbs.files.paths import file_path
@@ -46,6 +54,7 @@ MOST_TRIED = 3  # first cases, of which one must be able to run
 DESIGNS: dict[str, type[Design]] = {"grid": Grid, "list": Listed}  # those without options, by name
 
 
+@checked_arguments
 def sweep(
     model: Build | str | os.PathLike[str],
     parameters: Mapping[str, Sequence[Any] | Spread],
@@ -382,6 +391,4 @@ def _report(result: SweepResult) -> None:
         k = next(k for k, verdict in enumerate(result.verdict) if verdict in counts)
         text = result.failure[k] or next(iter(result.findings[k]), "")
         found = ", ".join(f"{n} {verdict}" for verdict, n in counts.items())
-        warnings.warn(
-            f"sweep: of {len(result)} cases {found}; case {k}: {text}", AuditWarning, stacklevel=3
-        )
+        warn_caller(f"sweep: of {len(result)} cases {found}; case {k}: {text}", AuditWarning)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from flexmbs.api.model import Model
+from flexmbs.checked_arguments import checked_arguments
 from flexmbs.errors import InputError, shown
 from flexmbs.flexible_body.free_body import skew
 from flexmbs.model.joints import Joint
@@ -91,6 +92,7 @@ class Gibbs:
         return gibbs_functions(self.state, rates @ self.C.T + self.d)
 
 
+@checked_arguments
 def gibbs(model: Model, *, at: HasState | None = None, velocities: Sequence[str] = ()) -> Gibbs:
     """Gibbs function (acceleration energy) of a model at a state.
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from flexmbs.api.solution import Solution
 from flexmbs.audit import report_findings
+from flexmbs.checked_arguments import checked_arguments
 from flexmbs.dynamics.dense import terms
 from flexmbs.errors import InputError, SolverError
 from flexmbs.initial import analysis_arguments
@@ -57,6 +58,7 @@ class Efforts:
         return self.solution.verdict
 
 
+@checked_arguments
 def inverse_dynamics(
     motion: Solution | HasState, *, actuators: str | Sequence[str] = (), audit: bool = True
 ) -> Efforts:

@@ -9,6 +9,7 @@ import numpy as np
 from flexmbs.api.model import Model
 from flexmbs.api.solution import Solution
 from flexmbs.audit import report_findings
+from flexmbs.checked_arguments import checked_arguments
 from flexmbs.diagnosis.rank import pivots
 from flexmbs.dynamics.dense import Terms, terms
 from flexmbs.errors import AuditWarning, InputError, SolverError
@@ -40,6 +41,7 @@ REACH = 0.3  # rad or over the size of the model, between two positions
 MOST_HALVINGS = 12
 
 
+@checked_arguments
 def kinematics(
     model: Model, times: Sequence[float] | np.ndarray, *, audit: bool = True
 ) -> Solution:

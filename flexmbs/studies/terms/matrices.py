@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from flexmbs.api.model import Model
+from flexmbs.checked_arguments import checked_arguments
 from flexmbs.declaration import shown
 from flexmbs.dynamics.dense import Terms, elastic_velocities
 from flexmbs.errors import InputError
@@ -272,6 +273,7 @@ class Matrices:
         return html(self)
 
 
+@checked_arguments
 def matrices(
     model: Model,
     *,

@@ -6,11 +6,10 @@ a `FlexibleBodyData`.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from pathlib import Path
 
-from flexmbs.errors import InputError
+from flexmbs.errors import InputError, warn_caller
 from flexmbs.files.inputs import check_regular, open_regular
 from flexmbs.files.paths import file_path
 from flexmbs.flexible_body.record import FlexibleBodyData
@@ -200,7 +199,7 @@ def read_body(
 def _warn(report: ImportReport) -> None:
     """Issue warnings for the failed checks of a report."""
     for failed in report.warnings:
-        warnings.warn(f"{report.source}: {failed}", PreprocessWarning, stacklevel=4)
+        warn_caller(f"{report.source}: {failed}", PreprocessWarning)
 
 
 def _named(name: str) -> Importer:
