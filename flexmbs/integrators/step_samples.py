@@ -39,20 +39,23 @@ def closed(contact):
 
 
 @part
-def keep_sample(context, k):
-    """Store the end of the last step as sample k.
+def sampled_time(context):
+    """``at`` ← the end of the last step, and its time.
 
     Or the state within it, if the equations hold there and not at its end.
     """
-    samples, clock = context.samples, context.clock
-    if clock.holds < 0.0:
-        return
-    point, t = context.at, clock.time
-    if clock.holds > 0.0:
-        t = clock.begun + clock.holds * (clock.time - clock.begun)
-    else:
-        take(context.state, point)
+    clock = context.clock
+    if clock.holds == 0.0:
+        take(context.state, context.at)
+    t = clock.begun + clock.holds * (clock.time - clock.begun) if clock.holds else clock.time
     canonical(context, AT, t)
+    return t
+
+
+@part
+def keep_sample(context, k, t):
+    """Store ``at`` as sample k."""
+    samples, point = context.samples, context.at
     samples.t[k] = t
     copy(point.q, samples.q[k])
     copy(point.s, samples.s[k])
@@ -96,12 +99,16 @@ def sample(context):
     samples, passed = context.samples, context.clock.time / context.clock.end
     last = samples.t.shape[0] - 1
     k = min(int(last * passed), last - 1)
-    if samples.t[k] < 0.0:
-        keep_sample(context, k)
-    size = largest(context.state.sd)
-    if size > samples.largest[0]:
+    due, size = samples.t[k] < 0.0, largest(context.state.sd)
+    larger = size > samples.largest[0]
+    if (due or larger) and context.clock.holds >= 0.0:
+        t = sampled_time(context)
+        if due:
+            keep_sample(context, k, t)
+        if larger:
+            keep_sample(context, last, t)
+    if larger:
         samples.largest[0] = size
-        keep_sample(context, last)
     count = samples.work.shape[0]
     place, next_place = (
         count * passed,
