@@ -414,7 +414,11 @@ class Shells(StructuralElement):
         n = self._size
         if whole.shape[1] == n:
             return whole, np.zeros((len(self.ids), 0, n))
-        alpha = -np.linalg.solve(whole[:, n:, n:], whole[:, n:, :n])
+        inner = whole[:, n:, n:]
+        if inner.any():
+            alpha = -np.linalg.solve(inner, whole[:, n:, :n])
+        else:  # a membrane: bubbles of its bending have no stiffness
+            alpha = np.zeros_like(whole[:, n:, :n])
         return np.asarray(whole[:, :n, :n] + whole[:, :n, n:] @ alpha), np.asarray(alpha)
 
     def stiffness(self) -> Array:

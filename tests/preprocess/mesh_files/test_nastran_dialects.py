@@ -84,6 +84,8 @@ def test_plates_with_their_own_bending_and_shear(tmp_path):
     assert core.mass == pytest.approx(homogeneous.mass, rel=1e-12)
     membrane = read(tmp_path, GRIDS + SHELLS + "PSHELL,7,1,2.\n" + STEEL).K.toarray()
     assert abs(membrane[np.ix_(w, w)]).max() < 1e-9 * abs(homogeneous.K).max()
+    triangle = "CTRIA3,1,7,1,2,5\nPSHELL,7,1,2.\n"
+    assert np.isfinite(read(tmp_path, GRIDS + triangle + STEEL).K.data).all()
     # the faces of a sandwich of another material: bending alone scales with its modulus
     soft = STEEL + "MAT1,2,2.1+4,,.3,7.85-9\n"
     other = read(tmp_path, GRIDS + SHELLS + "PSHELL,7,1,2.,2,,2\n" + soft).K.toarray()
