@@ -328,7 +328,8 @@ class Shells(StructuralElement):
         """
         axes = self.axes_at(self.kinematics(r, s))
         x = np.einsum("eac,eic->eai", self.x, axes[:, :2])
-        D = self.plane_stress(axes, self.layers[0])
+        # a membrane has its moduli in the middle layer alone
+        D = next(D for layer in self.layers if (D := self.plane_stress(axes, layer))[0, 0, 0] > 0)
         return drilling_strains(x, D[:, 0, 1] / D[:, 0, 0], np.array([1 - r - s, r, s]))
 
     def _modes(self, r: float, s: float, z: Array) -> Array:
