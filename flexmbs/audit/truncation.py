@@ -15,6 +15,7 @@ Coriolis forces and geometric stiffness of the modes outside the bases are left 
 and Kurdila, Fundamentals of Structural Dynamics (2006), sections 11.3 (mode acceleration) and 17.3.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -39,6 +40,10 @@ DAMPED = 0.99  # largest damping ratio: beyond it a mode does not oscillate
 FULL_RANK = 1e-10  # of the largest singular value of the constraints
 MOST_STATES = 5_000  # of a run: 0.2 s; not of a full audit
 MOST_UNKNOWNS = 600  # 0.3 s; likewise
+# of one: share of the inertia of a motion of the body that residual modes may carry. Many of them
+# carry nearly all that moves the interfaces, and at a deflected state, where M differs from that of
+# the reduction by the relative deflection, more than there is: M is then not positive definite
+CARRIED = 0.999
 ALMOST = 0.7  # of the known modes: where as many are needed, more may be
 # of the static deflection, and of the largest excitation, to which undamped vibrations add: sudden
 # starts
@@ -257,9 +262,20 @@ def linear_system(
             np.diag(omega**2),
             np.diag(2 * _ratios(target, name, modes) * omega),
         )
-        M[:ns, e], K[:ns, e] = M[e, :ns].T, K[e, :ns].T
-        at = e.stop
+        K[:ns, e], at = K[e, :ns].T, e.stop
+    M[ns:, :ns] = _limited(M[ns:, :ns], now.M)
+    M[:ns, ns:] = M[ns:, :ns].T
     return Linear(M, D, K, np.hstack([now.G, np.zeros((len(now.G), m))]), target)
+
+
+def _limited(coupling: np.ndarray, M: np.ndarray) -> np.ndarray:
+    """Mass coupling (m, ns) of residual modes whose share of the inertia is at most `CARRIED`.
+
+    The shares are the squared singular values of C L⁻ᵀ, M = L Lᵀ.
+    """
+    L = np.linalg.cholesky(M)
+    U, s, V = np.linalg.svd(scipy.linalg.solve_triangular(L, coupling.T, lower=True).T, False)
+    return np.asarray((U * np.minimum(s, math.sqrt(CARRIED))) @ V @ L.T)
 
 
 def _absolute(mine: SolutionData) -> Compiled:

@@ -207,6 +207,55 @@ def released(**options):
 
 
 @pytest.mark.filterwarnings("ignore::flexmbs.AuditWarning")
+def axial_reaction(t, load, omega, mass, stiffness):
+    """Force [N] at the held end of an undamped rod under load·sin(ω t) at its free end, from rest.
+
+    mass [kg], stiffness EA/L [N/m]. Modes sin((2k − 1) π x/(2 L)) of the rod, with
+    (L_k ω_k² q_k − L_k p_k F) summed beside F: the series converges as k⁻².
+    """
+    n = 2 * np.arange(1, 4001)[:, None] - 1.0
+    own = n * np.pi / 2 * math.sqrt(stiffness / mass)
+    share = 4 / (n * np.pi) * np.where(n % 4 == 1, 1.0, -1.0)  # L_k p_k
+    of_mode = omega * (omega * np.sin(omega * t) - own * np.sin(own * t)) / (own**2 - omega**2)
+    return load * (np.sin(omega * t) + (share * of_mode).sum(axis=0))
+
+
+@pytest.mark.filterwarnings("ignore::flexmbs.AuditWarning")
+@pytest.mark.parametrize("modes", [0, 2, 8])
+def test_truncated_modes_along_the_axis(modes):
+    """The first longitudinal mode with both ends held is above many modes of bending."""
+    side, rho, modulus, load, frequency = 0.02, 2700.0, 70e9, 100.0, 400.0
+    x = np.linspace(0.0, 1.0, 11)
+    mesh = pp.Mesh.from_arrays(
+        np.column_stack([x, 0 * x, 0 * x]),
+        {"line2": [(k, k + 1) for k in range(10)]},
+        node_sets={"a": [0], "b": [10]},
+    )
+    section = pp.RectangularSection(side, side, orientation=(0, 0, 1))
+    fe = pp.assemble(mesh, pp.Isotropic(E=modulus, nu=0.3, rho=rho), sections=section)
+    data = pp.reduce(
+        fe,
+        interfaces={"a": pp.Rigid("a"), "b": pp.Rigid("b")},
+        method=pp.CraigBampton(modes=modes) if modes else pp.Guyan(),
+        reference="a",
+    )
+    model = fm.Model("rod", gravity=(0, 0, 0))
+    rod = model.add(fm.FlexibleBody("rod", data=data))
+    model.add(fm.Fixed("wall", model.ground, rod["a"]))
+    push = fm.Sine(amplitude=load, frequency=frequency)
+    model.add(fm.FrameForce("push", rod["b"], force=(push, 0, 0)))
+    solution = fm.simulate(model, t_end=0.01, output_step=5e-5)
+    area = side * side
+    exact = axial_reaction(solution.t, load, 2 * np.pi * frequency, rho * area, modulus * area)
+    force = solution.joint("wall").force[:, 0]
+    actual = np.abs(np.abs(force) - np.abs(exact)).max() / np.abs(exact).max()
+    check = found(solution, "Truncated modes")
+    estimate = float(check.found.split()[1])
+    assert actual > 0.2
+    assert check.status == "FAIL"
+    assert actual / 3 < estimate < 3 * actual
+
+
 def test_a_sudden_start_is_named_first():
     """Its simplest remedy is an equilibrium, from which nothing is missing."""
     method = fm.DormandPrince(rtol=1e-7, atol=1e-10)
