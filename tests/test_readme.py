@@ -25,7 +25,9 @@ def test_the_example_runs_and_ends_in_equilibrium(tmp_path, monkeypatch, capsys)
     monkeypatch.chdir(tmp_path)
     names = {"__name__": "__main__"}
     exec(compile(example, "README.md", "exec"), names)
-    assert "ready to run" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "ready to run" in printed
+    assert "verdict of the audit: PASS" in printed
     assert (tmp_path / "arm.html").stat().st_size > 10_000
     assert (tmp_path / "arm.h5").exists()
     solution, link = names["solution"], names["link"]

@@ -17,7 +17,7 @@ import numpy as np
 from flexmbs.audit.audit_samples import largest_row, states_as_solution
 from flexmbs.audit.force_differences import joint_loads, largest_load, load_differences
 from flexmbs.audit.second_run import displacements
-from flexmbs.dynamics.dense import terms
+from flexmbs.dynamics.dense import elastic_velocities, terms
 from flexmbs.dynamics.work import make_work, start_from
 from flexmbs.formalisms.multiplier import project_accelerations
 from flexmbs.initial.initial_state import InitialState, converted, settle
@@ -328,9 +328,16 @@ def _restoring(compiled: Compiled, name: str, elastic: np.ndarray) -> float:
 def _reactions(mine: SolutionData, theirs: SolutionData, largest: float) -> Difference:
     """Relative differences of unique joint forces and moments.
 
-    largest: acceleration.
+    largest: acceleration. Along free directions reactions are differences of inertia and applied
+    forces, of which they cannot be more accurate than a share.
     """
-    size = max(WEIGHTLESS * _mass(mine) * largest, largest_load(joint_loads(mine))) or 1.0
+    absolute = theirs if theirs.compiled.topology.coordinates == "absolute" else mine
+    size = max(
+        WEIGHTLESS * _mass(mine) * largest,
+        largest_load(joint_loads(mine)),
+        _largest_applied(absolute),
+    )
+    size = size or 1.0
     return _largest(
         [
             (name, apart.max(axis=1) / size)
@@ -338,6 +345,24 @@ def _reactions(mine: SolutionData, theirs: SolutionData, largest: float) -> Diff
         ],
         theirs.t,
     )
+
+
+def _largest_applied(states: SolutionData) -> float:
+    """Largest force on a body but for reactions, or moment over the size of the model [N].
+
+    states: in absolute coordinates.
+    """
+    compiled, out, found = states.compiled, states.trajectory, 0.0
+    rigid = np.ones(states.s.shape[1])
+    rigid[elastic_velocities(compiled.system)] = 0.0
+    per_newton = rigid * displacement_sizes(compiled) / model_size(compiled)
+    work = make_work(compiled.system, out.beta[0])
+    for k, t in enumerate(states.t):
+        start_from(work, out.beta[k])
+        q, s, z = states.q[k].copy(), states.s[k].copy(), out.z[k].copy()
+        forces = terms(compiled.system, work, float(t), q, s, z).k
+        found = max(found, float(np.abs(forces * per_newton).max(initial=0.0)))
+    return found
 
 
 def _largest(shares: list[tuple[str, np.ndarray]], t: np.ndarray) -> Difference:

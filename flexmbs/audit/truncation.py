@@ -4,7 +4,7 @@ The modes η outside the bases (`ResidualModes`) are driven by the motion that o
 on the model:
 
     η̈ + 2ζω η̇ + ω² η + Mₙᵀ δs' = e,    e = Σ_j φᵀf_j ζ_j − φᵀMΦ q̈ − φᵀKΦ q,
-    M δs' + D δs + K δx + Mₙ η̈ = Gᵀ δλ,    G δs = 0.
+    M δs' + D δs + K δx + Mₙ η̈ = Gᵀ δλ,    G δs + Gₙ η̇ = 0.
 
 δx is the change of the positions of all bodies, with M and the constraints G of one state, in which
 the run's loads are largest, K and D the elastic ones, Mₙ the coupling of η with the motion of the
@@ -15,6 +15,8 @@ Coriolis forces and geometric stiffness of the modes outside the bases are left 
 and Kurdila, Fundamentals of Structural Dynamics (2006), sections 11.3 (mode acceleration) and 17.3.
 """
 
+import dataclasses
+import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -26,12 +28,13 @@ from flexmbs.audit.cross_check import converted_to
 from flexmbs.audit.force_differences import REACTIONS, Scales, rerun
 from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.work import make_work, start_from
-from flexmbs.flexible_body.components import ResidualModes
-from flexmbs.results.body_loads import inertia_factors
+from flexmbs.flexible_body.components import ResidualModes, x_cross_shapes
+from flexmbs.model.frames import FrameRef
+from flexmbs.results.body_loads import body_loads, inertia_factors
 from flexmbs.results.solution import SolutionData
-from flexmbs.system.check import PASS, Check, graded
+from flexmbs.system.check import PASS, WARN, Check, graded
 from flexmbs.system.compile import Compiled, compile_model
-from flexmbs.system.step_scales import model_size
+from flexmbs.system.step_scales import displacement_sizes, model_size
 
 TITLE = "Truncated modes"
 RIGID = 1e-9  # of the highest squared frequency: motions without stiffness
@@ -39,10 +42,20 @@ DAMPED = 0.99  # largest damping ratio: beyond it a mode does not oscillate
 FULL_RANK = 1e-10  # of the largest singular value of the constraints
 MOST_STATES = 5_000  # of a run: 0.2 s; not of a full audit
 MOST_UNKNOWNS = 600  # 0.3 s; likewise
+NO_MODES = "the data have no modes outside the basis"
+EXACT = "CraigBampton or Rubin, which are exact under loads at the interfaces"
+AGAIN = f"reduce it from its mesh or its matrices with estimate=True, and {EXACT}"
+# of one: share of the inertia of a motion of the body that residual modes may carry. Many of them
+# carry nearly all that moves the interfaces, and at a deflected state, where M differs from that of
+# the reduction by the relative deflection, more than there is: M is then not positive definite
+CARRIED = 0.999
 ALMOST = 0.7  # of the known modes: where as many are needed, more may be
 # of the static deflection, and of the largest excitation, to which undamped vibrations add: sudden
 # starts
 DEFLECTED, LOADED = 0.5, 0.2
+# times rtol and the largest velocity: absolute tolerances of velocities above it determine the
+# steps; and the finest one, 1e-14 of lengths with its share for constraints
+LOOSE, FINEST = 10.0, 1e-12
 RESOLVED = 1.5  # steps between two outputs, above which the run is repeated with an output at each
 
 
@@ -77,26 +90,54 @@ def truncation(scales: Scales) -> list[Check]:
     if not data or not solution.compiled.places or solution.run.options.get("analysis"):
         return []
     residual = {name: each.residual for name, each in data.items() if each.residual is not None}
-    unknown = sorted({solution.compiled.whole_of(name) for name in data if name not in residual})
-    left = (
-        f"reactions not judged: the data of {', '.join(unknown)} have no modes outside the basis"
-        if unknown
-        else ""
-    )
+    unknown = [name for name in data if name not in residual]
+    found = _unjudged(scales, unknown, NO_MODES, AGAIN) if unknown else []
+    residual = {name: each for name, each in residual.items() if len(each.frequency)}
+    if not residual:
+        return found or [Check(TITLE, PASS, "none: the bases are complete")]
     size = sum(len(each.frequency) for each in residual.values()) + sum(
         each.nf + 6 for each in data.values()
     )
-    large = size > MOST_UNKNOWNS and not full(solution)
-    if large or not len(mine.t) or run.begun is None or len(solution.t) < 2:
-        left = (
-            left
-            or "reactions not judged: the model is too large, or no state of the run can be used"
-        )
-        return [Check(TITLE, PASS, left)]
-    residual = {name: each for name, each in residual.items() if len(each.frequency)}
-    if not residual:
-        return [Check(TITLE, PASS, left or "none: the bases are complete")]
-    return [_reaction_check(scales, residual, left)]
+    if size > MOST_UNKNOWNS and not full(solution):
+        why = f"{size} unknowns need too much work"
+        return found + _unjudged(scales, list(residual), why, 'use audit="full"')
+    if not len(mine.t) or run.begun is None or len(solution.t) < 2:
+        return found or [
+            Check(TITLE, PASS, "reactions not judged: no state of the run can be used")
+        ]
+    target = _absolute(mine)
+    if any(place.cut < 0 for place in target.places.values()):
+        why = "the model has bodies without inertia"
+        return found + _unjudged(scales, list(residual), why, "give them inertia")
+    return [*found, _reaction_check(scales, target, residual)]
+
+
+def _unjudged(scales: Scales, names: Sequence[str], why: str, remedy: str) -> list[Check]:
+    """Check of reactions that cannot be estimated.
+
+    PASS if the inertia that the modes of the bodies ``names`` omit cannot matter: under the rigid
+    accelerations ζ of the body frame it is (M − L m_ff⁻¹ Lᵀ) ζ, with L the momenta of the modes.
+    """
+    solution = scales.solution
+    size = np.repeat([1.0, model_size(solution.compiled)], 3) * scales.reaction
+    share, worst = 0.0, ""
+    for name in names:
+        data = solution.compiled.data[name]
+        c, S = data.first_moment, data.second_moment
+        cross = np.cross(np.eye(3), c)
+        whole = np.block([[data.mass * np.eye(3), cross.T], [cross, np.trace(S) * np.eye(3) - S]])
+        L = np.vstack([data.S_bar, x_cross_shapes(data.xS)])
+        omitted = whole - L @ np.linalg.solve(data.m_ff, L.T)
+        loads = inertia_factors(solution, name)[:, :6] @ omitted / size
+        parts = (np.linalg.norm(part, axis=1) for part in (loads[:, :3], loads[:, 3:]))
+        found = max(float(part.max(initial=0.0)) for part in parts)
+        if not found <= share:
+            share, worst = found, solution.compiled.whole_of(name)
+    if share <= REACTIONS[0]:
+        text = f"reactions not judged: {why}; the omitted inertia is at most {share:.1e} of the"
+        return [Check(TITLE, PASS, f"{text} largest reaction")]
+    text = f"reactions not judged: {why}; the omitted inertia may be {min(share, 1.0):.1e} of the"
+    return [Check(TITLE, WARN, f"{text} largest reaction, at {worst}", remedy)]
 
 
 class _Missing(NamedTuple):
@@ -107,12 +148,12 @@ class _Missing(NamedTuple):
     t: float
 
 
-def _reaction_check(scales: Scales, residual: dict[str, ResidualModes], left: str) -> Check:
-    """Check of the missing reactions, evaluated over the steps of the run."""
+def _reaction_check(scales: Scales, target: Compiled, residual: dict[str, ResidualModes]) -> Check:
+    """Check of the missing reactions, evaluated over the steps of the run.
+
+    target: its model in absolute coordinates.
+    """
     solution, mine = scales.solution, scales.mine
-    target = _absolute(mine)
-    if any(place.cut < 0 for place in target.places.values()):
-        return Check(TITLE, PASS, "reactions not judged: the model has bodies without inertia")
     fine = _resolved(scales)
     found = excitations(fine, residual)
     k = int(np.linalg.norm(mine.sd, axis=1).argmax())
@@ -147,18 +188,23 @@ def _reaction_check(scales: Scales, residual: dict[str, ResidualModes], left: st
     if fine.t[-1] < solution.t[-1]:
         text += f"; the time after {fine.t[-1]:.4g} s was not checked"
     text += "; without the impulses of impacts" if solution.run.impacts else ""
-    remedy = "" if status == PASS else _remedy(solution, found, worst)
+    remedy = "" if status == PASS else _remedy(solution, found, worst, residual)
     if remedy and static < DEFLECTED and _starts_suddenly(solution, found.excitation):
         remedy = f"start in equilibrium, with start=fm.statics(model), or {remedy}"
-    return Check(TITLE, status, f"{text}{'; ' if left else ''}{left}", remedy)
+    return Check(TITLE, status, text, remedy)
 
 
 def _remedy(
-    solution: SolutionData, found: Oscillators, worst: Callable[[np.ndarray], _Missing]
+    solution: SolutionData,
+    found: Oscillators,
+    worst: Callable[[np.ndarray], _Missing],
+    residual: dict[str, ResidualModes],
 ) -> str:
     """Remedy: number of modes that the body with the largest error needs."""
     names = np.array(found.body)
     body = max(dict.fromkeys(found.body), key=lambda name: worst(names == name).share)
+    if residual[body].moves_frames:
+        return f"reduce {solution.compiled.whole_of(body)} with {EXACT}"
     own = np.flatnonzero(names == body)
     low, high = 0, len(own)  # the modes above ``high`` alone are within the limit
     while low < high:
@@ -166,11 +212,12 @@ def _remedy(
         chosen = np.zeros(len(names))
         chosen[own[middle:]] = 1.0
         low, high = (low, middle) if worst(chosen).share <= REACTIONS[0] else (middle + 1, high)
-    more = f"{len(own)} or more" if low > ALMOST * len(own) else f"about {low}"
+    # between the Ritz vectors there may be others
+    more = f"at least {len(own)}" if low > ALMOST * len(own) else f"about {low}"
     top = found.frequency[own[max(low, 1) - 1]]
     return (
-        f"reduce {solution.compiled.whole_of(body)} with {more} more modes, up to {top:.4g} "
-        "Hz, or state its damping"
+        f"reduce {solution.compiled.whole_of(body)} with {more} more modes, all those up to "
+        f"{top:.4g} Hz, or state its damping"
     )
 
 
@@ -198,12 +245,25 @@ def _static_share(solution: SolutionData, residual: dict[str, ResidualModes]) ->
 def _resolved(scales: Scales) -> SolutionData:
     """Solution with an output at about each step.
 
-    The solution itself, or that of a repeated run, up to `MOST_STATES`.
+    The solution itself, or that of a repeated run, up to `MOST_STATES`. An absolute tolerance that
+    is loose for the velocities in the units of the model, say of m/µs, leaves steps too long for
+    the vibrations of a start: it is repeated with one that is not.
     """
-    solution, t = scales.solution, scales.solution.t
+    solution, t, method = scales.solution, scales.solution.t, scales.run.method
     step = np.maximum(solution.trajectory.step[1:], 1e-300)
     counts = np.ceil(np.diff(t) / step - 1e-9)
-    if counts.sum() <= RESOLVED * (len(t) - 1):
+    if method.step is None and method.rtol and method.atol:
+        sizes = displacement_sizes(solution.compiled)
+        own = max(method.rtol * float(np.abs(solution.s / sizes).max(initial=0.0)), FINEST)
+        if method.atol > LOOSE * own:
+            method = dataclasses.replace(method, atol=own)  # type: ignore[type-var]
+            # outputs at the steps that this takes
+            fine = rerun(scales, method, t, most_evaluations(solution))[0]
+            span = np.maximum(fine.trajectory.step[1:], 1e-300)
+            counts[: len(span)] = np.maximum(
+                counts[: len(span)], np.ceil(np.diff(fine.t) / span - 1e-9)
+            )
+    if method is scales.run.method and counts.sum() <= RESOLVED * (len(t) - 1):
         return solution
     counts = np.maximum(counts, 1).astype(int)
     most = int(counts.sum()) + 1 if full(solution) else MOST_STATES
@@ -213,7 +273,7 @@ def _resolved(scales: Scales) -> SolutionData:
         for k in range(min(max(within, 1), len(counts)))
     ]
     times = np.concatenate([t[:1], *ends])[:most]
-    return rerun(scales, scales.run.method, times, most_evaluations(solution))[0]
+    return rerun(scales, method, times, most_evaluations(solution))[0]
 
 
 def excitations(solution: SolutionData, residual: dict[str, ResidualModes]) -> Oscillators:
@@ -222,7 +282,12 @@ def excitations(solution: SolutionData, residual: dict[str, ResidualModes]) -> O
     for name, modes in residual.items():
         i = solution.compiled.bodies.index(name)
         qdd = solution.sd[:, tree.sf_at[i] :][:, : tree.nf[i]]
-        e = inertia_factors(solution, name) @ modes.loads.T
+        zeta = (
+            body_loads(solution, name, sorted(solution.compiled.data[name].frames)).factors
+            if modes.moves_frames
+            else inertia_factors(solution, name)
+        )
+        e = zeta @ modes.loads.T
         found.append(e - qdd @ modes.mass.T - solution.elastic(name) @ modes.stiffness.T)
         names += [name] * len(modes.frequency)
     return Oscillators(
@@ -243,6 +308,7 @@ def linear_system(
     ns, m = len(now.M), sum(len(each.frequency) for each in residual.values())
     M, D, K = np.zeros((3, ns + m, ns + m))
     M[:ns, :ns], at = now.M, ns
+    G = np.hstack([now.G, np.zeros((len(now.G), m))])
     for i, nf in enumerate(system.tree.nf):
         f = slice(system.tree.sf_at[i], system.tree.sf_at[i] + nf)
         K[f, f], D[f, f] = system.bodies.k_ff[i, :nf, :nf], system.bodies.d_ff[i, :nf, :nf]
@@ -257,9 +323,29 @@ def linear_system(
             np.diag(omega**2),
             np.diag(2 * _ratios(target, name, modes) * omega),
         )
-        M[:ns, e], K[:ns, e] = M[e, :ns].T, K[e, :ns].T
-        at = e.stop
-    return Linear(M, D, K, np.hstack([now.G, np.zeros((len(now.G), m))]), target)
+        K[:ns, e], at = K[e, :ns].T, e.stop
+        if modes.moves_frames:
+            frames = dict(zip(sorted(target.data[name].frames), range(12, modes.loads.shape[1], 6)))
+            for joint, place in target.places.items():
+                rows = slice(*_rows(target, place.cut))
+                declared = target.model.joints[joint]
+                for ref in (declared.parent, declared.child):
+                    if ref.body == name and ref.frame in frames:
+                        at_frame = modes.loads[:, frames[ref.frame] :][:, :6]
+                        G[rows, e] += _forces_at(target, now.G[rows], ref) @ at_frame.T
+    M[ns:, :ns] = _limited(M[ns:, :ns], now.M)
+    M[:ns, ns:] = M[ns:, :ns].T
+    return Linear(M, D, K, G, target)
+
+
+def _limited(coupling: np.ndarray, M: np.ndarray) -> np.ndarray:
+    """Mass coupling (m, ns) of residual modes whose share of the inertia is at most `CARRIED`.
+
+    The shares are the squared singular values of C L⁻ᵀ, M = L Lᵀ.
+    """
+    L = np.linalg.cholesky(M)
+    U, s, V = np.linalg.svd(scipy.linalg.solve_triangular(L, coupling.T, lower=True).T, False)
+    return np.asarray((U * np.minimum(s, math.sqrt(CARRIED))) @ V @ L.T)
 
 
 def _absolute(mine: SolutionData) -> Compiled:
@@ -354,13 +440,25 @@ def _wrenches(system: Linear, joint: str) -> np.ndarray:
 
     At the frame of its parent if the child is the ground.
     """
-    compiled, records = system.compiled, system.compiled.system
+    compiled = system.compiled
     declared = compiled.model.joints[joint]
     ref = declared.child if declared.child.body in compiled.bodies else declared.parent
-    cut = compiled.places[joint].cut
-    rows = slice(records.cuts.row[cut], records.cuts.row[cut] + records.cuts.rows[cut])
-    at = int(records.tree.s_at[compiled.bodies.index(ref.body)])
+    rows = slice(*_rows(compiled, compiled.places[joint].cut))
     found = np.zeros((len(system.G), 6))
-    found[rows] = system.G[rows, at : at + 6]
+    found[rows] = _forces_at(compiled, system.G[rows], ref)
+    return found
+
+
+def _rows(compiled: Compiled, cut: int) -> tuple[int, int]:
+    """First constraint row of a cut joint, and the one after the last."""
+    cuts = compiled.system.cuts
+    return int(cuts.row[cut]), int(cuts.row[cut] + cuts.rows[cut])
+
+
+def _forces_at(compiled: Compiled, G: np.ndarray, ref: FrameRef) -> np.ndarray:
+    """Force and moment (n, 6) of unit multipliers of rows G (n, ns) at a frame, in body axes."""
+    records = compiled.system
+    at = int(records.tree.s_at[compiled.bodies.index(ref.body)])
+    found = G[:, at : at + 6].copy()
     found[:, 3:] -= np.cross(records.frames.x[compiled.frames[ref]], found[:, :3])
     return found

@@ -136,20 +136,19 @@ class ModeTable:
 
 @dataclass(frozen=True, eq=False)
 class ResidualModes:
-    """Lowest modes φ_k outside the basis with all interfaces fixed.
+    """Modes φ_k outside the basis, by which the error of reactions by truncation is estimated.
 
-    They give the error of reactions caused by truncation.
-
-    They are mass-normalized and M-orthogonal to the shapes of the basis that vanish at the
-    interfaces. With the factors ζ_j of the twelve inertia loads f_j of `StressModes` and the shapes
-    Φ of the basis
-
+    They are mass-normalized, K-orthogonal to each other and M-orthogonal to the shapes of the basis
+    that vanish at the interfaces, or to all if φ_k move the interfaces. With the factors ζ_j of the
+    unit loads f_j of `StressModes` and the shapes Φ of the basis
 
         η̈_k + 2 ζ_k ω_k η̇_k + ω_k² η_k = Σ_j φ_kᵀf_j ζ_j − φ_kᵀMΦ q̈ − φ_kᵀKΦ q.
 
-    frequency (m,) [Hz], damping (m,) ratios; loads (m, 12) φ_kᵀf_j; mass (m, nf) φ_kᵀMΦ; stiffness
-    (m, nf) φ_kᵀKΦ. Source: Craig and Kurdila, Fundamentals of Structural Dynamics (2006), section
-    17.3 (fixed-interface modes).
+    frequency (m,) [Hz], damping (m,) ratios; loads (m, 12) φ_kᵀf_j of the inertia loads, with all
+    interfaces fixed, or (m, 12 + 6 × frames), where the last are force and moment on each frame,
+    by name in alphabetical order: the motion of the frames in the modes, of a basis without exact
+    static responses; mass (m, nf) φ_kᵀMΦ; stiffness (m, nf) φ_kᵀKΦ. Source: Craig and Kurdila, Fundamentals of Structural
+    Dynamics (2006), section 17.3.
     """
 
     frequency: FloatArray
@@ -160,15 +159,21 @@ class ResidualModes:
 
     def __post_init__(self) -> None:
         m, nf = np.size(self.frequency), np.shape(self.mass)[-1] if np.ndim(self.mass) else 0
+        width = max(np.shape(self.loads)[-1], 12) if np.ndim(self.loads) else 12
         shapes = {
             "frequency": (m,),
             "damping": (m,),
-            "loads": (m, 12),
+            "loads": (m, width),
             "mass": (m, nf),
             "stiffness": (m, nf),
         }
         for name, shape in shapes.items():
             set_array(self, "residual", name, shape)
+
+    @property
+    def moves_frames(self) -> bool:
+        """True if the modes move the frames of the body."""
+        return bool(self.loads.shape[1] > 12)
 
 
 @dataclass(frozen=True, eq=False)

@@ -175,12 +175,16 @@ class FlexibleBodyData:
         """Problem of the residual modes, if they do not fit the body."""
         if self.residual is None:
             return []
-        n = self.residual.mass.shape[1]
-        return (
-            [f"{self.name}.residual: mass has {n} shapes, the body has {self.nf}"]
-            if n != self.nf
-            else []
-        )
+        n, loads = self.residual.mass.shape[1], self.residual.loads.shape[1]
+        problems = []
+        if n != self.nf:
+            problems.append(f"{self.name}.residual: mass has {n} shapes, the body has {self.nf}")
+        if loads not in (12, whole := 12 + 6 * len(self.frames)):
+            problems.append(
+                f"{self.name}.residual: loads has {loads} columns; it must have 12, or {whole} for "
+                "modes that move the frames"
+            )
+        return problems
 
     @property
     def nf(self) -> int:

@@ -1,6 +1,7 @@
-"""Wrenches of applied forces at the frames of flexible bodies with stress modes.
+"""Wrenches of applied forces at the frames of flexible bodies.
 
-The equations of motion need only their sum on a body; stresses need each point of action. The
+The equations of motion need only their sum on a body; stresses, and modes outside the basis that
+move the frames, need each point of action. The
 forces are evaluated one at a time along the trajectory, and the wrench on the body at each end is
 moved to the frame of that end.
 """
@@ -29,7 +30,7 @@ def applied_wrenches(compiled: Compiled, trajectory: Trajectory) -> dict[str, Fl
     stressed = {
         compiled.bodies.index(name)
         for name, data in compiled.data.items()
-        if data.stress is not None
+        if data.stress is not None or (data.residual is not None and data.residual.moves_frames)
     }
     names = {number: ref for ref, number in compiled.frames.items()}
     owner = compiled.system.frames.body

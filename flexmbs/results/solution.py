@@ -444,8 +444,8 @@ class SolutionData:
     def applied(self) -> Mapping[str, FloatArray]:
         """Force and moment (nt, 6) [N, N m] of applied forces on bodies with stress modes.
 
-        By frame ``body/frame``, about the position of the frame, in body axes; without joints,
-        drives and joint forces.
+        Also on those whose residual modes move the frames. By frame ``body/frame``, about the
+        position of the frame, in body axes; without joints, drives and joint forces.
         """
         if self.stored_applied is not None:
             return self.stored_applied

@@ -14,6 +14,7 @@ import numpy as np
 
 from flexmbs._jit.address import Packed
 from flexmbs.console.interrupts import raise_received
+from flexmbs.diagnosis.singular_positions import Passage
 from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.variation import make_variation
 from flexmbs.dynamics.work import make_work
@@ -128,6 +129,7 @@ class Run:
         self.ending: EventRecord | None = None
         self.impacts: list[Impact] = []
         self.overlaps: list[str] = []  # notes on contacts that overlap at the start
+        self.passed: list[Passage] = []  # singular positions of the finished run
         self.begun: InitialState | None = None
         self.pace: Pace | None = None
         self.stopping = False  # True: end after the present step

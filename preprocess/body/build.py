@@ -242,9 +242,9 @@ def body_of(
             pole_errors(statics, elastic.shapes, _band(basis) if request is None else request.band)
         )
     steps("residual modes", 0.99)
-    residual = (
-        _residual(statics, elastic, modal, how) if how.estimate and chosen.exact_statics else None
-    )
+    # pieces of other bases share patterns of displacements at their cuts, which the modes do not have
+    judged = how.estimate and (chosen.exact_statics or not how.number)
+    residual = _residual(statics, elastic, modal, how, chosen) if judged else None
     steps("done", 1.0)
     origin = provenance(fe, bound, basis, elastic, chosen, rule)
     return FlexibleBodyData(
@@ -424,15 +424,26 @@ def _band(basis: Basis) -> float:
 
 
 def _residual(
-    statics: InterfaceStatics, elastic: ElasticShapes, modal: _ModalBody, how: ReductionOptions
+    statics: InterfaceStatics,
+    elastic: ElasticShapes,
+    modal: _ModalBody,
+    how: ReductionOptions,
+    chosen: Reduction,
 ) -> ResidualModes | None:
-    """Lowest modes outside the basis, with damping; None if the iteration does not converge."""
-    fe, nf = statics.fe, elastic.shapes.shape[1]
+    """Modes outside the basis, with damping; None if the iteration does not converge."""
+    fe, nf, exact = statics.fe, elastic.shapes.shape[1], chosen.exact_statics
+    wanted, inertia = nf + 6 - statics.coordinates, modal.loads.loads[:, :INERTIAL]
     try:
-        omega, shapes = residual_modes(statics, elastic.shapes, nf + 6 - statics.coordinates)
+        omega, shapes = residual_modes(
+            statics, elastic.shapes, wanted, exact=exact, spin=inertia[:, 6:]
+        )
     except SolverError:
         return None
-    loads = fe.engine.inner(shapes, modal.loads.loads[:, :INERTIAL])
+    if not exact:  # the modes move the interfaces, in alphabetical order
+        names = [interface.name for interface in statics.interfaces]
+        at = [INERTIAL + 6 * k + c for k in np.argsort(names) for c in range(6)]
+        inertia = np.hstack([inertia, modal.loads.loads[:, at]])
+    loads = fe.engine.inner(shapes, inertia)
     # signs of eigenvectors are arbitrary: the largest load factor becomes positive, so that results
     # are reproducible
     signs = np.where(loads[np.arange(len(loads)), np.abs(loads).argmax(axis=1)] < 0.0, -1.0, 1.0)

@@ -67,8 +67,33 @@ def test_aligned_links_are_reported_with_times_and_joints(coordinates):
         assert any(f"'{joint}{i}'" in note for joint in ("knee", "pin", "foot") for i in range(3))
 
 
+def branch_check(solution):
+    return next(check for check in solution.audit if check.title == "Singular positions")
+
+
+@pytest.mark.filterwarnings("ignore::flexmbs.AuditWarning")
+def test_branches_are_judged(monkeypatch):
+    """PASS where inertia carries both runs across; WARN where no second run shows it, and where the
+    links nearly stop in line: of θ'² = θ'₀² − 2 r with r = θ''/cos θ only (0.005 θ'₀)² is left.
+    """
+    options = {"t_end": 1.0, "step": 1e-3, "output_step": 0.01}
+    check = branch_check(fm.simulate(cells(1), **options))
+    assert (check.status, check.found) == ("PASS", "passed 1; a second run takes the same branch")
+    with monkeypatch.context() as patched:
+        patched.setattr("flexmbs.audit.second_run.MOST", 1e-9)
+        unconfirmed = branch_check(fm.simulate(cells(1), **options))
+    rate = 2.0 * 9.81 / (2.0 / 3.0 + 1.0)
+    model = cells(1, speed=-np.sqrt(2.0 * rate / (1.0 - 0.005**2)))
+    model.gravity = (0, 9.81, 0)
+    slow = branch_check(fm.simulate(model, t_end=0.7, output_step=0.01, coordinates="absolute"))
+    for check in (unconfirmed, slow):
+        assert check.status == "WARN"
+        assert "the motion may branch" in check.found
+
+
 def test_a_regular_motion_has_no_such_note():
     solution = fm.simulate(cells(1), t_end=0.5, step=2e-3)
+    assert "Singular positions" not in [check.title for check in solution.audit]
     assert not [note for note in solution.run.notes if "singular" in note]
 
 

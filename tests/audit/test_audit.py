@@ -707,3 +707,22 @@ def test_second_runs_that_stop(monkeypatch):
     check = found(fm.simulate(oscillator(), t_end=0.2, step=1e-4), "Second run")
     assert check.status == WARN
     assert "runs with steps of 0.0002 s and steps of 5e-05 s stop" in check.found
+
+
+@pytest.mark.parametrize("friction", [0.0, 0.5])
+@pytest.mark.parametrize("slope", [0.0, 0.3])
+def test_a_box_at_rest_on_rigid_contacts_has_no_errors(slope, friction):
+    """Without friction on a slope it slides with g sin α: uniform acceleration."""
+    g = 9.81 * np.array([math.sin(slope), 0.0, -math.cos(slope)])
+    model = fm.Model("box", gravity=tuple(g))
+    corners = {
+        f"c{k}": (x, y, -0.05) for k, (x, y) in enumerate([(0.1, 0.1), (0.1, -0.1), (-0.1, 0)])
+    }
+    box = model.add(fm.RigidBody("box", mass=2.0, inertia=(0.01, 0.01, 0.01), frames=corners))
+    model.add(fm.Free("place", model.ground, box, q0=(0, 0, 0.05, 1, 0, 0, 0)))
+    for name in corners:
+        model.add(fm.SpherePlane(name, model.ground, box[name], friction=friction))
+    solution = fm.simulate(model, t_end=0.5, step=1e-3, integrator="moreau-jean")
+    moved = 0.0 if friction else g[0] * 0.5**2 / 2
+    assert solution.q[-1, 0] == pytest.approx(moved, rel=3e-3, abs=1e-9)
+    assert solution.verdict == "PASS", [c.found for c in solution.audit if c.status != "PASS"]

@@ -72,6 +72,44 @@ def test_carriers_that_only_translate_keep_angles(slides: bool) -> None:
     assert bool(warned(model, "no body in common")) is not slides
 
 
+def planet_on_an_arm(*, parent: str, axis: str, turned: bool = False) -> fm.Model:
+    """A planet that rolls on a fixed sun, with the angle of the arm measured from either side."""
+    model = fm.Model("planet", gravity=(0, 0, 0))
+    end = fm.Frame((0.5, 0, 0), rotation=("x", np.pi) if turned else None)
+    model.add(fm.RigidBody("arm", mass=1.0, inertia=(0.1,) * 3, frames={"end": end}))
+    model.add(fm.RigidBody("planet", mass=1.0, inertia=(0.1,) * 3))
+    ends = ("ground", "arm") if parent == "ground" else ("arm", "ground")
+    model.add(fm.Revolute("arm", *ends, axis=axis, v0=1.0))
+    model.add(fm.Revolute("planet", "arm/end", "planet", axis="z"))
+    model.add(fm.Gear("teeth", "arm", "planet", ratio=2.0))
+    return model
+
+
+@pytest.mark.parametrize(
+    ("parent", "axis", "turned", "right"),
+    [
+        ("ground", "z", False, False),
+        ("arm", "z", False, True),
+        ("ground", "-z", False, True),
+        ("arm", "-z", False, False),
+        ("ground", "z", True, True),
+        ("arm", "z", True, False),
+    ],
+)
+def test_angles_measured_in_opposite_directions(
+    parent: str, axis: str, turned: bool, right: bool
+) -> None:
+    """A planet of twice the radius of the fixed sun turns by 1 + 1/2 times the angle of the arm, by
+    1 − 1/2 with the wrong sign.
+    """
+    model = planet_on_an_arm(parent=parent, axis=axis, turned=turned)
+    assert bool(warned(model, "turn in opposite directions relative to 'arm'")) is not right
+    rates = fm.assemble(model).joints
+    arm = rates["arm"].velocity[0] * (1 if (parent == "ground") == (axis == "z") else -1)
+    planet = arm + rates["planet"].velocity[0] * (-1 if turned else 1)
+    assert planet / arm == pytest.approx(1.5 if right else 0.5)
+
+
 def test_rack_on_a_moving_table_needs_a_common_carrier() -> None:
     """Displacement of the rack relative to a sliding table is not that relative to the pinion."""
     model = fm.Model("rack", gravity=(0, 0, 0))

@@ -180,3 +180,21 @@ def test_vacuum_and_an_empty_chamber_are_reasons_to_stop() -> None:
     assert "-2e+05 Pa, below vacuum" in told
     assert "chamber A" in cylinder.end_of_validity(-0.999 * VOLUME_A / A, [0.0, 0.0])
     assert "chamber B" in cylinder.end_of_validity(0.999 * VOLUME_B / B, [0.0, 0.0])
+
+
+def test_a_guide_without_lateral_force_has_no_warning() -> None:
+    """Its reaction along the axis is what inertia and oil leave, 2e-5 of the latter."""
+    model = fm.Model("press", gravity=(0, 0, 0))
+    body = model.add(fm.RigidBody("mass", mass=500.0, inertia=(1, 1, 1)))
+    model.add(fm.Prismatic("guide", model.ground, body, axis="x", q0=1.0))
+    oil = {"length": 1.0, "area_a": 2e-3, "area_b": 1.5e-3, "volume_a": 1e-4, "volume_b": 1e-4}
+    pressures = {"supply": 1e7, "tank": 1e5, "pressure_a": 1e6, "pressure_b": 1e6}
+    losses = {"bulk_modulus": 1.5e9, "valve": 1e-7, "leakage": 1e-12, "friction": 200.0}
+    opening = fm.Sine(amplitude=0.5, frequency=1.0)
+    model.add(
+        fm.HydraulicCylinder(
+            "cylinder", model.ground, body, opening=opening, **oil, **pressures, **losses
+        )
+    )
+    solution = fm.simulate(model, t_end=1.0)
+    assert [check for check in solution.audit if check.status != "PASS"] == []

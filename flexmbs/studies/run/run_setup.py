@@ -147,6 +147,7 @@ def prepared(
 def notes_of(ready: Prepared, good: Trajectory) -> list[str]:
     """Notes on the choices, the start and the course of the run."""
     chosen, compiled, first = ready.chosen, ready.run.compiled, ready.first
+    ready.run.passed = passages(compiled, good, ready.regular.beta, first.rank(NEARLY))
     return [
         *(
             [f"integrator: '{ready.method.name}', {chosen['why']}, by default"]
@@ -158,7 +159,7 @@ def notes_of(ready: Prepared, good: Trajectory) -> list[str]:
         *(f"assembly moved {m}" for m in ready.moved),
         *([str(ready.singular)] if ready.singular else []),
         *_notes_of_run(ready.run, ready.form),
-        *passage_notes(passages(compiled, good, ready.regular.beta, first.rank(NEARLY))),
+        *passage_notes(ready.run.passed),
     ]
 
 
