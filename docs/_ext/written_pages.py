@@ -33,7 +33,7 @@ GROUPS = {  # title: packages whose names it has, in the order of a project
     "Formalisms": ("formalisms",),
     "Integrators": ("integrators",),
     "Results": ("api.solution", "api.fatigue", "results", "signals", "durability"),
-    "Robots": ("robots",),
+    "Robots": ("robots", "cad"),
     "Flexible bodies": ("flexible_body",),
     "Errors and warnings": ("errors",),
 }

@@ -11,6 +11,7 @@ import numpy as np
 from flexmbs.api.model import Model
 from flexmbs.cad.flexible_parts import flexible_parts
 from flexmbs.cad.materials import Material, density, given_materials
+from flexmbs.checked_arguments import checked_arguments
 from flexmbs.declaration import close_names, require_known, shown
 from flexmbs.errors import InputError
 from flexmbs.files.output import slug, write_bytes
@@ -258,6 +259,7 @@ def _frame(body: CadBody, mate: Mate) -> Frame:
     return Frame(tuple(position), rotation=(body.rotation.T @ axes).tolist())
 
 
+@checked_arguments
 def from_step(
     path: str | Path,
     material: Any = None,

@@ -10,7 +10,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, fields, replace
-from typing import ClassVar, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -76,7 +76,7 @@ class BeamSection(Section):
     _: KW_ONLY
     orientation: ArrayLike | None = None
     offset: ArrayLike = (0.0, 0.0)
-    end: Mapping[str, float] | None = None
+    end: Mapping[str, Any] | None = None  # numbers, and the pair ``shear``
     turn: float = 0.0
     ends: ArrayLike | None = None
     released: tuple[str, str] = ("", "")

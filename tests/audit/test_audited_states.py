@@ -101,7 +101,9 @@ def test_an_audit_that_is_switched_off(tmp_path: Path) -> None:
         assert kept.verdict == "NOT JUDGED"
         assert "NOT JUDGED" in str(kept)
         kept.report(tmp_path / "rest.html")
-        assert "was not judged" in (tmp_path / "rest.html").read_text(encoding="utf-8")
+        assert "the audit of this run was switched off" in (tmp_path / "rest.html").read_text(
+            encoding="utf-8"
+        )
         assert fm.linearize(model, at=rest, audit=False).verdict == "NOT JUDGED"
         assert fm.campbell(model, [1.0], drive="motor", audit=False).verdict == "NOT JUDGED"
         assert fm.kinematics(model, [0.0, 0.1], audit=False).verdict == "NOT JUDGED"

@@ -116,6 +116,7 @@ def test_csv_tables_are_those_of_the_command_line(tmp_path: Path) -> None:
         "frames.csv",
         "joints.csv",
         "drives.csv",
+        "forces.csv",
         "energy.csv",
     ]
     heading = written[2].read_text().splitlines()[0].split(",")

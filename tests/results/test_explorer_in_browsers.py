@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_elements import acting
+from test_drawn_elements import acting
 from test_player_browsers import BROWSERS, needs_axe, needs_node, seen, skip_without
 
 import flexmbs as fm

@@ -41,7 +41,7 @@ def named_nastily() -> fm.Model:
 
 
 def test_efforts_are_those_of_coordinates_on_which_something_acts() -> None:
-    """What a step leaves along a free coordinate is not a force of a controller."""
+    """Nothing acts along a free coordinate, and its curve is not drawn."""
     model = fm.Model("double", gravity=(0, 0, -9.81))
     rod, bob = (
         model.add(fm.RigidBody(name, mass=1.0, inertia=(1, 1, 1), com=(1, 0, 0)))
@@ -51,7 +51,7 @@ def test_efforts_are_those_of_coordinates_on_which_something_acts() -> None:
     model.add(fm.Revolute("free", rod, bob, axis="y", q0=0.5))
     model.add(fm.JointSpring("spring", "hinge", k=10.0))
     solution = fm.simulate(model, t_end=0.5, integrator=fm.MoreauJean(step=1e-3))
-    assert np.abs(solution.joint("free").effort).max() > 1e-4
+    assert np.abs(solution.joint("free").effort).max() < 1e-9
     assert [[curve.name for curve in each.curves] for each in efforts(solution)] == [["hinge.0"]]
     assert efforts(fm.simulate(hanging(), t_end=0.02, step=0.01)) == []
 

@@ -522,7 +522,8 @@ def test_computed_torque_on_a_flexible_link() -> None:
     exact = fm.simulate(model, t_end=0.12, start=start, integrator="dormand-prince", rtol=1e-9)
     for given in ({}, {"step": 1e-3}):
         found = fm.simulate(model, t_end=0.12, start=start, **given)
-        assert found.verdict == "PASS"
+        # the beam has no modes outside its basis from which missing reactions could be estimated
+        assert {each.title for each in found.audit if each.status != "PASS"} <= {"Truncated modes"}
         assert found.joint("joint1").position[-1, 0] == pytest.approx(
             exact.joint("joint1").position[-1, 0], abs=2e-5
         )
