@@ -21,6 +21,7 @@ from preprocess.fe.material_library import BUILT_IN, read_materials
 
 DOCS = Path(__file__).resolve().parents[1]
 ROOT = DOCS.parent
+PICTURES = ("*.png", "*.svg", "*.jpg")
 GROUPS = {  # title: packages whose names it has, in the order of a project
     "Models": ("api.model", "model.frames", "model.bodies", "model.run"),
     "Shapes": ("model.shapes",),
@@ -274,7 +275,7 @@ def write_studies() -> None:
         ]
         tree = "\n\n```{toctree}\n:hidden:\n" + "\n".join(below) + "\n```\n" if below else ""
         put(place / "index.md", studied(readme) + tree)
-        for picture in [*readme.parent.glob("*.png"), *readme.parent.glob("*.svg")]:
+        for picture in (each for kind in PICTURES for each in readme.parent.glob(kind)):
             shutil.copy2(picture, place / picture.name)
 
 
