@@ -494,6 +494,12 @@ def with_terms(given, span, place, y, wrench):
 
 
 @part
+def turning(cuts, k):
+    """True if the free directions of cut joint k, and its rows 𝒯, turn relative to the child."""
+    return cuts.kernel[k] == OF_CHAIN and cuts.constant[k] == 0
+
+
+@part
 def canonical_multipliers(cuts, cut, lam):
     """λ of the last evaluated point for the rows 𝒯 of its coordinates alone, as outside of runs.
 
@@ -501,7 +507,7 @@ def canonical_multipliers(cuts, cut, lam):
     𝒯 𝒯_runᵀ λ.
     """
     for k in range(cuts.row.shape[0]):
-        if cuts.kernel[k] != OF_CHAIN or cuts.constant[k] == 1:
+        if not turning(cuts, k):
             continue
         f, n = wrench_of_rows(cuts, cut, k, lam, cuts.closed[k])
         for c in range(36):

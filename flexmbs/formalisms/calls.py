@@ -14,7 +14,7 @@ from flexmbs._jit import part
 from flexmbs._jit.address import Entry, bound_entry, entry
 from flexmbs.algebra.works import copy_works
 from flexmbs.dynamics.blocks import transmission
-from flexmbs.dynamics.constraints import canonical_multipliers
+from flexmbs.dynamics.constraints import canonical_multipliers, turning
 from flexmbs.dynamics.contacts import contact_kinematics, contact_rows
 from flexmbs.dynamics.equations import balanced, kinematics
 from flexmbs.dynamics.equations import residual_with_reactions as residual_of
@@ -197,7 +197,7 @@ def commit(common, /, h):
         if system.cuts.kernel[k] >= 0:
             for c in range(path.kept.shape[1]):
                 path.kept[k, c] = work.cut.keeps[k, c]
-        if system.cuts.kernel[k] == OF_CHAIN and system.cuts.constant[k] == 0:
+        if turning(system.cuts, k):
             for c in range(6 * system.cuts.closed[k]):
                 path.covectors[k, c] = work.cut.covectors[k, c]
     for i in range(path.pivot.shape[0]):
@@ -206,25 +206,18 @@ def commit(common, /, h):
     return 0
 
 
-@part
-def continued_rows(cuts):
-    """1 if rows of a cut joint continue those of the last step, else 0."""
-    for k in range(cuts.row.shape[0]):
-        if cuts.kernel[k] == OF_CHAIN and cuts.constant[k] == 0:
-            return 1
-    return 0
-
-
 @entry
 def canonical(common, here, /, t):
     """Kernel that expresses the multipliers of a point as they are outside of the run.
 
-    For rows of cut joints that depend on the coordinates alone. Evaluates the point if needed.
+    For rows of cut joints that depend on the coordinates alone. Evaluates the point if any turn.
     """
     system, work = common.system, common.work
-    if continued_rows(system.cuts) == 1:
-        kinematics(system, work, t, here.q, here.s, work.zero)
-        canonical_multipliers(system.cuts, work.cut, here.lam)
+    for k in range(system.cuts.row.shape[0]):
+        if turning(system.cuts, k):
+            kinematics(system, work, t, here.q, here.s, work.zero)
+            canonical_multipliers(system.cuts, work.cut, here.lam)
+            break
     return 0
 
 

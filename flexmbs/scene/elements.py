@@ -88,8 +88,7 @@ def _between(start: Start, item: tuple[Item, FrameRef, FrameRef]) -> Iterator[El
     """Element between two frames."""
     given, a, b = item
     unit = start.unit
-    away = np.linalg.norm(start.positions(b) - start.positions(a), axis=1)
-    ends = float(away.min()), float(away.max())
+    ends = start.distances(a, b)
     if isinstance(given, Bushing):
         z = np.array([0.0, 0.0, 1.0])
         sleeve = meshes.ring(-1.6 * unit * z, 1.6 * unit * z, 1.3 * unit, 2.3 * unit)
@@ -194,8 +193,7 @@ def _symbol(start: Start, axis: JointAxis, group: str, place: int) -> Iterator[P
 
 def _spring_along(start: Start, axis: JointAxis) -> Line:
     """Helical spring on a translation, between the frames of its joint."""
-    away = np.linalg.norm(start.positions(axis.outer) - start.positions(axis.frame), axis=1)
-    ends = float(away.min()), float(away.max())
+    ends = start.distances(axis.frame, axis.outer)
     return Line(axis.frame, axis.outer, "spring", 1.9 * start.unit, 0.0, *ends)
 
 

@@ -5,12 +5,12 @@ Corners of a triangle are in counterclockwise order, seen from outside.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from flexmbs.model.shapes.primitives import Box
 from flexmbs.model.shapes.triangles import Triangles, revolved
 
 FloatArray = NDArray[np.float64]
@@ -45,9 +45,7 @@ def placed(mesh: Triangles, axes: FloatArray, origin: FloatArray) -> Triangles:
 
 def cylinder(a: FloatArray, b: FloatArray, radius: float) -> Triangles:
     """Cylinder between two points."""
-    height = float(np.linalg.norm(b - a))
-    outline = np.array([(0.0, 0.0), (radius, 0.0), (radius, height), (0.0, height)])
-    return placed(revolved(outline, SIDES), axes_along(b - a), a)
+    return frustum(a, b, radius, radius)
 
 
 def ring(a: FloatArray, b: FloatArray, inner: float, outer: float) -> Triangles:
@@ -66,14 +64,7 @@ def frustum(a: FloatArray, b: FloatArray, radius_a: float, radius_b: float) -> T
 
 def box(size: Iterable[float], axes: FloatArray, centre: FloatArray) -> Triangles:
     """Box with edges along axes (3, 3), by columns."""
-    corners = np.array(list(itertools.product((-0.5, 0.5), repeat=3))) * np.array(tuple(size))
-    faces = np.array(
-        [
-            [0, 1, 3], [0, 3, 2], [4, 6, 7], [4, 7, 5], [0, 4, 5], [0, 5, 1],
-            [2, 3, 7], [2, 7, 6], [0, 2, 6], [0, 6, 4], [1, 5, 7], [1, 7, 3],
-        ]
-    )  # fmt: skip
-    return placed(Triangles(corners, faces), axes, centre)
+    return placed(Box(tuple(map(float, size))).triangles(), axes, centre)
 
 
 def prism(outline: FloatArray, low: float, high: float) -> Triangles:

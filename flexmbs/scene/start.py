@@ -104,6 +104,11 @@ class Start:
         """Positions (nt, 3) of a frame."""
         return self.solution.frame(plain(ref)).position
 
+    def distances(self, a: FrameRef, b: FrameRef) -> tuple[float, float]:
+        """Shortest and longest distance (m) of two frames in the run."""
+        away = np.linalg.norm(self.positions(b) - self.positions(a), axis=1)
+        return float(away.min()), float(away.max())
+
     def axis(self, joint: str, coordinate: int) -> JointAxis | None:
         """Axis of a degree of freedom; None if it is fixed in neither frame."""
         declared = self.model.joints.get(joint)

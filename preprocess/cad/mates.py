@@ -17,9 +17,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from flexmbs.flexible_body.free_body import skew
 from preprocess.cad.assembly import CadAssembly, CadBody, CadPart
 from preprocess.cad.faces import EQUAL, HOLE, CadFace
-from preprocess.cad.surfaces import Surface
+from preprocess.cad.surfaces import Surface, across_axis
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -143,23 +144,16 @@ def _rows(point: Array, forces: Array, moments: Array) -> Array:
     return np.vstack([first, np.hstack([np.zeros_like(moments), moments])])
 
 
-def _across(axis: Array) -> Array:
-    """Two unit vectors (2, 3) perpendicular to a unit vector."""
-    first = np.cross(axis, np.eye(3)[np.argmin(np.abs(axis))])
-    first /= np.linalg.norm(first)
-    return np.array([first, np.cross(axis, first)])
-
-
 def _planes(a: _Placed, b: _Placed, i: int, j: int, clearance: float) -> _Contact | None:
     """Contact of plane faces that lie on each other; None if they do not."""
     s, t = a.surfaces[i], b.surfaces[j]
     if s.axis @ t.axis > -math.cos(EQUAL) or abs(s.axis @ (t.point - s.point)) > clearance:
         return None
-    shared = _shared_points(a, b, i, j, _across(s.axis))
+    shared = _shared_points(a, b, i, j, across_axis(s.axis))
     if not len(shared):
         return None
     point = shared.mean(axis=0)
-    rows = _rows(point, s.axis[None], _across(s.axis))
+    rows = _rows(point, s.axis[None], across_axis(s.axis))
     return _Contact("plane", point, s.axis, rows, (i, j), "planes on each other")
 
 
@@ -215,7 +209,7 @@ def _cylinders(a: _Placed, b: _Placed, i: int, j: int, clearance: float) -> _Con
         fits = f.hollow and abs(s.radius - t.radius) <= clearance and high > low - clearance
     if not fits:
         return None
-    across = _across(s.axis)
+    across = across_axis(s.axis)
     what = "shaft in bore" if f.hollow != g.hollow else "aligned bores"
     text = f"{what} of diameter {2e3 * max(s.radius, t.radius):.4g} mm"
     return _Contact("cylinder", middle, s.axis, _rows(middle, across, across), (i, j), text)
@@ -242,7 +236,7 @@ def _equal_surfaces(a: _Placed, b: _Placed, i: int, j: int, clearance: float) ->
         return _Contact("sphere", s.point, np.array([0.0, 0.0, 1.0]), rows, (i, j), text)
     if s.axis @ t.axis < math.cos(EQUAL) or abs(s.angle - t.angle) > EQUAL:
         return None
-    rows = _rows(s.point, np.eye(3), _across(s.axis))
+    rows = _rows(s.point, np.eye(3), across_axis(s.axis))
     return _Contact("cone", s.point, s.axis, rows, (i, j), "cone in cone")
 
 
@@ -316,7 +310,7 @@ def _joint(free: Array, size: float) -> tuple[str, Array, Array] | None:
                 return None
             return "planar", origin, axis
         case 3, 0:  # v = −ω × c for all ω
-            blocks = [-_cross_matrix(turn[3:]) for turn in turning]
+            blocks = [-skew(turn[3:]) for turn in turning]
             centre = np.linalg.lstsq(np.vstack(blocks), turning[:, :3].ravel(), rcond=None)[0]
             return "spherical", np.asarray(centre, float), z
     return None
@@ -334,8 +328,3 @@ def _unit(x: Array) -> Array:
     """Unit vector, its largest component positive: the sign of an axis has no meaning."""
     found = x / np.linalg.norm(x)
     return np.asarray(found * (np.sign(found[np.argmax(np.abs(found))]) or 1.0))
-
-
-def _cross_matrix(w: Array) -> Array:
-    """Matrix of the cross product w ×."""
-    return np.array([[0.0, -w[2], w[1]], [w[2], 0.0, -w[0]], [-w[1], w[0], 0.0]])

@@ -115,7 +115,7 @@ def _cylinder(x: Array, normals: Array, middles: Array) -> tuple[Surface, Array]
     |(x − c) × a| = r with the centre c in the plane through the origin across the axis a.
     """
     start = np.linalg.svd(normals, full_matrices=False)[2][2]
-    across = _across(start)
+    across = across_axis(start)
     A = np.column_stack([2.0 * x @ across.T, np.ones(len(x))])
     flat = x @ across.T
     c = np.linalg.lstsq(A, np.einsum("ij,ij->i", flat, flat), rcond=None)[0]
@@ -146,7 +146,7 @@ def _cone(x: Array, normals: Array, middles: Array) -> tuple[Surface, Array]:
     lines /= np.maximum(np.linalg.norm(lines, axis=1), np.finfo(float).tiny)[:, None]
     start = np.linalg.svd(lines - lines.mean(axis=0), full_matrices=False)[2][2]
     start *= np.sign(lines.mean(axis=0) @ start) or 1.0
-    across = _across(start)
+    across = across_axis(start)
 
     def distance(p: Array) -> Array:
         """Signed distances (n,) of the points from the cone of the parameters p."""
@@ -170,7 +170,7 @@ def _least(distance: Callable[[Array], Array], start: Array) -> tuple[Array, Arr
     return found.x, found.fun
 
 
-def _across(axis: Array) -> Array:
+def across_axis(axis: Array) -> Array:
     """Two unit vectors (2, 3) perpendicular to a unit vector and to each other."""
     first = np.cross(axis, np.eye(3)[np.argmin(np.abs(axis))])
     first /= np.linalg.norm(first)

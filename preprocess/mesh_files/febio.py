@@ -15,9 +15,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from flexmbs.errors import InputError, shown
-from flexmbs.files.path_policy import PathPolicy
 from flexmbs.files.xml_tree import XmlElement, read_xml
 from preprocess.mesh.declarations import Item
+from preprocess.mesh_files.include import existing_file, reach_of
 from preprocess.mesh_files.part_deck import LARGEST, PartDeck, refuse_kinds
 from preprocess.mesh_files.raw_mesh import RawMesh
 
@@ -72,7 +72,7 @@ class _Reader:
 
     def __init__(self, path: Path, allow_outside: bool) -> None:
         self.deck = PartDeck(path)
-        self.reach = PathPolicy(path.resolve().parent, allow_outside, what="mesh file")
+        self.reach = reach_of(path, allow_outside)
         self.blocks: dict[str, str] = {}
         self.materials: dict[str, Item] = {}
         self.thickness: dict[str, float] = {}
@@ -83,15 +83,7 @@ class _Reader:
         name = element.attributes.get("from")
         if name is None:
             return element
-        try:
-            other = self.reach.path(name)
-        except ValueError as error:
-            raise InputError(f"{element.place}: {error}") from None
-        if not other.is_file():
-            raise InputError(
-                f"{element.place}: file {shown(name)} does not exist; copy it to "
-                f"{self.reach.folder}"
-            )
+        other = existing_file(self.reach, element.place, name)
         root = read_xml(other, most_bytes=MOST_BYTES, most_elements=MOST_ELEMENTS)
         found = root if root.tag == element.tag else root.first(element.tag)
         if found is None:

@@ -24,7 +24,7 @@ class Includes:
     """Stack of nested files being read; names are relative to the folder of the first."""
 
     def __init__(self, path: Path, allow_outside: bool) -> None:
-        self._reach = _reach(path, allow_outside)
+        self._reach = reach_of(path, allow_outside)
         self._open, self._size = [path.resolve()], 0
 
     def lines(self, where: str, name: str) -> list[str]:
@@ -33,14 +33,7 @@ class Includes:
         Raises InputError with the location ``where``.
         """
         wanted = name.strip().strip("'\"")
-        try:
-            path = self._reach.path(wanted)
-        except ValueError as error:
-            raise InputError(f"{where}: {error}") from None
-        if not path.is_file():
-            raise InputError(
-                f"{where}: file {wanted[:60]!r} does not exist; copy it to {self._reach.folder}"
-            )
+        path = existing_file(self._reach, where, wanted)
         if path in self._open:
             raise InputError(f"{where}: {wanted[:60]!r} includes itself")
         self._size += path.stat().st_size
@@ -66,7 +59,7 @@ def included_files(path: Path, allow_outside: bool = False) -> tuple[Path, ...]:
     while pending and path.is_file():
         for name in _names(read_text(pending.pop())):
             with contextlib.suppress(ValueError):
-                other = _reach(path, allow_outside).path(name.strip().strip("'\""))
+                other = reach_of(path, allow_outside).path(name.strip().strip("'\""))
                 if other not in (*found, path.resolve()) and other.is_file():
                     found.append(other)
                     pending.append(other)
@@ -83,6 +76,17 @@ def _names(text: str) -> Iterator[str]:
         )
 
 
-def _reach(path: Path, allow_outside: bool) -> PathPolicy:
+def reach_of(path: Path, allow_outside: bool) -> PathPolicy:
     """Policy for included files: those in the folder of the mesh file."""
     return PathPolicy(path.resolve().parent, allow_outside, what="mesh file")
+
+
+def existing_file(reach: PathPolicy, where: str, name: str) -> Path:
+    """File that a mesh file names at ``where``. Raises InputError."""
+    try:
+        path = reach.path(name)
+    except ValueError as error:
+        raise InputError(f"{where}: {error}") from None
+    if not path.is_file():
+        raise InputError(f"{where}: file {name[:60]!r} does not exist; copy it to {reach.folder}")
+    return path

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from command_calls import command
 
 import flexmbs as fm
 import preprocess as pp
-from flexmbs.__main__ import main
 
 MESHES = Path(__file__).parents[2] / "meshes"
 URDF = """<robot name="arm"><link name="base"/><link name="rod">
@@ -23,14 +23,6 @@ SDF = """<sdf version="1.9"><model name="arm"><link name="rod"><inertial><pose>0
 <joint name="hinge" type="revolute"><parent>world</parent><child>rod</child>
 <axis><xyz>0 1 0</xyz></axis></joint></model></sdf>"""
 FILES = {"arm.urdf": URDF, "arm.xml": MJCF, "arm.sdf": SDF}
-
-
-def command(capsys, *arguments):
-    """Exit code, output and errors of ``flexmbs``."""
-    with pytest.raises(SystemExit) as ended:
-        main(list(arguments))
-    told = capsys.readouterr()
-    return ended.value.code or 0, told.out, told.err
 
 
 @pytest.fixture

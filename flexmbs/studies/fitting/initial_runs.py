@@ -252,33 +252,15 @@ def recorded(base: Begun) -> tuple[TrajectoryPoints, FloatArray]:
     state, path = run.state, run.work.path
     nz = len(state.z)
     ys = [state.y.copy()]
-    rows: list[tuple[Any, ...]] = [
-        (
-            0.0,
-            start.q,
-            start.s,
-            start.sd,
-            start.lam,
-            start.x[:nz],
-            path.beta.copy(),
-            path.covectors.copy(),
-            0.0 * start.s,
-        )
-    ]
+    rows: list[tuple[Any, ...]] = []
+
+    def record(t: float, of: Any, z: FloatArray, d: FloatArray) -> None:
+        """Add a row of `TrajectoryPoints`: a point with its path."""
+        kept = (of.q, of.s, of.sd, of.lam, z, path.beta, path.covectors, d)
+        rows.append((t, *(each.copy() for each in kept)))
+
+    record(0.0, start, start.x[:nz], 0.0 * start.s)
     while step_of(run):
-        now = (
-            each.copy()
-            for each in (
-                state.q,
-                state.s,
-                state.sd,
-                state.lam,
-                state.z,
-                path.beta,
-                path.covectors,
-                state.d,
-            )
-        )
-        rows.append((run.context.clock.time, *now))
+        record(run.context.clock.time, state, state.z, state.d)
         ys.append(state.y.copy())
     return TrajectoryPoints(*(np.array(column) for column in zip(*rows))), np.array(ys)

@@ -9,9 +9,9 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from command_calls import command
 
 import preprocess as pp
-from flexmbs.__main__ import main
 from preprocess.cad.mesh_cad import read_faces
 from preprocess.cad.selectors import python_text, selector, toml_text
 from preprocess.part_file.from_tables import PartFiles
@@ -24,14 +24,6 @@ from test_player_browsers import needs_node, seen, skip_without  # noqa: E402
 
 MESHES = TESTS.parent / "meshes"
 PARTS = ("bracket", "robot_link", "sheet")
-
-
-def command(capsys, *arguments):
-    """Exit code, output and errors of ``flexmbs``."""
-    with pytest.raises(SystemExit) as ended:
-        main(list(arguments))
-    told = capsys.readouterr()
-    return ended.value.code or 0, told.out, told.err
 
 
 @pytest.fixture
