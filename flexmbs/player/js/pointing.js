@@ -10,6 +10,8 @@ const FEW = 12; // bodies that are listed at first
 
 /** @param {HTMLElement} root @param {Player} player */
 export function point(root, player) {
+  list(root, player);
+  if (player.scene.table.parts.some((part) => part.regions?.length)) return; // regions.js names them
   const { canvas } = player, tip = /** @type {HTMLElement} */ (root.querySelector('[data-player="tip"]'));
   let last = -Infinity, waiting = false, pressed = /** @type {[number, number] | null} */ (null);
   /** @param {PointerEvent} event */
@@ -48,7 +50,6 @@ export function point(root, player) {
   });
   canvas.addEventListener("pointercancel", () => (pressed = null));
   canvas.addEventListener("pointerleave", leave);
-  list(root, player);
 }
 
 /** Bodies with their colours and kinds of elements; a click hides or shows one, pointing at a body marks it. @param {HTMLElement} root @param {Player} player */

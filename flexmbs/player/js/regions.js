@@ -16,7 +16,7 @@ export function listRegions(root, player) {
   if (!rows.length || !part?.regions?.length) return;
   const items = player.viewer.items[0].slice(1), own = items.map((item) => item.colour); // the first one is the rest of the surface
   const surface = { x: decoded(player.scene.buffer, part.vertices), regions: part.regions.map((region) => numbers(player.scene.buffer, region.triangles)) };
-  const tip = root.querySelector(".picture")?.appendChild(document.createElement("div"));
+  const tip = /** @type {HTMLElement} */ (root.querySelector('[data-player="tip"]'));
   let [hovered, chosen] = [-1, -1];
   const colour = () => {
     items.forEach((item, k) => (item.colour = k === hovered || k === chosen ? MARKED : own[k]));
@@ -57,16 +57,15 @@ export function listRegions(root, player) {
     const k = event.buttons ? -1 : regionAt(rayThrough(player, event), surface);
     hover(k);
     canvas.classList.toggle("pointing", k >= 0);
-    if (!tip) return;
-    tip.className = "tip";
     tip.hidden = k < 0;
     tip.textContent = k < 0 ? "" : rows[k].dataset.region ?? "";
     tip.style.left = `${event.offsetX}px`;
     tip.style.top = `${event.offsetY}px`;
+    tip.classList.toggle("before", event.offsetX > 0.7 * canvas.clientWidth);
   });
   canvas.addEventListener("pointerleave", () => {
     hover(-1);
-    if (tip) tip.hidden = true;
+    tip.hidden = true;
   });
   canvas.addEventListener("click", (event) => {
     if (Math.hypot(event.clientX - from[0], event.clientY - from[1]) > CLICK) return;
