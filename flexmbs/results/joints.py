@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flexmbs.diagnosis.rank import unit_rows
+from flexmbs.diagnosis.rank import UnitRowsOfModel
 from flexmbs.dynamics.dense import row_rank
 from flexmbs.dynamics.work import make_work
 from flexmbs.initial.hierarchical_least_squares import Condition, by_priority
@@ -80,15 +80,16 @@ def joint_histories(
     if not redundant:
         return _histories(compiled, trajectory, trajectory.lam, beta)
     lam, pick = trajectory.lam, np.unique(np.linspace(0, len(trajectory.t) - 1, RANKED).astype(int))
-    rank = max(row_rank(_decomposed(compiled, trajectory, beta, i).size) for i in pick)
+    rows_of = UnitRowsOfModel(compiled, beta[0])
+    rank = max(row_rank(_decomposed(rows_of, trajectory, beta, i).size) for i in pick)
     d = lam.shape[1] - rank
-    first = _decomposed(compiled, trajectory, beta, 0)
+    first = _decomposed(rows_of, trajectory, beta, 0)
     unique = _unique(compiled, trajectory, beta[:1], first, rank)
     if least_norm and d:
         size = max(1, NUMBERS // (6 * len(compiled.places) * d))  # outputs at a time
         length, parts = _length(compiled, unique), []
         for of in (range(a, min(a + size, len(lam))) for a in range(0, len(lam), size)):
-            found = [_decomposed(compiled, trajectory, beta, i) for i in of]
+            found = [_decomposed(rows_of, trajectory, beta, i) for i in of]
             stress = np.array([each.u[:, rank:] for each in found])
             rows, some = np.array([each.rows for each in found]), _trajectory_at(trajectory, of)
             parts.append(_of_least_norm(compiled, some, beta[of], stress, rows, length))
@@ -109,10 +110,10 @@ class SelfStressBasis(NamedTuple):
 
 
 def _decomposed(
-    compiled: Compiled, trajectory: Trajectory, beta: np.ndarray, i: int
+    rows_of: UnitRowsOfModel, trajectory: Trajectory, beta: np.ndarray, i: int
 ) -> SelfStressBasis:
     """Self-stress basis of the constraints at output i by singular value decomposition."""
-    G, rows = unit_rows(compiled, float(trajectory.t[i]), trajectory.q[i], trajectory.s[i], beta[i])
+    G, rows = rows_of(float(trajectory.t[i]), trajectory.q[i], trajectory.s[i], beta[i])
     u, size, _ = np.linalg.svd(G)
     return SelfStressBasis(u, size, rows)
 
@@ -245,7 +246,8 @@ def unique_multipliers(compiled: Compiled, trajectory: Trajectory) -> np.ndarray
 
     At the first output.
     """
-    found = _decomposed(compiled, trajectory, path_coordinates(compiled, trajectory), 0)
+    beta = path_coordinates(compiled, trajectory)
+    found = _decomposed(UnitRowsOfModel(compiled, beta[0]), trajectory, beta, 0)
     return np.asarray(np.abs(found.u[:, row_rank(found.size) :]).max(axis=1, initial=0.0) <= UNIQUE)
 
 
