@@ -13,23 +13,29 @@ Families = dict[str, dict[str, Any]]
 def listing(what: str | None, *, as_json: bool) -> None:
     """Print the kinds of one family or of all families, or the keys of one kind.
 
-    Raises InputError for an unknown name.
+    A kind is known by its name in model files and by that of its class. Raises InputError for an
+    unknown name.
     """
     families = all_kinds()
     if what is None or what in families:
         _put_kinds(families if what is None else {what: families[what]}, as_json=as_json)
         return
-    found = {family: kinds[what] for family, kinds in families.items() if what in kinds}
+    found = {
+        family: (kind, cls)
+        for family, kinds in families.items()
+        for kind, cls in kinds.items()
+        if what in (kind, cls.__name__)
+    }
     if not found:
-        names = [*families, *(kind for kinds in families.values() for kind in kinds)]
+        known = [each for kinds in families.values() for each in kinds.items()]
+        names = [*families, *(name for kind, cls in known for name in (kind, cls.__name__))]
         text = f"list: unknown family or kind {shown(what)}"
         raise InputError(f"{text}; families: {', '.join(families)}{_close(what, names)}")
-    texts = {family: _text(cls) for family, cls in found.items()}
     if as_json:
-        put_json(texts)
+        put_json({family: _text(cls) for family, (_, cls) in found.items()})
         return
-    for family, text in texts.items():
-        put(f"{what} ({family})\n\n{text}\n")
+    for family, (kind, cls) in found.items():
+        put(f"{kind} ({family})\n\n{_text(cls)}\n")
 
 
 def _close(what: str, names: list[str]) -> str:

@@ -1,6 +1,8 @@
 """Options of a run, as in the ``[run]`` table of a model file."""
 
-from typing import Annotated
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Annotated, Any
 
 from pydantic import BeforeValidator, model_validator
 
@@ -11,6 +13,9 @@ from flexmbs.model.fields import OptionalPositive, Positive, number
 SMALLEST_TOLERANCE = 1e-14
 AUDITS = FULL, STANDARD, NONE = ("full", "standard", "none")  # levels of the audit of a run
 
+OF_INTEGRATOR = ("step", "rtol", "atol", "rho_inf")
+# options that belong to another one: a run with another integrator does not inherit its step
+OWNERS = {"stabilization": "formalism", **dict.fromkeys(OF_INTEGRATOR, "integrator")}
 # those of `flexmbs.formalisms` and `flexmbs.integrators`, whose kernels reading a file does not need
 FORMALISM_NAMES = ("multiplier", "embedding", "partitioning", "recursive")
 INTEGRATOR_NAMES = (
@@ -123,3 +128,18 @@ class Run(Declaration, section="run"):
         ]
         raise_nested(problems)
         return self
+
+
+def run_with(run: Run | None, given: Mapping[str, Any]) -> Run | None:
+    """Options of a run of which the ``given`` ones are replaced; None without an end time.
+
+    Options of an integrator or a formalism are kept only with that integrator or formalism.
+    """
+    if run is None:
+        return Run(**given) if "t_end" in given else None
+    kept = {
+        each.name: getattr(run, each.name)
+        for each in fields(run)
+        if OWNERS.get(each.name) not in given
+    }
+    return Run(**kept | dict(given))

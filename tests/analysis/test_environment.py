@@ -48,6 +48,20 @@ def test_the_checker_of_gymnasium() -> None:
         check_env(env, skip_render_check=True)
 
 
+def test_options_of_the_model_hold() -> None:
+    model = cart()
+    model.run = fm.Run(t_end=5.0, integrator="rattle", formalism="multiplier", step=1e-3)
+    ports = {"inputs": GIVEN["inputs"], "outputs": OUTPUTS}
+    stepper = fm.Stepper(
+        cart(), t_end=0.2, step=1e-3, integrator="rattle", formalism="multiplier", **ports
+    )
+    stepper.advance(0.02)
+    given = {key: value for key, value in GIVEN.items() if key != "step"}
+    env = fm.environment(model, **given)
+    env.reset(seed=1)
+    assert env.step([0.0])[0].tolist() == list(stepper.outputs.values())
+
+
 def test_an_episode_is_the_run_of_the_stepper() -> None:
     env = fm.environment(cart(), **GIVEN, ended=lambda outputs: abs(outputs["x"]) > 0.02)
     stepper = fm.Stepper(cart(), t_end=0.2, step=5e-3, inputs=GIVEN["inputs"], outputs=OUTPUTS)

@@ -54,6 +54,16 @@ def sweep(
     )
 
 
+@pytest.mark.parametrize(
+    "options", [{"step": 2e-3}, {"t_end": 0.3}, {"integrator": "dormand-prince", "rtol": 1e-8}]
+)
+def test_options_are_those_of_simulate(options: dict[str, Any]) -> None:
+    """Given options override those of the model as in `simulate`."""
+    model = pendulum()
+    found = sweep({"gravity.z": [model.gravity[2]]}, model, outputs={"end": last_angle}, **options)
+    assert found.outputs["end"][0] == last_angle(fm.simulate(model, **options))
+
+
 def test_each_case_is_the_run_of_simulate(tmp_path: pathlib.Path) -> None:
     found = sweep(
         {"joints.hinge.q0": ANGLES, "bodies.bob.mass": [1.0, 2.0]},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -12,6 +13,7 @@ from flexmbs.checked_arguments import checked_arguments
 from flexmbs.declaration import require_known, shown
 from flexmbs.errors import InputError
 from flexmbs.exports.data_frames import optional
+from flexmbs.model.run import run_with
 from flexmbs.studies.fitting.parameter_bounds import read_limits, read_number
 from flexmbs.studies.parameters.parameter_paths import Build, made
 from flexmbs.studies.run.stepper import Stepper
@@ -33,6 +35,13 @@ def environment(
     period: float,
     t_end: float,
     step: float | None = None,
+    formalism: str | None = None,
+    coordinates: str | None = None,
+    integrator: str | None = None,
+    stabilization: str | None = None,
+    rtol: float | None = None,
+    atol: float | None = None,
+    rho_inf: float | None = None,
     ended: Ended | None = None,
     vary: Mapping[str, Spread] | None = None,
 ) -> Any:
@@ -58,8 +67,9 @@ def environment(
         Time between actions.
     t_end : float [s]
         End of an episode.
-    step : float [s], optional
-        Fixed step; without it steps are controlled.
+    step, formalism, coordinates, integrator, stabilization, rtol, atol, rho_inf : optional
+        Options of the runs, as of `simulate`; by default those of the model. Formalisms and
+        integrators by name.
     ended : function, optional
         ``ended(outputs)``: whether the episode is over, as when something fell.
     vary : mapping of names to Range, Normal or LogNormal, optional
@@ -104,6 +114,13 @@ def environment(
     if not 0.0 < period <= t_end:
         raise InputError(f"period: must be within 0 … t_end = {t_end:g} s, not {period:g}")
     last = math.ceil(t_end / period - 1e-9)
+    given = {
+        "t_end": t_end, "step": step, "formalism": formalism, "coordinates": coordinates,
+        "integrator": integrator, "stabilization": stabilization, "rtol": rtol, "atol": atol,
+        "rho_inf": rho_inf,
+    }  # fmt: skip
+    given = {key: value for key, value in given.items() if value is not None}
+    run_with(None, given)  # checks them
     bounds = _bounds(inputs, limits)
     spread = _distributions(vary)
     for key, function in {"reward": reward, **({} if ended is None else {"ended": ended})}.items():
@@ -126,7 +143,9 @@ def environment(
 
         def _begun(self, built: Any) -> Stepper:
             """New stepper at the start of an episode."""
-            return Stepper(built, t_end=t_end, step=step, inputs=inputs, outputs=outputs)
+            run = dataclasses.asdict(run_with(built.run, given))  # type: ignore[arg-type]
+            del run["output_step"]  # none are stored
+            return Stepper(built, **run, inputs=inputs, outputs=outputs)
 
         def _observed(self) -> np.ndarray:
             """Observation: the outputs as an array."""

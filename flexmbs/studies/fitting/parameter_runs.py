@@ -15,12 +15,12 @@ from flexmbs.api.solution import Solution
 from flexmbs.declaration import shown
 from flexmbs.errors import InputError
 from flexmbs.integrators import GeneralizedAlpha
-from flexmbs.model.run import Run
+from flexmbs.model.run import OF_INTEGRATOR, Run
 from flexmbs.report.contacts import KINDS, friction_of, states_of
 from flexmbs.signals.signal_arguments import FloatArray
 from flexmbs.studies.fitting.parameter_bounds import read_number
 from flexmbs.studies.parameters.parameter_paths import Build, made, number_of
-from flexmbs.studies.run.options import OF_INTEGRATOR, chosen_integrator, requested_options
+from flexmbs.studies.run.options import chosen_integrator, requested_options
 from flexmbs.studies.run.run_setup import Prepared, RunStart, prepared
 from flexmbs.studies.run.simulate import simulate, unaudited
 from flexmbs.time_stepping.event import Event, checked_events

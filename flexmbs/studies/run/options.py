@@ -24,10 +24,9 @@ from flexmbs.model.check import require_model
 from flexmbs.model.forces import loaded_by_reactions
 from flexmbs.model.general_couplings import nonholonomic_couplings
 from flexmbs.model.relations import nonholonomic
-from flexmbs.model.run import AUDITS, STANDARD
+from flexmbs.model.run import AUDITS, OWNERS, STANDARD
 from flexmbs.system.topology import COORDINATES, topology
 
-OF_INTEGRATOR = ("step", "rtol", "atol", "rho_inf")
 MOST_STEPS = 1e10  # of a run, which take hours
 LONGEST = 1e15  # s, of a run with controlled steps
 DEFAULTS = {
@@ -55,9 +54,8 @@ def requested_options(model: Model, given: dict[str, Any]) -> dict[str, Any]:
                 "t_end: give the end time (s), or set model.run = Run(t_end=1.0) for the "
                 f"model '{model.name}'"
             )
-        of = {"stabilization": "formalism", **dict.fromkeys(OF_INTEGRATOR, "integrator")}
         for key, value in given.items():
-            if value is None and given[of.get(key, key)] is None:
+            if value is None and given[OWNERS.get(key, key)] is None:
                 found[key] = getattr(model.run, key)
     for key in ("coordinates", "stabilization", "audit"):
         found[key] = DEFAULTS[key] if found.get(key) is None else found[key]

@@ -36,9 +36,9 @@ from flexmbs.integrators.missed_contacts import unseen_notes
 from flexmbs.model.check import declaration_report
 from flexmbs.model.declared_values import model_values
 from flexmbs.model.laws import Constant, TimeLaw
+from flexmbs.model.run import OF_INTEGRATOR
 from flexmbs.results.state import HasState, given_state, require_same_shapes, started
 from flexmbs.studies.run.options import (
-    OF_INTEGRATOR,
     check_contacts,
     check_reactions,
     check_velocity_rows,

@@ -6,14 +6,14 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from flexmbs.api.model import Model
 from flexmbs.errors import InputError
 from flexmbs.model.function_code import code_digest, contents_named, functions_of
-from flexmbs.model.run import Run
+from flexmbs.model.run import Run, run_with
 from flexmbs.studies.parameters.model_with_parts import ModelWithParts
 from flexmbs.studies.parameters.outputs import Wanted
 from flexmbs.studies.parameters.parameter_paths import Build, changed, made
@@ -33,8 +33,8 @@ class Study:
     """A parameter study.
 
     A model, or a function that builds it; its outputs; the options of the runs, those of the model
-    by default; whether the solutions are kept; whether its folder is, or ends with the sweep; the
-    level of the audits, that of the runs by default.
+    by default; whether the solutions are kept; whether its folder is, or ends with the sweep;
+    options that override those of the runs, as arguments of `simulate` do.
     """
 
     base: Build
@@ -42,7 +42,7 @@ class Study:
     run: Run | None = None
     keep: bool = False
     lasting: bool = True
-    audit: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     def model(self, inputs: Mapping[str, Any]) -> Model:
         """The model of a case. Raises `InputError`, and exceptions of a function that builds it."""
@@ -50,9 +50,8 @@ class Study:
         model = copy.copy(
             made(self.base, {name: value for name, value in inputs.items() if name not in of_run})
         )
-        model.run = self.run or model.run
-        if self.audit is not None and model.run is not None:
-            model.run = replace(model.run, audit=self.audit)
+        base = self.run or (None if "t_end" in self.options else model.run)
+        model.run = run_with(base, self.options)
         return changed(model, of_run)
 
     def content(self, texts: Texts) -> dict[str, str]:

@@ -30,12 +30,12 @@ from flexmbs.files.paths import file_path
 from flexmbs.model.argument_checks import require_switch
 from flexmbs.model.bodies import FlexibleBody
 from flexmbs.model.function_code import code_digest, contents_named, functions_of
-from flexmbs.model.run import STANDARD, Run
+from flexmbs.model.run import STANDARD, Run, run_with
 from flexmbs.studies.parameters.fingerprint import FILES, MOST, mesh_digests, versions
 from flexmbs.studies.parameters.model_with_parts import ModelWithParts
 from flexmbs.studies.parameters.outputs import Wanted
 from flexmbs.studies.parameters.parameter_paths import Build, ModelSource, changed
-from flexmbs.studies.run.options import by_name, check_audit, check_progress, requested_options
+from flexmbs.studies.run.options import LONGEST, by_name, check_progress, requested_options
 from flexmbs.studies.run.run_setup import RunStart, prepared
 from flexmbs.studies.sweeps.batch import NOTHING, Record
 from flexmbs.studies.sweeps.designs import Design, Grid, Listed
@@ -61,8 +61,18 @@ def sweep(
     *,
     outputs: Mapping[str, Wanted],
     design: str | Design = "grid",
-    run: Run | None = None,
+    t_end: float | None = None,
+    step: float | None = None,
+    output_step: float | None = None,
+    formalism: str | None = None,
+    coordinates: str | None = None,
+    integrator: str | None = None,
+    stabilization: str | None = None,
+    rtol: float | None = None,
+    atol: float | None = None,
+    rho_inf: float | None = None,
     audit: str | None = None,
+    run: Run | None = None,
     folder: str | os.PathLike[str] | None = None,
     resume: bool = False,
     retry: bool = False,
@@ -98,10 +108,12 @@ def sweep(
         returns a number.
     design : 'grid', 'list', Grid, Listed, LatinHypercube, Sobol, MonteCarlo or Saltelli
         Which values belong to one case.
+    t_end, step, output_step, formalism, coordinates, integrator, stabilization, rtol, atol, \
+rho_inf, audit : optional
+        Options of the runs, as of `simulate`; by default those of the model. Formalisms and
+        integrators by name.
     run : Run, optional
-        Options of the runs; those of the model by default.
-    audit : 'full', 'standard' or 'none', optional
-        How each case is judged, as of `simulate`; by default as the runs say.
+        Options of the runs as one object; arguments override them.
     folder : path, optional
         Folder that keeps the results; without one they are lost if the sweep does not come to its
         end.
@@ -160,10 +172,15 @@ def sweep(
         raise InputError("keep: solutions are kept in a folder; give folder='sweep'")
     if not isinstance(run, Run | None):
         raise InputError(f"run: {shown(run)} is not a Run; give fm.Run(t_end=1.0)")
-    if audit is not None:
-        check_audit(audit)
+    options = {
+        "t_end": t_end, "step": step, "output_step": output_step, "formalism": formalism,
+        "coordinates": coordinates, "integrator": integrator, "stabilization": stabilization,
+        "rtol": rtol, "atol": atol, "rho_inf": rho_inf, "audit": audit,
+    }  # fmt: skip
+    options = {key: value for key, value in options.items() if value is not None}
+    run_with(run or Run(t_end=LONGEST), options)  # checks them
     axes = _axes(parameters, outputs)
-    study = Study(_base(model), checked_outputs(outputs), run, keep, audit=audit)
+    study = Study(_base(model), checked_outputs(outputs), run, keep, options=options)
     content = functools.cache(study.content)
     cases = [case_of(list(axes), values, content) for values in _design(design).points(axes)]
     _check_values(study, axes, cases[:MOST_TRIED])
