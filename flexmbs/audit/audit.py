@@ -121,7 +121,7 @@ def _by_other_equations(solution: SolutionData, run: Run, scales: Scales) -> lis
     """Checks of sampled states by other formulations of the equations."""
     found = [
         *second_opinion(solution, scales.mine, run),
-        *reduction(scales.mine),
+        *reduction(scales.loaded),
         *load_spectrum(solution),
     ]
     return [*found, *_attempted(TITLE, lambda: truncation(scales))]

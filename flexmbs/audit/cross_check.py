@@ -85,9 +85,13 @@ def second_opinion(solution: SolutionData, mine: SolutionData, run: Run) -> list
     turns = lost_turns(solution) or uncounted_turns(solution, run)
     if len(solution.t) < 2:
         return turns
-    theirs = _states_in_both_coordinates(mine) if len(mine.t) else None
+    if not len(mine.t):
+        text = "not available: no stored state is without closed contacts, dry friction that holds "
+        return [Check("Second opinion", PASS, text + "and jumps of drives"), *turns]
+    theirs = _states_in_both_coordinates(mine)
     if theirs is None:
-        return turns
+        text = "not available: a state has no equivalent in other coordinates"
+        return [Check("Second opinion", PASS, text), *turns]
     bodies = {name: mine.body(name) for name in mine.compiled.bodies}
     rest = _at_rest(solution, mine)
     sizes = _sizes(mine, bodies, float(solution.t[-1] - solution.t[0]), rest)

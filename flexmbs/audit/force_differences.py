@@ -27,9 +27,12 @@ from flexmbs.time_stepping.run import Run
 # accelerations above 0.02. Each run with PASS is within 1.7 % and, for accelerations, 2.7 %
 REACTIONS = (0.02, 0.2)
 ACCELERATIONS = (0.04, 0.4)
-# of all masses times the largest acceleration, and of their moments of inertia times the largest
-# angular one over the size of the model: reactions below it are negligible
+# of the mass of a body times its largest acceleration, and of its moments of inertia times the
+# largest angular one over the size of the model: reactions below it are negligible
 WEIGHTLESS = 0.1
+# of a run with closed contacts, whose loads are examined: the 16 states stored for the audit of
+# other runs are at ends of steps, these may miss a peak
+MOST_OUTPUTS = 64
 # of the model's size over the square of the time: accelerations of no interest, as residuals of a
 # model at rest
 STILL = 1e-6
@@ -75,9 +78,16 @@ class Differences(NamedTuple):
         return Check(title, status, text, "" if status == PASS else REMEDY)
 
 
+class Accelerations(NamedTuple):
+    """Largest acceleration [m/s²] of the frames of a body, and angular acceleration [rad/s²]."""
+
+    frames: float
+    turning: float
+
+
 @dataclass(frozen=True)
 class Scales:
-    """Largest acceleration [m/s²] and reaction [N] of a run.
+    """Largest accelerations [m/s², rad/s²] and reactions [N] of a run.
 
     mine: the states stored for its audit.
     """
@@ -91,36 +101,133 @@ class Scales:
         return sampled(self.solution, self.run)
 
     @cached_property
+    def loaded(self) -> SolutionData:
+        """States for estimates from loads: those of `mine`.
+
+        If rigid contacts or dry friction hold at some of the stored states, outputs of the run,
+        where the forces of these are known.
+        """
+        samples = self.run.context.samples
+        if not ((samples.t >= 0.0) & (samples.closed > 0)).any():
+            return self.mine
+        last = len(self.solution.t) - 1
+        pick = np.unique(np.linspace(0, last, min(last + 1, MOST_OUTPUTS)).astype(int))
+        return part_of(self.solution, self.solution.trajectory, pick)
+
+    @cached_property
     def acceleration(self) -> float:
         """Largest acceleration of a frame [m/s²].
 
         At least gravity, or that of a negligible motion.
         """
+        return max(self._own_acceleration, self._gravity)
+
+    @cached_property
+    def turning(self) -> float:
+        """Largest angular acceleration of a body [rad/s²].
+
+        At least the largest acceleration over the size of the model, with a small fraction of
+        gravity: a pendulum at rest is disturbed in the second run.
+        """
+        compiled = self.solution.compiled
+        most = max(each.turning for each in self._bodies.values())
+        for view in (each.body(name) for each in self._states for name in compiled.bodies):
+            most = max(most, SPINNING * largest_row(view.angular_velocity) ** 2)
+        least = max(self._own_acceleration, STILL * self._gravity)
+        return max(most, least / model_size(compiled))
+
+    @cached_property
+    def _own_acceleration(self) -> float:
+        """Largest acceleration of a frame, or of a negligible motion [m/s²]."""
         solution, duration = self.solution, float(self.solution.t[-1] - self.solution.t[0])
-        least = STILL * model_size(solution.compiled) / max(duration, 1e-150) ** 2
-        gravity = float(np.linalg.norm(solution.model.gravity))
-        most = max(_largest_acceleration(each) for each in self._states)
-        size, steady = model_size(solution.compiled), 0.0
+        size = model_size(solution.compiled)
+        least = STILL * size / max(duration, 1e-150) ** 2
+        most, steady = max(each.frames for each in self._bodies.values()), 0.0
         for view in (each.body(name) for each in self._states for name in solution.compiled.bodies):
             v, omega = largest_row(view.velocity), largest_row(view.angular_velocity)
             steady = max(steady, SPINNING * omega * omega * size, FLYING * v * omega)
-        return max(most, gravity, least, steady, np.finfo(float).tiny)
+        return max(most, least, steady, np.finfo(float).tiny)
 
     @cached_property
-    def reaction(self) -> float:
-        """Largest joint force, or moment over the size of the model [N].
+    def reaction(self) -> dict[str, float]:
+        """Largest force, or moment over the size of the model [N], of each joint's mechanism.
 
-        At least a fraction of inertia forces.
+        A mechanism are the bodies that joints connect, without the ground. At least a fraction of
+        the inertia forces of the lighter one of the two bodies: those of a light link on a heavy
+        base are not negligible beside those of the base.
         """
-        bodies, size = self.solution.compiled.system.bodies, model_size(self.solution.compiled)
-        turning = max(_largest_turning(each) for each in self._states)
-        moment = float(bodies.second[:, ::4].sum()) * turning
-        weight = WEIGHTLESS * (float(bodies.mass.sum()) * self.acceleration + moment / size)
-        return max(weight, *(largest_load(joint_loads(each)) for each in self._states))
+        compiled, size = self.solution.compiled, model_size(self.solution.compiled)
+        bodies, inertia = compiled.system.bodies, dict[str, float]()
+        for i, name in enumerate(compiled.bodies):
+            own = self._bodies[name]
+            moment = float(bodies.second[i, ::4].sum()) * own.turning
+            inertia[name] = float(bodies.mass[i]) * max(own.frames, self._gravity) + moment / size
+        number, largest = _mechanisms(compiled), dict[int, float]()
+        for states in self._states:
+            for name, load in joint_loads(states).items():
+                k = number[name]
+                largest[k] = max(largest.get(k, 0.0), largest_load({name: load}))
+        every = sum(inertia.values())
+        found = {}
+        for name, k in number.items():
+            moved = [inertia[body] for body in _ends(compiled, name) if inertia.get(body)]
+            least = WEIGHTLESS * min(moved, default=every)
+            found[name] = max(largest.get(k, 0.0), least, np.finfo(float).tiny)
+        return found
+
+    def reaction_of(self, body: str) -> float | None:
+        """Least scale [N] of the reactions of the joints of a body; None if it has none."""
+        compiled = self.solution.compiled
+        own = [name for name in self.reaction if body in _ends(compiled, name)]
+        return min((self.reaction[name] for name in own), default=None)
+
+    @property
+    def _gravity(self) -> float:
+        return float(np.linalg.norm(self.solution.model.gravity))
+
+    @cached_property
+    def _bodies(self) -> dict[str, Accelerations]:
+        """Largest accelerations of each body over the outputs."""
+        compiled = self.solution.compiled
+        frames = dict.fromkeys(compiled.bodies, 0.0)
+        turning = dict.fromkeys(compiled.bodies, 0.0)
+        for states in self._states:
+            for ref in compiled.frames:
+                if ref.body in frames:
+                    most = largest_row(states.frame(ref).acceleration)
+                    frames[ref.body] = max(frames[ref.body], most)
+            for name in compiled.bodies:
+                most = largest_row(states.body(name).angular_acceleration)
+                turning[name] = max(turning[name], most)
+        return {name: Accelerations(frames[name], turning[name]) for name in compiled.bodies}
 
     @property
     def _states(self) -> list[SolutionData]:
         return [each for each in (self.solution, self.mine) if len(each.t)]
+
+
+def _ends(compiled: Compiled, joint: str) -> tuple[str, str]:
+    """Names of the two bodies of a joint."""
+    declared = compiled.model.joints[joint]
+    return declared.parent.body, declared.child.body
+
+
+def _mechanisms(compiled: Compiled) -> dict[str, int]:
+    """Number of the mechanism of each joint: joints connect bodies, the ground does not."""
+    root = {name: name for name in compiled.bodies}
+
+    def first(body: str) -> str:
+        """Body that stands for all those connected with this one."""
+        while root[body] != body:
+            body = root[body]
+        return body
+
+    ends = {name: [e for e in _ends(compiled, name) if e in root] for name in compiled.places}
+    for pair in ends.values():
+        if len(pair) == 2:
+            root[first(pair[0])] = first(pair[1])
+    number = {body: k for k, body in enumerate(compiled.bodies)}
+    return {name: number[first(pair[0])] if pair else -1 for name, pair in ends.items()}
 
 
 def _constrained(compiled: Compiled) -> list[str]:
@@ -191,12 +298,13 @@ def force_differences(
     """
     compiled, reaction, at_instant, joint, t = mine.compiled, 0.0, 0.0, "", 0.0
     for name, ours, others in _common_loads(mine, theirs):
+        scale = scales.reaction[name]
         for a, b in zip(ours.swapaxes(0, 1), others.swapaxes(0, 1)):
             lasting = norm(np.linalg.norm(a - b, axis=1))
             instants = share * at_instants(a[at], b[at])
             k = int(np.nan_to_num(instants, nan=np.inf).argmax())
-            at_instant = max(at_instant, float(instants[k]) / scales.reaction)
-            size = max(lasting, float(instants[k])) / scales.reaction
+            at_instant = max(at_instant, float(instants[k]) / scale)
+            size = max(lasting, float(instants[k])) / scale
             if not size <= reaction:
                 reaction, joint, t = size, compiled.owner_of(name), float(mine.t[: len(a)][at][k])
     acceleration, frame = 0.0, ""
@@ -206,6 +314,10 @@ def force_differences(
             place = compiled.whole_of(ref.body) + (f"/{ref.frame}" if ref.frame else "")
             size = norm(np.linalg.norm(a - b, axis=1)) / scales.acceleration
             acceleration, frame = max((acceleration, frame), (size, place))
+    for name in compiled.bodies:
+        a, b = mine.body(name).angular_acceleration, theirs.body(name).angular_acceleration
+        size = norm(np.linalg.norm(a - b, axis=1)) / scales.turning
+        acceleration, frame = max((acceleration, frame), (size, compiled.whole_of(name)))
     return Differences(reaction, at_instant, joint, t, acceleration, frame)
 
 
@@ -234,19 +346,6 @@ def _distances_from_path(points: np.ndarray, path: np.ndarray) -> np.ndarray:
         foot = path[:-1] + np.clip(along, 0.0, 1.0)[:, None] * d
         found[own] = np.minimum(found[own], np.linalg.norm(points[own] - foot, axis=1))
     return found
-
-
-def _largest_acceleration(solution: SolutionData) -> float:
-    """Largest acceleration (m/s²) of the frames of all bodies over the outputs."""
-    frames = [ref for ref in solution.compiled.frames if ref.body in solution.compiled.bodies]
-    return max(largest_row(solution.frame(ref).acceleration) for ref in frames)
-
-
-def _largest_turning(solution: SolutionData) -> float:
-    """Largest angular acceleration of a body [rad/s²]."""
-    return max(
-        largest_row(solution.body(name).angular_acceleration) for name in solution.compiled.bodies
-    )
 
 
 def rerun(

@@ -212,13 +212,14 @@ def _compared(scales: Scales, other: Other, picked: np.ndarray) -> Compared | No
     forces = None
     if not solution.run.impacts and reached >= FEW and solution.compiled.places:
         # without the first output, which has no error of steps, and where the perturbation of
-        # velocities opens contacts for an instant
+        # velocities opens contacts, or moves what dry friction holds, for an instant
         forces = force_differences(
             scales,
             mine,
             theirs,
             lambda d: other.share * math.sqrt(2.0 * float(np.mean(d[1:] ** 2))),
             share=other.share,
+            at=slice(1, None),
         )
     return Compared(other, mine.t, errors / motion, float(errors.max()) > AT_REST, forces)
 

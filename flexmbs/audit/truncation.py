@@ -85,7 +85,7 @@ class Linear(NamedTuple):
 
 def truncation(scales: Scales) -> list[Check]:
     """Check of the joint reactions that omitted modes of flexible bodies would cause."""
-    solution, run, mine = scales.solution, scales.run, scales.mine
+    solution, run, mine = scales.solution, scales.run, scales.loaded
     data = solution.compiled.data
     if not data or not solution.compiled.places or solution.run.options.get("analysis"):
         return []
@@ -119,9 +119,12 @@ def _unjudged(scales: Scales, names: Sequence[str], why: str, remedy: str) -> li
     accelerations ζ of the body frame it is (M − L m_ff⁻¹ Lᵀ) ζ, with L the momenta of the modes.
     """
     solution = scales.solution
-    size = np.repeat([1.0, model_size(solution.compiled)], 3) * scales.reaction
-    share, worst = 0.0, ""
+    length, share, worst = model_size(solution.compiled), 0.0, ""
     for name in names:
+        scale = scales.reaction_of(name)
+        if scale is None:  # no joint transmits its inertia forces
+            continue
+        size = np.repeat([1.0, length], 3) * scale
         data = solution.compiled.data[name]
         c, S = data.first_moment, data.second_moment
         cross = np.cross(np.eye(3), c)
@@ -153,14 +156,17 @@ def _reaction_check(scales: Scales, target: Compiled, residual: dict[str, Residu
 
     target: its model in absolute coordinates.
     """
-    solution, mine = scales.solution, scales.mine
+    solution, mine = scales.solution, scales.loaded
     fine = _resolved(scales)
     found = excitations(fine, residual)
     k = int(np.linalg.norm(mine.sd, axis=1).argmax())
-    joints, scale = tuple(solution.compiled.places), scales.reaction
+    joints = tuple(solution.compiled.places)
     modes = modal(linear_system(mine, target, k, residual), joints, len(found.frequency))
     size, static = (
-        np.repeat([1.0, model_size(solution.compiled)], 3) * scale,
+        np.outer(
+            [scales.reaction[name] for name in joints],
+            np.repeat([1.0, model_size(solution.compiled)], 3),
+        ),
         _static_share(fine, residual),
     )
 
@@ -188,6 +194,8 @@ def _reaction_check(scales: Scales, target: Compiled, residual: dict[str, Residu
     if fine.t[-1] < solution.t[-1]:
         text += f"; the time after {fine.t[-1]:.4g} s was not checked"
     text += "; without the impulses of impacts" if solution.run.impacts else ""
+    if scales.loaded is not scales.mine:
+        text += "; closed contacts and held joints count as free"
     remedy = "" if status == PASS else _remedy(solution, found, worst, residual)
     if remedy and static < DEFLECTED and _starts_suddenly(solution, found.excitation):
         remedy = f"start in equilibrium, with start=fm.statics(model), or {remedy}"

@@ -10,6 +10,7 @@ import numpy as np
 
 from flexmbs.declaration import shown
 from flexmbs.errors import InputError
+from flexmbs.model.contacts import DryFriction
 from flexmbs.model.fields import index, items, number
 from flexmbs.model.forces import UserFriction
 from flexmbs.model.frames import ItemHandle
@@ -94,7 +95,12 @@ def require_no_contacts(model: ModelData, analysis: str) -> None:
     """
     for name, contact in model.contacts.items():
         if contact.rigid:
-            text = f"{analysis} does not support {contact.named}; give it a force law or remove it"
+            remedy = (
+                "replace it with JointFriction or LuGreFriction"
+                if isinstance(contact, DryFriction)
+                else "give it a force law"
+            )
+            text = f"{analysis} does not support {contact.named}; {remedy}, or remove it"
             raise InputError(f"contacts.{name}: {text}")
 
 

@@ -14,7 +14,7 @@ from preprocess.inputs.units import SI, Units, mesh_units
 from preprocess.inputs.warning import PreprocessWarning
 from preprocess.mesh.checks import missing_nodes, reoriented
 from preprocess.mesh.mesh import ElementBlock, Mesh
-from preprocess.mesh_files.readers import RawMesh, raw_mesh
+from preprocess.mesh_files.readers import READERS, RawMesh, raw_mesh
 
 Indices = NDArray[np.int64]
 SAME = 1e-4  # relative difference of units that is only the rounding of their factors in files
@@ -27,7 +27,7 @@ def read_mesh(
     unit: str,
     fix: str | Iterable[str] = (),
     separate: bool = False,
-    structural: bool = False,
+    structural: bool | None = None,
     density: float | Mapping[str, float] | None = None,
     allow_outside: bool = False,
 ) -> Mesh:
@@ -71,7 +71,11 @@ def read_mesh(
     if unknown:
         raise InputError(f"{source}: fix {unknown[0]!r} is unknown; the only one is 'orientation'")
     outside = flag(allow_outside, f"{source}: allow_outside")
-    raw = raw_mesh(Path(path), flag(structural, f"{source}: structural"), allow_outside=outside)
+    raw = (
+        _as_declared(Path(path), allow_outside=outside)
+        if structural is None
+        else raw_mesh(Path(path), flag(structural, f"{source}: structural"), allow_outside=outside)
+    )
     if units is None and raw.units is None:
         raise InputError(f"{source}: unit: the file states no units; give its unit, such as 'mm'")
     units = units or raw.units or SI
@@ -89,6 +93,28 @@ def read_mesh(
         mesh = _reoriented(mesh)
     mesh.check()
     return mesh
+
+
+def _as_declared(path: Path, *, allow_outside: bool) -> RawMesh:
+    """Content of a mesh file, with structural elements if it is a deck that declares anything."""
+    reader = READERS.get(path.suffix.lower())
+    if reader is None or not reader.declares:
+        return raw_mesh(path, False, allow_outside=allow_outside)
+    try:
+        raw = raw_mesh(path, True, allow_outside=allow_outside)
+    except InputError as error:
+        try:
+            solid = raw_mesh(path, False, allow_outside=allow_outside)
+        except InputError:
+            raise error from None
+        raise InputError(
+            *error.problems,
+            f"{path}: structural=False reads its {len(solid.connectivity)} kinds of solids alone",
+        ) from None
+    declared = raw.declared
+    if declared.materials or declared.sections or declared.connections or declared.masses:
+        return raw
+    return raw_mesh(path, False, allow_outside=allow_outside)
 
 
 def _density(given: float | Mapping[str, float] | None) -> float | Mapping[str, float] | None:

@@ -226,3 +226,34 @@ def test_forces_beside_a_point_mass_are_told() -> None:
         "forces.string: acts at frame 'eye' away from point mass 'bob', whose axes do not rotate"
         in str(model.check())
     )
+
+
+def four_bar(coupler: bool) -> fm.Model:
+    """Two cranks whose ends are joined by a link without mass, or by a distance."""
+    model = fm.Model("four-bar", frames={"g": (0.5, 0, 0)})
+    inertia = (0.01, 0.01, 0.01)
+    a = model.add(
+        fm.RigidBody("a", mass=1, com=(0.1, 0, 0), inertia=inertia, frames={"b": (0.2, 0, 0)})
+    )
+    r = fm.RigidBody("r", mass=1, com=(0, 0, 0.2), inertia=inertia, frames={"b": (0, 0, 0.3)})
+    model.add(fm.Revolute("A", model.ground, a, axis="y", q0=-0.3, v0=3.0))
+    model.add(fm.Revolute("D", model.ground["g"], model.add(r), axis="y"))
+    if coupler:
+        inertia = (0.0, 0.0, 0.0)
+        link = model.add(fm.RigidBody("c", mass=0, inertia=inertia, frames={"b": (0.4, 0, 0)}))
+        model.add(fm.Revolute("B", a["b"], link, axis="y"))
+        model.add(fm.Revolute("C", link["b"], "r/b", axis="y"))
+    else:
+        model.add(fm.Distance("C", a["b"], "r/b", length=0.4))
+    return model
+
+
+@pytest.mark.parametrize(("formalism", "coordinates"), WAYS)
+def test_a_coupler_without_mass_is_a_rod(formalism: str, coordinates: str) -> None:
+    """The loop is not cut at the coupler, whose motion would have no inertia there."""
+    rod = fm.simulate(four_bar(False), t_end=0.3, **TIGHT)
+    found = fm.simulate(
+        four_bar(True), t_end=0.3, formalism=formalism, coordinates=coordinates, **TIGHT
+    )
+    for name in ("A", "D"):
+        assert found.joint(name).position[-1] == pytest.approx(rod.joint(name).position[-1], 1e-6)

@@ -1,0 +1,116 @@
+"""Errors of reactions and accelerations are not hidden by other bodies, axes or contacts."""
+
+import functools
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import flexmbs as fm
+import preprocess as pp
+
+pytestmark = pytest.mark.filterwarnings("ignore::flexmbs.AuditWarning")
+LENGTH, PIECES = 0.6, 16
+
+
+@functools.cache
+def link(modes: int) -> Any:
+    """Beam clamped at its root, whose end bends faster than few modes can."""
+    x = np.zeros((PIECES + 1, 3))
+    x[:, 0] = np.linspace(0, LENGTH, PIECES + 1)
+    elements = {"line2": [(i, i + 1) for i in range(PIECES)]}
+    mesh = pp.Mesh.from_arrays(x, elements, node_sets={"root": [0]})
+    section = pp.RectangularSection(0.02, 0.01, orientation=(0, 0, 1))
+    fe = pp.assemble(mesh, pp.Isotropic(E=70e9, nu=0.33, rho=2700.0), sections=section)
+    method = pp.CraigBampton(modes=modes)
+    return pp.reduce(fe, interfaces={"root": pp.Rigid("root")}, method=method, reference="root")
+
+
+def status(solution: fm.Solution, title: str) -> str:
+    """Status of the check of this title."""
+    [found] = [check.status for check in solution.audit if check.title == title]
+    return found
+
+
+def shaken(base_mass: float, beside: float = 0.0) -> fm.Model:
+    """A link shaken by a drive on a base that slides, or on the ground, and a body beside it."""
+    model = fm.Model("shaken", gravity=(0, 0, -9.81) if beside else (0, 0, 0))
+    base = model.ground
+    if base_mass:
+        base = model.add(fm.RigidBody("base", mass=base_mass, inertia=(base_mass,) * 3))
+        model.add(fm.Prismatic("rail", model.ground, base, axis="x"))
+    body = model.add(fm.FlexibleBody("link", data=link(2)))
+    model.add(fm.Revolute("hinge", base, body["root"], axis="y"))
+    model.add(fm.Drive("motor", "hinge", fm.Sine(1e-4, 500.0)))
+    if beside:
+        block = model.add(fm.RigidBody("block", mass=beside, inertia=(beside,) * 3))
+        model.add(fm.Fixed("bolts", model.ground, block))
+    return model
+
+
+@pytest.mark.parametrize("base, beside", [(0, 0), (1, 0), (1e3, 0), (1e5, 0), (0, 1e3)])
+def test_a_heavy_body_hides_no_missing_reaction(base: float, beside: float) -> None:
+    """All of the force at the hinge is missing: 17 N of 16 N, with 40 modes instead of two."""
+    run = fm.simulate(shaken(base, beside), t_end=0.02, output_step=1e-4, rtol=1e-6)
+    assert status(run, "Truncated modes") == "FAIL"
+
+
+def shafts(turning: bool) -> fm.Model:
+    """Two inertias on one axis: a soft spring to the ground, a stiff one between them."""
+    model = fm.Model("shafts", gravity=(0, 0, 0))
+    a = model.add(fm.RigidBody("a", mass=1e-2, inertia=(1e-2,) * 3))
+    b = model.add(fm.RigidBody("b", mass=1e-3, inertia=(1e-3,) * 3))
+    joint = fm.Revolute if turning else fm.Prismatic
+    model.add(joint("A", model.ground, a, axis="z"))
+    model.add(joint("B", a, b, axis="z"))
+    model.add(fm.JointSpring("soft", "A", k=1.0))
+    model.add(fm.JointSpring("stiff", "B", k=4e3))
+    model.add(fm.JointTorque("load", "A", 0.1))
+    return model
+
+
+@pytest.mark.parametrize("integrator, step", [("moreau-jean", 1e-2), ("generalized-alpha", 3e-4)])
+def test_turning_is_judged_as_sliding(integrator: str, step: float) -> None:
+    """The vibration of 2000 rad/s is not resolved: the same equations, in rad and in m."""
+    for turning in (True, False):
+        options = {"t_end": 1.0, "step": step, "output_step": 1e-2, "integrator": integrator}
+        run = fm.simulate(shafts(turning), **options)
+        assert status(run, "Forces of the second run") != "PASS"
+
+
+def arm(beside: bool) -> fm.Model:
+    """A driven arm, with a ball at rest on a table beside it."""
+    model = fm.Model("arm")
+    body = model.add(fm.FlexibleBody("link", data=link(2)))
+    model.add(fm.Revolute("hinge", model.ground, body["root"], axis="z"))
+    model.add(fm.Drive("motor", "hinge", fm.Sine(1e-4, 500.0, phase=np.pi / 2)))
+    if beside:
+        model.add(fm.RigidBody("ball", mass=0.1, inertia=(4e-5,) * 3))
+        model.add(fm.Free("place", model.ground, "ball", q0=(2.0, 0, 0.03, 1, 0, 0, 0)))
+        model.add(fm.SpherePlane("table", model.ground, "ball", radius=0.03))
+    return model
+
+
+@pytest.mark.parametrize("integrator", ["event-driven", "moreau-jean"])
+def test_a_closed_contact_hides_no_missing_reaction(integrator: str) -> None:
+    for beside in (False, True):
+        options = {"t_end": 0.01, "output_step": 5e-5, "integrator": integrator}
+        if integrator == "moreau-jean":
+            options["step"] = 5e-6
+        run = fm.simulate(arm(beside), **options)
+        assert status(run, "Truncated modes") == "FAIL"
+
+
+@pytest.mark.parametrize("step", [None, 1e-4, 1e-5])
+def test_what_dry_friction_holds_is_right(step: float | None) -> None:
+    """The second run, disturbed by round-off, slips for an instant."""
+    model = fm.Model("held")
+    body = model.add(fm.RigidBody("arm", mass=1, inertia=(0.01,) * 3, com=(0.15, 0, 0)))
+    model.add(fm.Revolute("hinge", model.ground, body, axis="y"))
+    model.add(fm.DryFriction("brake", "hinge", coulomb=40.0))
+    method = "event-driven" if step is None else fm.MoreauJean(step=step)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", fm.AuditWarning)
+        run = fm.simulate(model, t_end=1e-3, output_step=1e-4, integrator=method)
+    assert abs(run.joint("hinge").torque[:, 1]) == pytest.approx(9.81 * 0.15)
