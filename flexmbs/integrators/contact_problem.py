@@ -43,13 +43,15 @@ NO_SOLUTION = -1
 ARCS, FINEST = 12, 1200  # number of arcs in which the direction of slip is searched
 BISECTIONS = 55
 ROUNDED = 1e-13  # of the largest velocity
-PLANAR = 1e-12  # of the stiffer tangent: no motion along the other
+PLANAR = 1e-12  # of the largest compliance of a contact: no motion along a stiffer tangent
 FIRST = 10  # number of sweeps before contacts count as redundant
 LAST = 500  # number of sweeps if no solution seems to exist
 # of the velocities: accuracy that suffices for contacts that are redundant except for round-off
 NEARLY = 1e-6
 ENDLESS = 1e12  # of the velocities: sweeps that diverge
-STILL = 1e-12  # m/s or m/s²: smaller slip of a contact whose tangents cannot move is round-off
+# m/s or m/s², and of the velocities of a contact: smaller slip along a tangent that cannot move is
+# round-off, as that across the plane of a planar model
+STILL, ACROSS = 1e-12, 1e-11
 UNKNOWN = -1.0  # the normal impulse is not given
 
 
@@ -75,17 +77,42 @@ class ContactBlock(NamedTuple):
 
 
 @part
+def least_compliance(contact):
+    """Compliance (1/kg) at or below which nothing moves along a tangent of a contact.
+
+    Along one of them in planar models, along both where drives prescribe the slip.
+    """
+    D, o = contact.D, contact.o
+    return PLANAR * max(D[o, o], D[o + 1, o + 1], D[o + 2, o + 2])
+
+
+@part
+def moving_tangents(contact):
+    """(True, True) by tangent that impulses can move, and True if the others do not slip either.
+
+    A driven slider slips along a tangent that cannot move: it never sticks.
+    """
+    D, o, r1, r2 = contact.D, contact.o, contact.r1, contact.r2
+    small = least_compliance(contact)
+    first, second = D[o + 1, o + 1] > small, D[o + 2, o + 2] > small
+    least = STILL + ACROSS * (abs(contact.r0) + abs(r1) + abs(r2))
+    return first, second, (first or abs(r1) <= least) and (second or abs(r2) <= least)
+
+
+@part
 def sticking(contact):
     """Impulses p of a sticking contact: A p + r = 0; a tangent without motion is omitted.
 
-    p_N < 0 if A is singular.
+    p_N < 0 if A is singular, or slip along a tangent is prescribed.
     """
     D, o, r0, r1, r2 = contact.D, contact.o, contact.r0, contact.r1, contact.r2
     a00, a01, a02 = D[o, o], D[o, o + 1], D[o, o + 2]
     f1, f2 = D[o + 1, o] / a00, D[o + 2, o] / a00
     a11, a22 = D[o + 1, o + 1], D[o + 2, o + 2]
-    # in planar models nothing moves along the other tangent: A has a zero row there
-    small = PLANAR * max(a11, a22)
+    small = least_compliance(contact)
+    first, second, sticks = moving_tangents(contact)
+    if not sticks:
+        return -1.0, 0.0, 0.0
     s11, s12, s21, s22 = (
         a11 - f1 * a01,
         D[o + 1, o + 2] - f1 * a02,
@@ -95,15 +122,15 @@ def sticking(contact):
     h1, h2 = r1 - f1 * r0, r2 - f2 * r0
     p1 = 0.0
     p2 = 0.0
-    if a11 > small and a22 > small:
+    if first and second:
         det = s11 * s22 - s12 * s21
         if det <= small * small:
             return -1.0, 0.0, 0.0
         p1 = (s12 * h2 - s22 * h1) / det
         p2 = (s21 * h1 - s11 * h2) / det
-    elif a11 > small and s11 > small:
+    elif first and s11 > small:
         p1 = -h1 / s11
-    elif a22 > small and s22 > small:
+    elif second and s22 > small:
         p2 = -h2 / s22
     else:
         return -1.0, 0.0, 0.0
@@ -128,6 +155,24 @@ def slip_at(contact, d1, d2, given):
     x1 = r1 + D[o + 1, o] * p0 + D[o + 1, o + 1] * p1 + D[o + 1, o + 2] * p2
     x2 = r2 + D[o + 2, o] * p0 + D[o + 2, o + 1] * p1 + D[o + 2, o + 2] * p2
     return p0, x1 * d1 + x2 * d2, x2 * d1 - x1 * d2
+
+
+@part
+def given_slip(contact, given):
+    """(p, found) of a contact whose slip no impulse changes, as that of a driven slider.
+
+    Friction opposes the slip, or is taken as zero if there is none.
+    """
+    D, o, mu = contact.D, contact.o, contact.mu
+    share = max(given, 0.0)
+    h1, h2 = contact.r1 + D[o + 1, o] * share, contact.r2 + D[o + 2, o] * share
+    slip = math.sqrt(h1 * h1 + h2 * h2)
+    d1 = 0.0
+    d2 = 0.0
+    if slip > STILL:
+        d1, d2 = h1 / slip, h2 / slip
+    p0, _, _ = slip_at(contact, d1, d2, given)
+    return p0, -mu * p0 * d1, -mu * p0 * d2, p0 >= 0.0
 
 
 @part
@@ -192,15 +237,16 @@ def slipping(contact, given):
 
 @part
 def any_slip(contact, given):
-    """(p, found) of a slipping contact, p_T = −μ p_N ξ_T/|ξ_T|, with one or two moving tangents.
+    """(p, found) of a slipping contact, p_T = −μ p_N ξ_T/|ξ_T|, with two, one or no moving tangent.
 
     given: normal impulse, or `UNKNOWN` (then ξ_N = 0).
     """
-    D, o = contact.D, contact.o
-    least = PLANAR * max(D[o + 1, o + 1], D[o + 2, o + 2])
-    if D[o + 1, o + 1] <= least or D[o + 2, o + 2] <= least:
-        return planar_slip(contact, D[o + 1, o + 1] > least, given)
-    return slipping(contact, given)
+    first, second, others_still = moving_tangents(contact)
+    if (first and second) or ((first or second) and not others_still):
+        return slipping(contact, given)
+    if first or second:
+        return planar_slip(contact, first, given)
+    return given_slip(contact, given)
 
 
 @part
@@ -214,27 +260,26 @@ def dragged(contact, given):
         return 0.0, 0.0, True
     a11, a12, a21, a22 = D[o + 1, o + 1], D[o + 1, o + 2], D[o + 2, o + 1], D[o + 2, o + 2]
     h1, h2 = r1 + D[o + 1, o] * given, r2 + D[o + 2, o] * given
-    small = PLANAR * max(a11, a22)
+    small = least_compliance(contact)
+    first, second, others_still = moving_tangents(contact)
     p1 = 0.0
     p2 = 0.0
-    if a11 > small and a22 > small:
+    if (first or second) and not others_still:
+        _, p1, p2, found = any_slip(contact, given)
+        return p1, p2, found
+    if first and second:
         det = a11 * a22 - a12 * a21
         if det <= small * small:
             return 0.0, 0.0, False
         p1 = (a12 * h2 - a22 * h1) / det
         p2 = (a21 * h1 - a11 * h2) / det
-    elif a11 > small:
-        p1 = -h1 / a11
-    elif a22 > small:
-        p2 = -h2 / a22
+    elif first:  # in one direction the limited impulse is the solution
+        return min(max(-h1 / a11, -mu * given), mu * given), 0.0, True
+    elif second:
+        return 0.0, min(max(-h2 / a22, -mu * given), mu * given), True
     else:
-        # nothing moves along the tangents, as for a driven joint: friction opposes their slip
-        slip = math.sqrt(h1 * h1 + h2 * h2)
-        return (
-            (-mu * given * h1 / slip, -mu * given * h2 / slip, True)
-            if slip > STILL
-            else (0.0, 0.0, True)
-        )
+        _, p1, p2, _ = given_slip(contact, given)
+        return p1, p2, True
     if p1 * p1 + p2 * p2 <= mu * mu * given * given:
         return p1, p2, True
     _, p1, p2, found = any_slip(ContactBlock(D, o, 0.0, r1, r2, mu), given)
@@ -296,8 +341,8 @@ def sweep_over_contacts(law, least, limits, p, workspace):
                     r1 += D[o + 1, b] * p[b]
                     r2 += D[o + 2, b] * p[b]
             # a contact that nothing can move must not demand an impulse for round-off: it would
-            # have no solution
-            if -ROUNDED * speed <= r0 < 0.0 and D[o, o] <= least[k]:
+            # have no solution; dry friction, whose normal impulse is its bound, never demands one
+            if D[o, o] <= least[k] and r0 < 0.0 and (bound[k] > 0.0 or r0 >= -ROUNDED * speed):
                 r0 = 0.0
             contact = ContactBlock(D, o, r0, r1, r2, law.mu[k])
             if contact.mu > 0.0:

@@ -366,7 +366,10 @@ def _redundancy(solution: SolutionData) -> Check:
     """Check that warns of redundant constraints."""
     redundant = solution.run.redundant
     if not redundant:
-        return Check(REDUNDANCY, PASS, "no redundant constraints")
+        text = "no redundant constraints"
+        if any(contact.rigid for contact in solution.model.contacts.values()):
+            text += "; contacts that act together are not examined, their forces may not be unique"
+        return Check(REDUNDANCY, PASS, text)
     named = ", ".join(f"{name} ({rows} row{'' if rows == 1 else 's'})" for name, rows in redundant)
     return Check(
         REDUNDANCY,
