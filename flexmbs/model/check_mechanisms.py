@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 
 PARALLEL = 0.99  # cosine of 8°: axes beyond it are those of bevel gears
+ACROSS = 0.14  # cosine of 82°: axes beyond it are not across each other
 
 
 def mechanism_warnings(model: "ModelData", flexible: Collection[str]) -> Iterator[Problem]:
@@ -61,6 +62,7 @@ def _different_carriers(model: "ModelData", coupling: Coupling) -> Iterator[Prob
             )
             remedy = f"declare both with '{body}' as parent, or both as child, and about equal axes"
             yield Problem((coupling.section, coupling.name), f"{text}; {remedy}")
+        yield from _unfit_axes(model, coupling, joints)
         return
     remedy = (
         "measure all coordinates from the body that carries the wheels, or use a LinearCoupling "
@@ -88,16 +90,40 @@ def _measured_in_opposite_directions(model: "ModelData", joints: "Sequence[Joint
     return ""
 
 
-def _axis_on(model: "ModelData", joint: "Joint", body: str) -> np.ndarray | None:
-    """Direction of positive rotation of the other body relative to ``body``, in its axes.
+def _unfit_axes(
+    model: "ModelData", coupling: Coupling, joints: "Sequence[Joint]"
+) -> Iterator[Problem]:
+    """Warning of axes that are not as the coupling needs them: parallel, or across each other."""
+    if not coupling.axes:
+        return
+    common = set.intersection(*({joint.parent.body, joint.child.body} for joint in joints))
+    for body in sorted(common):
+        a, b = (_axis_on(model, joint, body) for joint in joints)
+        if a is None or b is None:
+            return
+        angle = abs(float(a @ b))
+        if (angle < PARALLEL) if coupling.axes == "parallel" else (angle > ACROSS):
+            text = (
+                f"the axes of joints '{joints[0].name}' and '{joints[1].name}' are at "
+                f"{np.degrees(np.arccos(min(angle, 1.0))):.3g}° on '{body}', but it needs axes "
+                f"{'that are parallel' if coupling.axes == 'parallel' else 'across each other'}"
+            )
+            yield Problem((coupling.section, coupling.name), f"{text}; correct the axes")
+            return
 
-    None if the joint is no hinge, or the axes of its frame are in a file.
+
+def _axis_on(model: "ModelData", joint: "Joint", body: str) -> np.ndarray | None:
+    """Direction of positive motion of the other body relative to ``body``, in its axes.
+
+    Of rotation if the joint is a hinge, of translation if it is a slider. None for other joints, and
+    if the axes of its frame are in a file.
     """
     ref = joint.parent if joint.parent.body == body else joint.child
     frames = model.frames if body == GROUND else getattr(model.bodies[body], "frames", {})
     if len(joint.motions) != 1 or (ref.frame and ref.frame not in frames):
         return None
-    axis = np.array(joint.motions[0].unit_twist[3:])  # the same in both frames
+    twist = np.array(joint.motions[0].unit_twist)  # the same in both frames
+    axis = twist[3:] if twist[3:].any() else twist[:3]
     turned = np.array(frames[ref.frame].rotation) @ axis if ref.frame else axis
     return np.asarray(turned if ref is joint.parent else -turned)
 

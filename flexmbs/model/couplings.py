@@ -111,6 +111,7 @@ class Coupling(Item, abc.ABC, section="couplings"):
 
     # True if all coordinates are relative to one part, as for gears
     on_one_carrier: ClassVar[bool] = False
+    axes: ClassVar[str] = ""  # of its two joints on that part: "parallel", "across" or any
 
     @property
     @abc.abstractmethod
@@ -276,6 +277,7 @@ class RackPinion(ConstantCoupling, kind="rack-pinion"):
     """
 
     on_one_carrier: ClassVar[bool] = True
+    axes: ClassVar[str] = "across"
 
     pinion: Coordinate = dataclasses.field(kw_only=False)
     rack: Coordinate = dataclasses.field(kw_only=False)
@@ -320,6 +322,7 @@ class ScrewCoupler(ConstantCoupling, kind="screw"):
     """
 
     on_one_carrier: ClassVar[bool] = True
+    axes: ClassVar[str] = "parallel"
 
     screw: Coordinate = dataclasses.field(kw_only=False)
     nut: Coordinate = dataclasses.field(kw_only=False)
@@ -367,6 +370,7 @@ class Belt(ConstantCoupling, kind="belt"):
     """
 
     on_one_carrier: ClassVar[bool] = True
+    axes: ClassVar[str] = "parallel"
 
     first: Coordinate = dataclasses.field(kw_only=False)
     second: Coordinate = dataclasses.field(kw_only=False)

@@ -45,6 +45,34 @@ def test_gears_without_a_common_carrier(kind: str) -> None:
     assert not warned(right, "no body in common")
 
 
+@pytest.mark.parametrize(
+    "kind, slides, right, wrong",
+    [
+        ("belt", False, ("z", "-z"), ("x", (1, 0, 1))),
+        ("rack", True, ("x", "y"), ("z", (0, 1, 1))),
+        ("screw", True, ("z", "-z"), ("x", (0, 1, 1))),
+    ],
+)
+def test_axes_that_a_transmission_needs(kind, slides, right, wrong) -> None:
+    """A belt and a screw need parallel axes, a rack slides across the axis of its pinion."""
+    for axes, fits in ((right, True), (wrong, False)):
+        for axis in axes:
+            model = fm.Model(kind)
+            for name in ("a", "b"):
+                model.add(fm.RigidBody(name, mass=1.0, inertia=(1, 1, 1)))
+            model.add(fm.Revolute("A", model.ground, "a", axis="z"))
+            joint = fm.Prismatic if slides else fm.Revolute
+            model.add(joint("B", model.ground, "b", axis=axis))
+            model.add(
+                {
+                    "belt": lambda: fm.Belt("C", "A", "B", radii=(0.1, 0.1)),
+                    "rack": lambda: fm.RackPinion("C", "A", "B", radius=0.1),
+                    "screw": lambda: fm.ScrewCoupler("C", "A", "B", lead=0.1),
+                }[kind]()
+            )
+            assert bool(warned(model, "it needs axes")) is not fits
+
+
 def test_the_relation_of_a_gear_with_a_common_carrier_is_rolling() -> None:
     """The remedy gives Willis' ratio: carrier over sun 20/(20 + 50) with the ring of 50 teeth
     fixed.

@@ -1,5 +1,6 @@
 """`inverse_dynamics`: forces of actuators and drives for a given motion."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -10,6 +11,7 @@ from flexmbs.audit import report_findings
 from flexmbs.checked_arguments import checked_arguments
 from flexmbs.dynamics.dense import terms
 from flexmbs.errors import InputError, SolverError
+from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.initial import analysis_arguments
 from flexmbs.initial.row_sizes import relative_sizes
 from flexmbs.model.argument_checks import require_switch
@@ -30,6 +32,10 @@ from flexmbs.system.step_scales import displacement_sizes
 # of the moments and forces over the size of the model: smaller imbalances are round-off
 BALANCED = 1e-9
 NEGLIGIBLE = 0.01  # of the size of a body: smaller displacements hardly change the kinematics
+# of the loads of a flexible body: inertia of its deformation that may be omitted, (ω/ω₁)² at one
+# fifth of its lowest frequency
+DYNAMIC = 0.04
+FEWEST = 7  # times of a motion, below which second differences mean nothing
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +144,10 @@ def _static_displacement(solution: Solution, remainder: np.ndarray) -> list[Chec
         if not data.nf:
             continue
         at = int(tree.sf_at[solution.compiled.bodies.index(name)])
-        elastic = np.linalg.lstsq(data.K_ff, remainder[:, at : at + data.nf].T, rcond=None)[0].T
+        loads = remainder[:, at : at + data.nf]
+        elastic = np.linalg.lstsq(data.K_ff, loads.T, rcond=None)[0].T
+        balanced = solution.elastic(name) @ data.K_ff
+        dynamic = _inertia_share(solution.t, balanced, loads, elastic, data)
         elastic = elastic[np.argsort(np.linalg.norm(elastic, axis=1))[-MOST_TIMES:]]
         size, moved = displacements(data, elastic, MOST_PLACES)
         share, whole = float(moved.max()) / size, solution.compiled.whole_of(name)
@@ -146,11 +155,38 @@ def _static_displacement(solution: Solution, remainder: np.ndarray) -> list[Chec
             f"its loads would displace it by {1e3 * float(moved.max()):.3g} mm more "
             f"({100.0 * share:.2g} % of its size)"
         )
-        status = WARN if share > NEGLIGIBLE else PASS
+        if dynamic > DYNAMIC:
+            text += f"; its own inertia would change its loads by {dynamic:.2g} of them"
+        status = WARN if share > NEGLIGIBLE or dynamic > DYNAMIC else PASS
         remedy = "" if status == PASS else "simulate the model, in which it deforms"
         if status != PASS or whole not in found:
             found[whole] = Check(f"Deformation of {whole}", status, text, remedy)
     return list(found.values())
+
+
+def _inertia_share(
+    t: np.ndarray,
+    balanced: np.ndarray,
+    loads: np.ndarray,
+    elastic: np.ndarray,
+    data: FlexibleBodyData,
+) -> float:
+    """Inertia m ë of a static displacement e = K⁻¹ f over all loads f + f₀, about (ω/ω₁)².
+
+    balanced: loads f₀ = K q (nt, nf) that the given deformation balances. loads, elastic: f and e
+    (nt, nf) at the times t. Largest values in the norm √(fᵀ K⁻¹ f). 0 for fewer than `FEWEST`
+    times, from which ë is unknown.
+    """
+    if len(t) < FEWEST or (np.diff(t) <= 0.0).any():
+        return 0.0
+
+    def size(values: np.ndarray) -> float:
+        """Largest norm over the times."""
+        own = np.linalg.lstsq(data.K_ff, values.T, rcond=None)[0].T
+        return math.sqrt(max(float(np.einsum("ti,ti->t", values, own).max()), 0.0))
+
+    inertia = np.gradient(np.gradient(elastic, t, axis=0), t, axis=0) @ data.m_ff
+    return size(inertia) / max(size(balanced + loads), np.finfo(float).tiny)
 
 
 def _actuators(given: str | Sequence[str]) -> tuple[str, ...]:
