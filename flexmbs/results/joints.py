@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flexmbs.diagnosis.rank import UnitRowsOfModel
-from flexmbs.dynamics.dense import row_rank
+from flexmbs.diagnosis.rank import DEPENDENT, UnitRowsOfModel
 from flexmbs.dynamics.work import make_work
 from flexmbs.initial.hierarchical_least_squares import Condition, by_priority
 from flexmbs.model.motions import Motion, PrescribedMotion
@@ -81,7 +80,7 @@ def joint_histories(
         return _histories(compiled, trajectory, trajectory.lam, beta)
     lam, pick = trajectory.lam, np.unique(np.linspace(0, len(trajectory.t) - 1, RANKED).astype(int))
     rows_of = UnitRowsOfModel(compiled, beta[0])
-    rank = max(row_rank(_decomposed(rows_of, trajectory, beta, i).size) for i in pick)
+    rank = max(_decomposed(rows_of, trajectory, beta, i).rank for i in pick)
     d = lam.shape[1] - rank
     first = _decomposed(rows_of, trajectory, beta, 0)
     unique = _unique(compiled, trajectory, beta[:1], first, rank)
@@ -107,6 +106,11 @@ class SelfStressBasis(NamedTuple):
     u: np.ndarray
     size: np.ndarray
     rows: np.ndarray
+
+    @property
+    def rank(self) -> int:
+        """Number of independent rows, by the limit that also counts the redundant ones."""
+        return int((self.size > DEPENDENT).sum())
 
 
 def _decomposed(
@@ -248,7 +252,7 @@ def unique_multipliers(compiled: Compiled, trajectory: Trajectory) -> np.ndarray
     """
     beta = path_coordinates(compiled, trajectory)
     found = _decomposed(UnitRowsOfModel(compiled, beta[0]), trajectory, beta, 0)
-    return np.asarray(np.abs(found.u[:, row_rank(found.size) :]).max(axis=1, initial=0.0) <= UNIQUE)
+    return np.asarray(np.abs(found.u[:, found.rank :]).max(axis=1, initial=0.0) <= UNIQUE)
 
 
 def declared_wrench(
