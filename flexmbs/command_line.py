@@ -52,6 +52,18 @@ def demo(
 
 
 @app.command()
+def examples(
+    folder: Annotated[Path, typer.Option("--output", "-o", help="Folder for the files.")] = Path(
+        "meshes"
+    ),
+) -> None:
+    """Write the meshes, part files and CAD files of the documentation."""
+    from flexmbs.command.examples import examples as command
+
+    command(folder)
+
+
+@app.command()
 def check(
     model: ModelFile,
     as_json: AsJson = False,

@@ -68,6 +68,7 @@ def test_help_imports_no_numpy() -> None:
     assert done.returncode == 0, done.stderr
     for command in (
         "demo",
+        "examples",
         "check",
         "run",
         "report",

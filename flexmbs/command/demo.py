@@ -5,15 +5,13 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from flexmbs.command.examples import example
 from flexmbs.console.messages import Report, progress_bar, put
 from flexmbs.console.spawn_context import spawn_context
 from flexmbs.errors import InputError, MachineError, SolverError
 from flexmbs.files.file_types import BODY, MODEL, PAGE, SOLUTION
 from flexmbs.files.reserved_outputs import reserved
 
-HERE = Path(__file__).resolve()
-# candidates: in a wheel, in the source tree
-MESHES = HERE.with_name("link.msh"), HERE.parents[2] / "meshes" / "link.msh"
 INTERFACES = {"hub": "hub_face", "tip": "tip_face"}
 MODES, DAMPING = 12, 0.01
 
@@ -28,9 +26,7 @@ def demo(folder: Path) -> int:
     from flexmbs.system.check import FAIL
 
     started = time.perf_counter()
-    file = next((path for path in MESHES if path.exists()), None)
-    if file is None:
-        raise InputError(f"{MESHES[0]}: the mesh of the demo is missing; reinstall flexmbs")
+    file = example("link.msh")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

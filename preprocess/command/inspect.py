@@ -334,7 +334,7 @@ def _inspect_mesh(path: Path, unit: str | None, as_json: bool, allow_outside: bo
 
 
 def mesh_to_show(
-    path: Path, unit: str | None, *, allow_outside: bool, structural: bool = False
+    path: Path, unit: str | None, *, allow_outside: bool, structural: bool | None = None
 ) -> Mesh:
     """Mesh of a file whose unit may be unknown: then in m. Raises InputError."""
     import warnings
@@ -358,7 +358,8 @@ def _structural_or_solid(path: Path, unit: str | None, allow_outside: bool) -> t
         return mesh_to_show(path, unit, allow_outside=allow_outside, structural=True), ""
     except InputError as error:
         try:
-            return mesh_to_show(path, unit, allow_outside=allow_outside), error.problems[0]
+            solid = mesh_to_show(path, unit, allow_outside=allow_outside, structural=False)
+            return solid, error.problems[0]
         except InputError:
             raise error from None
 

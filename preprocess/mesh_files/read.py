@@ -42,8 +42,8 @@ def read_mesh(
     "orientation" reorders inverted elements. structural: read trusses, beams and shells (lines,
     triangles, quadrilaterals of Gmsh, MED and VTU; S3, S4, S6, S8, B31, B32, T3D2; CTRIA3, CQUAD4,
     CTRIA6, CQUAD8, CBAR, CBEAM, CROD, CTUBE, CONROD) as elements instead of named edges and faces,
-    with the sections, materials, connections and masses of Abaqus, CalculiX and Nastran files, for
-    `assemble`. separate: accept parts that do not share nodes, for connections between them.
+    with the sections, materials, connections and masses of the deck, for `assemble`; by default of
+    decks that declare any of these. separate: accept parts that do not share nodes, for connections between them.
     density: of the materials of the file that have none [kg/m³], one or by element set; without it
     they have no mass if the file has masses on nodes. allow_outside: accept included files outside
     the folder of the file. Node sets, named surfaces (their nodes) and physical groups become node
@@ -107,10 +107,13 @@ def _as_declared(path: Path, *, allow_outside: bool) -> RawMesh:
             solid = raw_mesh(path, False, allow_outside=allow_outside)
         except InputError:
             raise error from None
-        raise InputError(
-            *error.problems,
-            f"{path}: structural=False reads its {len(solid.connectivity)} kinds of solids alone",
-        ) from None
+        # as of a generator that gives faces the numbers of properties that do not exist
+        reason = error.problems[0].removeprefix(f"{path}: ")
+        text = (
+            f"only its solids are read, with lines and faces as named regions, because {reason}; "
+            "structural=True requires the whole deck"
+        )
+        return replace(solid, notices=(*solid.notices, text))
     declared = raw.declared
     if declared.materials or declared.sections or declared.connections or declared.masses:
         return raw

@@ -5,7 +5,7 @@ Mesh, unit, materials, interfaces, reduction, reference and damping:
 format = "flexmbs-part/1"
 mesh = "link.msh"
 unit = "mm"
-structural = false           # true: beams and shells of the mesh as elements
+structural = true            # beams and shells of the mesh as elements; by default of decks with materials
 density = 7850.0             # of the materials of the mesh file that have none; or by element set
 reference = "hub"            # an interface, "mean axes", "principal axes", "chord" or "node 17"
 damping = 0.01               # one ratio, or one per mode
@@ -144,7 +144,7 @@ class PartOptions:
     stiffening: bool = True
     estimate: bool = True
     inertia_loads: bool = False
-    structural: bool = False
+    structural: bool | None = None
     density: float | dict[str, float] | None = None
     material_file: str | None = None
 
@@ -271,10 +271,16 @@ class Part:
                 unit=str(self.options.unit),
                 fix=self.options.fix,
                 separate=bool(self.connections),
-                structural=self.options.structural,
+                structural=self._structural,
                 density=self.options.density,
                 allow_outside=self.allow_outside,
             )
+
+    @property
+    def _structural(self) -> bool | None:
+        """True if beams and shells are elements; by default, what the mesh file declares."""
+        given = self.options.structural
+        return True if given is None and self.sections is not None else given
 
     def model(self, *, allow_large: bool = False) -> FEModel:
         """Finite-element model with its attached masses: assembled, or read. Raises InputError."""

@@ -23,6 +23,7 @@ from preprocess.fe.material_library import MaterialData, find_material, read_mat
 from preprocess.fe.point_mass import PointMass
 from preprocess.fe.section_base import Section
 from preprocess.inputs.argument_checks import checked_arguments
+from preprocess.mesh_files.readers import READERS
 from preprocess.part_file.from_tables import (
     PartFiles,
     as_table,
@@ -204,9 +205,17 @@ def _source_problems(table: Mapping[str, Any]) -> list[Problem]:
             )
         )
     # then the mesh file may have it
-    if not (table.get("material") or "materials" in table or table.get("structural") is True):
+    declared = table.get("structural", is_deck(table)) is True
+    if not (table.get("material") or "materials" in table or declared):
         problems.append(Problem(("material",), "is missing; give E, nu and rho, or its name"))
     return problems
+
+
+def is_deck(table: Mapping[str, Any]) -> bool:
+    """True if the mesh of a part file is a deck, which may have sections and materials."""
+    mesh = table.get("mesh")
+    reader = READERS.get(Path(mesh).suffix.lower()) if isinstance(mesh, str) else None
+    return reader is not None and reader.declares
 
 
 def is_cad(table: Mapping[str, Any]) -> bool:

@@ -8,7 +8,6 @@ import io
 import os
 import re
 import shlex
-import shutil
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +17,7 @@ import flexmbs as fm
 from flexmbs.__main__ import main
 
 ROOT = Path(__file__).resolve().parents[2]
-BLOCK = re.compile(r"^(?:```|<!--)(\w+)\n(.*?)^(?:```|-->)$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -32,17 +31,14 @@ class Block(NamedTuple):
 
 
 def blocks(page: str) -> list[Block]:
-    """All blocks of a page; ``<!--python`` is a hidden one."""
+    """All blocks of a page."""
     return [Block(at[1], at[2], at.start(2), at.end(2)) for at in BLOCK.finditer(page)]
 
 
 def differences(page: str, folder: Path) -> list[tuple[Block, str]]:
-    """Run a page in a folder: the blocks of text that are not the output of the block before them,
-    with that output.
+    """Run a page in an empty folder: the blocks of text that are not the output of the block before
+    them, with that output.
     """
-    shutil.copytree(
-        ROOT / "meshes", folder / "meshes", ignore=shutil.ignore_patterns("*.py", "*.md")
-    )
     names: dict[str, Any] = {"__name__": "recipe"}
     kinds: dict[str, Callable[[str], str]] = {
         "python": lambda text: _python(text, names),

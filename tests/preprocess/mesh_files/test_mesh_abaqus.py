@@ -31,7 +31,7 @@ def test_instances_are_moved_and_named(tmp_path):
         )
     )
     with pytest.warns(PreprocessWarning, match="TIE omitted"):
-        mesh = read_mesh(path, unit="m")
+        mesh = read_mesh(path, unit="m", structural=False)
     bottom = [(-1.0, 0.0, 1.0), (-1.0, 1.0, 1.0), (0.0, 0.0, 1.0), (0.0, 1.0, 1.0)]
     assert corners(mesh, "B.base") == bottom
     assert corners(mesh, "picked") == sorted([*bottom, (-1.0, 0.0, 2.0)])
@@ -48,7 +48,7 @@ def test_two_instances_have_numbers_of_their_own(tmp_path):
         r"2 parts of 1, 1 elements .* merge the 2 pairs",
     )
     with pytest.warns(PreprocessWarning, match=told), pytest.raises(InputError, match=refused):
-        read_mesh(path, unit="m")
+        read_mesh(path, unit="m", structural=False)
 
 
 def test_one_instance_keeps_its_names_and_numbers(tmp_path):
@@ -76,7 +76,7 @@ def test_nodes_of_the_assembly_are_not_those_of_the_part(tmp_path):
     with pytest.warns(
         PreprocessWarning, match="1 MASS elements omitted; attach such masses with PointMass"
     ):
-        mesh = read_mesh(path, unit="m")
+        mesh = read_mesh(path, unit="m", structural=False)
     assert mesh.nodes[0].tolist() == [0, 0, 0]
     assert mesh.quality().volumes == pytest.approx({"brick": 1, "inside": 1})
     sets = {name: mesh.node_ids[places].tolist() for name, places in mesh.node_sets.items()}

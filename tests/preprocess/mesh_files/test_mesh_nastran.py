@@ -155,7 +155,7 @@ def test_what_is_wrong_is_named(tmp_path, old, new, message):
     assert old in NASTRAN
     path.write_text(NASTRAN.replace(old, new))
     with pytest.raises(InputError, match=message):
-        read_mesh(path, unit="m")
+        read_mesh(path, unit="m", structural=False)
 
 
 def test_the_property_of_an_element_is_by_default_its_own_number(tmp_path):

@@ -615,3 +615,23 @@ def test_triangles_and_lines_of_other_formats(tmp_path, suffix):
         InputError, match=r"no solid elements .* or read its beams and shells with structural=True"
     ):
         pp.read_mesh(path, unit="m")
+
+
+def test_a_deck_is_read_as_it_declares(tmp_path):
+    """Shells with a property are elements by default; faces without one are named regions."""
+    corners = [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0)]
+    corners += [(x, y, 1) for x, y, _ in corners]
+    grids = "".join(f"GRID,{k + 1},,{x}.,{y}.,{z}.\n" for k, (x, y, z) in enumerate(corners))
+    cards = "CHEXA,1,1,1,2,3,4,5,6\n,7,8\nPSOLID,1,1\nMAT1,1,2.+11,,.3,7800.\nCQUAD4,2,7,1,2,3,4\n"
+    path = tmp_path / "part.bdf"
+    path.write_text(f"BEGIN BULK\n{grids}{cards}PSHELL,7,1,.01\nENDDATA\n")
+    mesh = pp.read_mesh(path, unit="m")
+    assert mesh.structural
+    assert pp.assemble(mesh).mass == pytest.approx(7800.0 * 1.01)
+    path.write_text(f"BEGIN BULK\n{grids}{cards}ENDDATA\n")
+    with pytest.warns(pp.PreprocessWarning, match="only its solids are read, .*property 7 of"):
+        mesh = pp.read_mesh(path, unit="m")
+    assert not mesh.structural
+    assert len(mesh.node_sets["property 7"]) == 4
+    with pytest.raises(InputError, match="property 7 of"):
+        pp.read_mesh(path, unit="m", structural=True)

@@ -235,11 +235,12 @@ reference = "root"
 interfaces.root.plane = { point = [0.0, 0.0, 0.0], normal = [1.0, 0.0, 0.0] }
 method.modes = 2
 """
-    (tmp_path / "bar.toml").write_text(text)
-    assert pp.read_part(tmp_path / "bar.toml").reduce().mass == pytest.approx(
-        10 * 0.283 * 0.45359237, rel=1e-3
-    )
-    (tmp_path / "bar.toml").write_text(text.replace("structural = true\n", ""))
+    for given in (text, text.replace("structural = true\n", "")):  # the deck has a material
+        (tmp_path / "bar.toml").write_text(given)
+        assert pp.read_part(tmp_path / "bar.toml").reduce().mass == pytest.approx(
+            10 * 0.283 * 0.45359237, rel=1e-3
+        )
+    (tmp_path / "bar.toml").write_text(text.replace("= true", "= false"))
     with pytest.raises(InputError, match="material: is missing; give E, nu and rho"):
         pp.read_part(tmp_path / "bar.toml")
 
