@@ -17,7 +17,7 @@ from flexmbs.files.reserved_outputs import reserved
 if TYPE_CHECKING:
     from flexmbs.api.model import Model
     from flexmbs.api.solution import Solution
-    from flexmbs.model.run import OF_INTEGRATOR, Run
+    from flexmbs.model.run import Run
     from flexmbs.studies.run.run_folder import RunFolder
 
 
@@ -120,6 +120,7 @@ def run_options(model: "Model", given: dict[str, Any]) -> "Run":
 def _unfit(given: dict[str, Any]) -> dict[str, None]:
     """Names of the options of the [run] table that the selected integrator does not have."""
     from flexmbs.integrators import INTEGRATORS
+    from flexmbs.model.run import OF_INTEGRATOR
     from flexmbs.studies.run.options import has_option
 
     method = INTEGRATORS.get(given.get("integrator", ""))
