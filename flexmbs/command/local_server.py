@@ -57,7 +57,7 @@ class PageServer(http.server.ThreadingHTTPServer):
         """Names under which browsers may ask for its pages."""
         return f"{HERE}:{self.server_port}", f"localhost:{self.server_port}"
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
+    def handle_error(self, *_: Any) -> None:
         """Ignore browsers that leave before the answer; no tracebacks of the others."""
         error = sys.exception()
         if not isinstance(error, OSError):

@@ -36,7 +36,9 @@ def studio(path: Path, port: int, *, browser: bool, access: dict[str, bool]) -> 
     ):
         for kind in (AssemblyWarning, ModelWarning):  # the page shows them
             warnings.simplefilter("ignore", kind)
-        serve(server(session, token, port), f"editing {path}", f"/{token}/", browser=browser)
+        serving = server(session, token, port)
+        session.runs.prepare()
+        serve(serving, f"editing {path}", f"/{token}/", browser=browser)
 
 
 def server(session: "StudioSession", token: str, port: int = 0) -> PageServer:
@@ -49,7 +51,7 @@ def server(session: "StudioSession", token: str, port: int = 0) -> PageServer:
     actions: dict[str, Callable[[Any, Any], dict[str, Any]]] = {
         "check": session.check,
         "run": session.start,
-        "stop": lambda *_: runs.stop() or {},
+        "stop": session.stop,
         "save": session.save,
     }
 
@@ -76,7 +78,7 @@ def server(session: "StudioSession", token: str, port: int = 0) -> PageServer:
             values, file = given["values"], given["file"]
         except (ValueError, TypeError, KeyError, RecursionError):
             return _problem("the request has no values and no digest of the file", 400)
-        return _answer(lambda: json.dumps(action(values, file)))
+        return _answer(lambda: json.dumps(action(values, file), allow_nan=False))
 
     return local_server(get, port, post)
 
@@ -95,7 +97,7 @@ def _page(session: "StudioSession") -> Reply:
 
     try:
         date = datetime.datetime.now().astimezone().strftime("%Y-%m-%d %H:%M")
-        return Reply(studio_page(str(session.path), session.opened(), date))
+        return Reply(studio_page(session.path.name, session.opened(), date))
     except (Exception, SystemExit) as error:  # of functions of the model too
         raise Refusal(http.HTTPStatus.SERVICE_UNAVAILABLE, _line(error)) from None
 

@@ -60,7 +60,12 @@ def rendered(package: str, template: str, code: PageCode | None = None, **values
     return (
         _templates(package, given.package)
         .get_template(template)
-        .render(policy=policy(style, given.script, asks=given.asks), style=style, script=given.script, **values)
+        .render(
+            policy=policy(style, given.script, asks=given.asks),
+            style=style,
+            script=given.script,
+            **values,
+        )
     )
 
 

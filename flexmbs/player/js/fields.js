@@ -75,6 +75,12 @@ class Field {
     if (told) this.changed();
   }
 
+  /** @returns {boolean} true for positions and shapes, which follow masses and stiffnesses */
+  get geometric() {
+    const { path, item } = this.parameter;
+    return /^(frames|shapes|axis|normal|direction)\./.test(path.slice(item.length + 1));
+  }
+
   /** @returns {string} */
   get problem() {
     return Number.isFinite(this.value) ? "" : `${this.parameter.path}: '${this.box.value}' is not a number; type one such as 0.5 or 2e-3`;
@@ -95,7 +101,8 @@ export class Fields {
     /** @type {Map<string, Field[]>} */ const items = new Map();
     for (const field of this.fields) items.set(field.parameter.item, [...(items.get(field.parameter.item) ?? []), field]);
     let room = OPENED;
-    this.groups = [...items].map(([name, fields]) => {
+    this.groups = [...items].map(([name, all]) => {
+      const fields = [...all].sort((a, b) => Number(a.geometric) - Number(b.geometric));
       const group = document.createElement("details");
       group.append(made("summary", "", name), ...fields.map((field) => field.root));
       group.open = room > 0;

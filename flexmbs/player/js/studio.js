@@ -32,7 +32,6 @@ class Studio {
     this.dirty = false; // true after an edit that is not checked yet
     this.ready = true;
     this.running = false;
-    this.shown = 0; // last run whose result is shown
     this.connect();
     this.found(opened.check);
     if (start) this.show(start);
@@ -161,7 +160,6 @@ class Studio {
   async resume(state) {
     for (const k of state.kept) await this.take(k, false);
     if (state.running) this.follow();
-    else this.shown = state.run;
   }
 
   /** Shows the progress of a run, then its result. */
@@ -189,7 +187,6 @@ class Studio {
   async take(k, plays) {
     /** @type {Result | null} */ const result = await this.answer(fetch(`runs/${k}`));
     if (!result) return;
-    this.shown = k;
     this.list(k, result);
     const { signals, data } = result.plots;
     if (signals) await this.draw(`run ${k}`, signals, await inflated(data), result.plots.span);
@@ -206,7 +203,7 @@ class Studio {
   }
 
   /** @param {number} k @param {Result} result in the list of runs, the last one first */
-  list(k, { verdict, findings, seconds, values }) {
+  list(k, { verdict, findings, seconds, values, scene }) {
     const row = made("li", ""), changed = Object.entries(values);
     row.append(made("span", `badge ${verdict.split(" ").at(-1)}`, verdict), made("b", "", `Run ${k}`));
     const some = changed.slice(0, LISTED).map(([path, value]) => `${path} = ${value}`);
@@ -217,6 +214,11 @@ class Studio {
       more.append(made("summary", "", findings.length === 1 ? "1 finding" : `${findings.length} findings`), ...findings.map((text) => made("p", "", text)));
       row.append(more);
     }
+    const motion = made("button", "", "Show");
+    motion.setAttribute("type", "button");
+    motion.setAttribute("aria-label", `Show the motion of run ${k}`);
+    motion.addEventListener("click", () => this.show(scene, true));
+    row.prepend(motion);
     const list = this.part("runs");
     list.prepend(row);
     while (list.childElementCount > LISTED) list.lastElementChild?.remove();

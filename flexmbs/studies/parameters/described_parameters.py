@@ -58,7 +58,8 @@ def _described(model: Model, path: str, value: float, largest: float) -> Describ
     """
     steps = located(model, path)
     keys = [key for _, key in steps]
-    cls, key, number = ModelHeader, keys[0], 0
+    cls: type[Declaration] = ModelHeader
+    key, number = keys[0], 0
     for (container, name), following in zip(steps, [*keys[1:], ""]):
         if isinstance(container, Declaration):
             cls, key = type(container), name

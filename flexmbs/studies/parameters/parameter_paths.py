@@ -235,12 +235,15 @@ def located(model: Model, path: str) -> Steps:
 
 def _ways(value: Any, rest: str, key: str = "") -> Iterator[Steps]:
     """All interpretations of a parameter path within a value; names may contain dots."""
-    for name, part in _parts(value, key).items():
-        if rest == name:
+    parts = _parts(value, key)
+    for dot in (*(at for at, letter in enumerate(rest) if letter == "."), len(rest)):
+        name = rest[:dot]
+        if name not in parts:
+            continue
+        if dot == len(rest):
             yield [(value, name)]
-        elif rest.startswith(f"{name}."):
-            for within in _ways(part, rest[len(name) + 1 :], name):
-                yield [(value, name), *within]
+        for within in _ways(parts[name], rest[dot + 1 :], name) if dot < len(rest) else ():
+            yield [(value, name), *within]
 
 
 def _not_located(model: Model, path: str) -> NoReturn:

@@ -43,7 +43,7 @@ def edited_text(
             (replaced if _value_at(document.table, key) is not None else added)[key] = _written(
                 other, key, document
             )
-    whole = [key for key in replaced if replaced[key][:1] in "[{\""]
+    whole = [key for key in replaced if replaced[key][:1] in '[{"']
     for key in [key for key in replaced if any(key[: len(w)] == w != key for w in whole)]:
         del replaced[key]  # within a value that is written anew
     try:

@@ -52,7 +52,10 @@ class StudioRuns:
         self._number = 0
         self.results: dict[int, str] = {}
         self.problem = ""  # of the last run
-        self._workers.submit(_ready)  # it imports while the reader looks at the page
+
+    def prepare(self) -> None:
+        """Start the process, which imports while the reader looks at the page."""
+        self._workers.submit(_ready)
 
     def start(
         self, document: TomlDocument, values: dict[str, float], access: dict[str, bool]
@@ -94,7 +97,7 @@ class StudioRuns:
                 self._stopped = True
                 self._workers.close(now=True)
                 self._gathered(wait=True)
-                self._workers.submit(_ready)
+                self.prepare()
 
     def close(self) -> None:
         """End the worker process and remove the temporary folder."""

@@ -102,6 +102,11 @@ class StudioSession:
             changed(self.model, values)
             return {"run": self.runs.start(self.document, values, self.access)}
 
+    def stop(self, *_: object) -> dict[str, Any]:
+        """End the run in progress; state of the runs."""
+        self.runs.stop()
+        return self.runs.state()
+
     def save(self, given: object, file: object) -> dict[str, Any]:
         """Write other values into the file. Raises `InputError`, `MachineError`.
 
