@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flexmbs.command.local_server import PageServer, Refusal, Reply, local_server, serve
-from flexmbs.errors import AssemblyWarning, FlexmbsError, InputError, ModelWarning
+from flexmbs.errors import AssemblyWarning, InputError, ModelWarning
 
 if TYPE_CHECKING:
     from flexmbs.studies.studio.session import StudioSession
@@ -63,7 +63,7 @@ def server(session: "StudioSession", token: str, port: int = 0) -> PageServer:
         if rest == "state":
             return _answer(lambda: json.dumps(runs.state()))
         number = rest.removeprefix("runs/")
-        known = {str(k): k for k in runs.results}
+        known = {str(k): k for k in list(runs.results)}
         if rest != number and number in known:
             return _answer(lambda: runs.results[known[number]])
         raise Refusal(http.HTTPStatus.NOT_FOUND)
@@ -94,16 +94,18 @@ def _under(token: str, path: str) -> str:
 def _page(session: "StudioSession") -> Reply:
     """Page of the file as it is now. Raises `Refusal` if it cannot be read."""
     from flexmbs.report.studio_page import studio_page
+    from flexmbs.studies.studio.runs import message
 
     try:
         date = datetime.datetime.now().astimezone().strftime("%Y-%m-%d %H:%M")
         return Reply(studio_page(session.path.name, session.opened(), date))
     except (Exception, SystemExit) as error:  # of functions of the model too
-        raise Refusal(http.HTTPStatus.SERVICE_UNAVAILABLE, _line(error)) from None
+        raise Refusal(http.HTTPStatus.SERVICE_UNAVAILABLE, message(error)) from None
 
 
 def _answer(make: Callable[[], str]) -> Reply:
     """JSON reply with the text that ``make`` returns, or with the problem in one line."""
+    from flexmbs.studies.studio.runs import message
     from flexmbs.studies.studio.session import StaleText
 
     try:
@@ -113,14 +115,9 @@ def _answer(make: Callable[[], str]) -> Reply:
     except InputError as error:
         return _problem(str(error), http.HTTPStatus.UNPROCESSABLE_ENTITY)
     except (Exception, SystemExit) as error:  # of functions of the model too
-        return _problem(_line(error), http.HTTPStatus.INTERNAL_SERVER_ERROR)
+        return _problem(message(error), http.HTTPStatus.INTERNAL_SERVER_ERROR)
 
 
 def _problem(line: str, status: int) -> Reply:
     """JSON reply with a problem."""
     return Reply(json.dumps({"problem": line}), JSON, http.HTTPStatus(status))
-
-
-def _line(error: BaseException) -> str:
-    """Text of an error, with its class if it is from outside of flexmbs."""
-    return str(error) if isinstance(error, FlexmbsError) else f"{type(error).__name__}: {error}"

@@ -12,6 +12,7 @@ import stat
 import subprocess
 import sys
 import threading
+import time
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -116,7 +117,14 @@ def test_only_the_own_page_reads_and_changes_anything(path: Path) -> None:
         assert policy
         assert policy[1].startswith("default-src &#39;none&#39;")
         assert policy[1].endswith("connect-src &#39;self&#39;")
-        for wrong in ("/", "/state", f"/{TOKEN}", f"/{TOKEN}x/", f"/{TOKEN}/runs/1", "/../swing.toml"):
+        for wrong in (
+            "/",
+            "/state",
+            f"/{TOKEN}",
+            f"/{TOKEN}x/",
+            f"/{TOKEN}/runs/1",
+            "/../swing.toml",
+        ):
             assert answer(port, wrong)[0] == 404
         assert answer(port, f"/{TOKEN}/", Host="rebound.example")[0] == 403
         good = json.dumps({"values": {"bodies.rod.mass": 2.0}, "file": session.digest}).encode()
@@ -301,6 +309,37 @@ def test_models_that_cannot_be_edited(path: Path, tmp_path: Path) -> None:
         assert done.stderr.startswith("error: ")
         assert line in done.stderr
         assert done.stderr.count("\n") == 1
+
+
+def ended(session: StudioSession) -> dict[str, Any]:
+    """State of the runs when none is in progress."""
+    while (state := session.runs.state())["running"]:
+        time.sleep(0.1)
+    return state
+
+
+def test_runs_that_are_stopped_and_functions_that_fail(tmp_path: Path) -> None:
+    """A problem of one line; the next run has a process again."""
+    (tmp_path / "own_torque.py").write_text(
+        "def push(t):\n    if t > 2:\n        raise ValueError('far\\ntoo late')\n    return 0.0\n"
+    )
+    path = tmp_path / "own.toml"
+    law = 'kind = "joint-torque"\njoint = "hinge"\nlaw = "own_torque:push"\n\n'
+    path.write_text(TEXT.replace("[run]", f"[forces.own]\n{law}[run]"), encoding="utf-8")
+    with contextlib.closing(StudioSession(path, ACCESS | {"allow_code": True})) as session:
+        session.start({"run.t_end": 1e6}, session.digest)
+        with pytest.raises(fm.InputError, match="another run is in progress"):
+            session.start({}, session.digest)
+        assert session.stop()["problem"] == "run: stopped"
+        session.start({}, session.digest)
+        assert (ended(session)["problem"], session.runs.state()["kept"]) == ("", [2])
+        session.start({"run.t_end": 3.0}, session.digest)
+        assert (ended(session)["problem"], session.runs.state()["kept"]) == ("", [2, 3])
+        good, part = (json.loads(session.runs.results[k]) for k in (2, 3))
+    assert (good["verdict"], good["scene"]["time"][1]) == ("PASS", 0.2)
+    assert part["verdict"] == "FAIL"
+    assert part["findings"][0].startswith("ValueError: far too late")
+    assert 1.5 < part["scene"]["time"][1] <= 2.1
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs signals of POSIX")

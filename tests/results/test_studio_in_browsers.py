@@ -33,7 +33,11 @@ def test_a_model_is_changed_run_and_saved(browser: str, tmp_path: Path) -> None:
     assert moved["enabled"] == ["run", "save", "undo"]
     assert found["massless"]["findings"] != moved["findings"]
     kind, line = found["wrong"]["findings"][0]
-    assert (kind, found["wrong"]["wrong"], found["wrong"]["enabled"]) == ("error", ["mass"], ["undo"])
+    assert (kind, found["wrong"]["wrong"], found["wrong"]["enabled"]) == (
+        "error",
+        ["mass"],
+        ["undo"],
+    )
     assert line.startswith("bodies.rod.mass: 'heavy' is not a number")
     assert right["values"]["bodies.rod.mass"] == 2.5
     one, two = found["one"], found["two"]

@@ -127,11 +127,14 @@ export class Fields {
     for (const field of this.fields) if (field.value !== field.parameter.value) field.set(field.parameter.value);
   }
 
-  /** The values are now those of the file. */
-  saved() {
+  /** @param {Record<string, number>} values of the file @param {Record<string, number>} sent numbers that were saved; later ones stay changes */
+  saved(values, sent) {
     for (const field of this.fields) {
-      field.parameter.value = field.value;
-      field.take(field.value, false);
+      const { path, value: before } = field.parameter;
+      const same = field.value === (sent[path] ?? before);
+      field.parameter.value = values[path] ?? before;
+      if (same) field.set(field.parameter.value, false);
+      else field.take(field.value, false);
     }
   }
 

@@ -101,8 +101,10 @@ class Studio {
     if (this.asking || !this.dirty) return;
     this.asking = true;
     this.dirty = false;
+    this.part("findings").classList.add("busy");
     const answer = this.fields.problems.length ? null : await this.ask("check");
     this.asking = false;
+    this.part("findings").classList.remove("busy");
     if (answer) {
       this.tell("");
       this.found(answer);
@@ -225,10 +227,10 @@ class Studio {
   }
 
   async save() {
-    const answer = await this.ask("save");
+    const sent = this.fields.values(), answer = await this.ask("save");
     if (!answer) return;
     this.file = answer.file;
-    this.fields.saved();
+    this.fields.saved(answer.values, sent);
     this.tell(answer.message);
     this.allow();
   }

@@ -67,7 +67,7 @@ def _described(model: Model, path: str, value: float, largest: float) -> Describ
     stated, text = cls._texts.get(key, ("", ""))
     unit = _UNIT.search(stated)
     item = ".".join(keys[:2]) if keys[0] in SECTIONS else keys[0]
-    given = {name: field for field in fields(cls) if (name := field.name) == key}  # type: ignore[arg-type]
+    given = {field.name: field for field in fields(cls)}  # type: ignore[arg-type]
     limits = bounds(given[key]) if key in given else {}
     if keys[-1] in MOMENTS:
         limits = {"exclusiveMinimum": 0.0}

@@ -74,7 +74,7 @@ def _places(table: Any, steps: Sequence[tuple[Any, str]]) -> list[Path]:
 
 
 def _within(value: Any, container: Any, key: str) -> Iterable[tuple[Path, Any]]:
-    """What a value of a file has under a key of the container that was made of it."""
+    """Paths and values in a file for a key of the container that was made of ``value``."""
     if isinstance(value, dict):
         return [((key,), value[key])] if key in value else []
     if not isinstance(value, list):  # a single number for a tuple of length one

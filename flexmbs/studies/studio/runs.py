@@ -140,9 +140,10 @@ class StudioRuns:
 
 
 def message(error: BaseException) -> str:
-    """Text of an error, with its class if it is from outside of flexmbs."""
-    text = str(error) if isinstance(error, FlexmbsError) else f"{type(error).__name__}: {error}"
-    return text[:MOST_TEXT]
+    """Text of an error; one line with its class if it is from outside of flexmbs."""
+    if isinstance(error, FlexmbsError):
+        return str(error)[:MOST_TEXT]
+    return " ".join(f"{type(error).__name__}: {error}".split())[:MOST_TEXT]
 
 
 def _ready() -> None:

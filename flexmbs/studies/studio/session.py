@@ -17,9 +17,14 @@ from flexmbs.player.markup import with_formatted_notes
 from flexmbs.report.model_at_start import start_of
 from flexmbs.scene.scene import Extras, scene
 from flexmbs.studies.parameters.described_parameters import described_parameters
-from flexmbs.studies.parameters.parameter_paths import changed, number_at
+from flexmbs.studies.parameters.parameter_paths import (
+    changed,
+    number_at,
+    parameters,
+    run_numbers,
+)
 from flexmbs.studies.studio.edited_text import edited_text
-from flexmbs.studies.studio.runs import StudioRuns
+from flexmbs.studies.studio.runs import StudioRuns, message
 from flexmbs.toml.document import TomlDocument, document_of, document_text
 
 MOST_CHANGES = 10_000
@@ -50,19 +55,19 @@ class StudioSession:
         return hashlib.sha256(self.document.text.encode()).hexdigest()[:16]
 
     def opened(self) -> dict[str, Any]:
-        """What a page begins with, from the file as it is now. Raises `InputError`."""
+        """Contents of a new page, from the file as it is now. Raises `InputError`."""
         with self._lock:
             text = document_text(self.path)
             if text != self.document.text:
                 self.document, self.model = self._read(text)
-            parameters = [
+            described = [
                 {**each._asdict(), "range": list(each.range)}
                 for each in described_parameters(self.model)
             ]
             return {
                 "name": self.model.name,
                 "file": self.digest,
-                "parameters": parameters,
+                "parameters": described,
                 "state": self.runs.state(),
                 "check": self.check({}, self.digest),
             }
@@ -87,6 +92,8 @@ class StudioSession:
                     found["scene"] = with_formatted_notes(scene(start.solution, extras))
             except InputError as error:
                 found["errors"] = list(error.problems)
+            except (Exception, SystemExit) as error:  # of a function of the model
+                found["errors"] = [message(error)]
             return found
 
     def start(self, given: object, file: object) -> dict[str, Any]:
@@ -127,6 +134,7 @@ class StudioSession:
             note = f"; written anew: {', '.join(edited.rewritten)}" if edited.rewritten else ""
             return {
                 "file": self.digest,
+                "values": {**run_numbers(self.model), **parameters(self.model)},
                 "message": f"saved {self.path}: {', '.join(values)}{note}",
             }
 
