@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command_calls import command
 
 import flexmbs as fm
 from flexmbs.command.local_server import HERE, MOST_SENT
@@ -293,22 +294,17 @@ def test_a_file_that_has_changed_or_is_gone_is_not_overwritten(path: Path) -> No
         session.check({}, None)
 
 
-def test_models_that_cannot_be_edited(path: Path, tmp_path: Path) -> None:
+def test_models_that_cannot_be_edited(
+    path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path.write_text(TEXT.partition("[run]")[0], encoding="utf-8")
     with opened(path) as session, pytest.raises(fm.InputError, match=r"run.t_end: .* no \[run\]"):
         session.start({}, session.digest)
     for name, line in (("part.urdf", "only TOML models"), ("none.toml", "cannot be read")):
-        done = subprocess.run(
-            [sys.executable, "-m", "flexmbs", "studio", str(tmp_path / name)],
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-        assert done.returncode == 2
-        assert done.stderr.startswith("error: ")
-        assert line in done.stderr
-        assert done.stderr.count("\n") == 1
+        code, out, errors = command(capsys, "studio", str(tmp_path / name))
+        assert (code, out, errors.count("\n")) == (2, "", 1)
+        assert errors.startswith("error: ")
+        assert line in errors
 
 
 def ended(session: StudioSession) -> dict[str, Any]:
@@ -345,9 +341,11 @@ def test_runs_that_are_stopped_and_functions_that_fail(tmp_path: Path) -> None:
 @pytest.mark.skipif(os.name != "posix", reason="needs signals of POSIX")
 def test_ctrl_c_ends_the_page_and_its_process(path: Path) -> None:
     """The address has a long token; nothing is left behind."""
-    command = [sys.executable, "-m", "flexmbs", "studio", str(path)]
     with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-m", "flexmbs", "studio", str(path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     ) as process:
         assert process.stdout is not None
         line = process.stdout.readline()
