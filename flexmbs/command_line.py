@@ -175,6 +175,30 @@ def watch(
 
 
 @app.command()
+def studio(
+    model: Annotated[
+        Path, typer.Argument(metavar="MODEL", help="Model (TOML).", show_default=False)
+    ],
+    port: Annotated[
+        int,
+        typer.Option("--port", min=0, max=65535, help="Port on this machine; 0: any free port."),
+    ] = 0,
+    browser: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
+    allow_outside: AllowOutside = False,
+    allow_code: AllowCode = False,
+) -> None:
+    """Edit a model on a local page: change its numbers, check, run, compare curves, save.
+
+    The page is served to browsers on this machine only, under the address that is printed. Only
+    the model file is written, and only by Save; its comments and layout stay.
+    """
+    from flexmbs.command.studio import studio as command
+
+    access = {"allow_outside": allow_outside, "allow_code": allow_code}
+    command(model, port, browser=browser, access=access)
+
+
+@app.command()
 def sweep(
     study: Annotated[
         Path, typer.Argument(metavar="STUDY", help="Study file (TOML).", show_default=False)

@@ -1,44 +1,23 @@
 """``flexmbs watch``: page of a running simulation, for browsers on this machine only."""
 
-import contextlib
 import http
-import http.server
 import json
 import math
 import threading
 import time
 from pathlib import Path
-from typing import Any
 
-from flexmbs.console.messages import put
+from flexmbs.command.local_server import PageServer, Refusal, Reply, local_server, serve
 from flexmbs.errors import InputError
 from flexmbs.files.inputs import read_bytes
 
-HERE = "127.0.0.1"  # only this machine can connect
 REFRESH = 2  # s between two refreshes of the page
 MOST = 10_000_000  # bytes read of the record, so that a damaged file cannot exhaust the memory
 
 
 def watch(folder: Path, port: int, *, browser: bool) -> None:
     """Serve the page of the run in a folder until Ctrl-C. Raises InputError."""
-    with contextlib.closing(server(folder, port)) as serving:
-        address = f"http://{HERE}:{serving.server_port}/"
-        put(f"watching {folder}: {address} (Ctrl-C to stop)")
-        if browser:
-            import webbrowser
-
-            webbrowser.open(address)
-        serving.serve_forever()
-
-
-class PageServer(http.server.ThreadingHTTPServer):
-    """Server that shuts down with its threads."""
-
-    daemon_threads = True
-
-    def close(self) -> None:
-        """Release the port."""
-        self.server_close()
+    serve(server(folder, port), f"watching {folder}", browser=browser)
 
 
 def server(folder: Path, port: int = 0) -> PageServer:
@@ -49,47 +28,16 @@ def server(folder: Path, port: int = 0) -> PageServer:
     page = ProgressPage(folder)
     page.text()
 
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            """Send the progress page; reject other hosts and paths."""
-            # reject other host names: a page of another site whose name resolves to this machine
-            # must not be able to read this page
-            if self.headers.get("Host", "") not in (
-                f"{HERE}:{serving.server_port}",
-                f"localhost:{serving.server_port}",
-            ):
-                self.send_error(http.HTTPStatus.FORBIDDEN)
-                return
-            if self.path != "/":
-                self.send_error(http.HTTPStatus.NOT_FOUND)
-                return
-            try:
-                content = page.text().encode()
-            except (InputError, OSError) as error:
-                self.send_error(http.HTTPStatus.SERVICE_UNAVAILABLE, explain=str(error))
-                return
-            self.send_response(http.HTTPStatus.OK)
-            for key, value in (
-                ("Content-Type", "text/html; charset=utf-8"),
-                ("Content-Length", str(len(content))),
-                ("Refresh", str(REFRESH)),
-                ("Cache-Control", "no-store"),
-                ("X-Frame-Options", "DENY"),
-            ):
-                self.send_header(key, value)
-            self.end_headers()
-            self.wfile.write(content)
+    def get(path: str) -> Reply:
+        """Progress page. Raises `Refusal` for other paths, and if the run cannot be read."""
+        if path != "/":
+            raise Refusal(http.HTTPStatus.NOT_FOUND)
+        try:
+            return Reply(page.text(), headers=(("Refresh", str(REFRESH)),))
+        except (InputError, OSError) as error:
+            raise Refusal(http.HTTPStatus.SERVICE_UNAVAILABLE, str(error)) from None
 
-        def log_message(self, format: str, *given: Any) -> None:
-            """Suppress the log line of each request."""
-
-    try:
-        serving = PageServer((HERE, port), Handler)
-    except (OSError, OverflowError) as error:
-        raise InputError(
-            f"--port {port}: cannot be used ({error}); choose another, or 0 for a free one"
-        ) from None
-    return serving
+    return local_server(get, port)
 
 
 class ProgressPage:

@@ -211,7 +211,7 @@ def property_of(cls: type[Declaration], field: "dataclasses.Field[Any]") -> Sche
     bare = stated.partition(" [")[0].removesuffix(" or None")
     if bare == IN_MEMORY:
         return None
-    found = {**type_schema(bare), **_bounds(field)}
+    found = {**type_schema(bare), **bounds(field)}
     default = (
         {"default": field.default}
         if isinstance(field.default, bool | int | float | str) and _finite(field.default)
@@ -238,7 +238,7 @@ def type_schema(stated: str) -> Schema:
     raise TypeError(f"no schema for the type {stated!r}; add it to flexmbs/model/schema.py")
 
 
-def _bounds(field: "dataclasses.Field[Any]") -> Schema:
+def bounds(field: "dataclasses.Field[Any]") -> Schema:
     """JSON schema keywords for the bounds of a number, from its validator."""
     checks = [getattr(each, "func", None) for each in typing.get_args(field.type)[1:]]
     return {

@@ -17,7 +17,13 @@ from flexmbs.model.functions import imports_allowed
 from flexmbs.model.model import SECTIONS, ModelData, ModelHeader
 from flexmbs.model.run import Run
 from flexmbs.model.toml_write import FORMAT
-from flexmbs.toml.document import MOST_PROBLEMS, Locator, ProblemCollector, read_document
+from flexmbs.toml.document import (
+    MOST_PROBLEMS,
+    Locator,
+    ProblemCollector,
+    TomlDocument,
+    read_document,
+)
 
 M = TypeVar("M", bound=ModelData)
 KEYS = ("format", *ModelHeader.field_names(), *SECTIONS, "run")
@@ -28,7 +34,16 @@ def read(path: Path, make: type[M], *, allow_outside: bool = False, allow_code: 
 
     Raises `InputError` with every problem, one per line: ``file:line: item.key: what``.
     """
-    document = read_document(path)
+    return of_document(
+        read_document(path), make, allow_outside=allow_outside, allow_code=allow_code
+    )
+
+
+def of_document(
+    document: TomlDocument, make: type[M], *, allow_outside: bool = False, allow_code: bool = False
+) -> M:
+    """Model of the text of a file. Raises `InputError` as `read`."""
+    path = document.path
     with imports_allowed(allow_code), importable(path.parent if allow_code else None):
         model, problems = model_of(document.table, Locator(path.parent, allow_outside), make)
     if problems:

@@ -33,11 +33,13 @@ class PageCode:
     """Style sheet and script of the program.
 
     Only these are allowed in a page, by their hashes. package: package with the matching templates.
+    asks: True for a page of a server on this machine, of which its script may ask more.
     """
 
     style: str = ""
     script: str = ""
     package: str = "flexmbs.page"
+    asks: bool = False
 
 
 def rendered(package: str, template: str, code: PageCode | None = None, **values: Any) -> str:
@@ -58,7 +60,12 @@ def rendered(package: str, template: str, code: PageCode | None = None, **values
     return (
         _templates(package, given.package)
         .get_template(template)
-        .render(policy=policy(style, given.script), style=style, script=given.script, **values)
+        .render(
+            policy=policy(style, given.script, asks=given.asks),
+            style=style,
+            script=given.script,
+            **values,
+        )
     )
 
 
@@ -106,16 +113,17 @@ def _compiled_templates() -> "jinja2.BytecodeCache | None":
     return TolerantCache(str(folder))
 
 
-def policy(style: str, script: str) -> str:
+def policy(style: str, script: str, *, asks: bool = False) -> str:
     """Content-Security-Policy of a page with one style and one script.
 
-    No requests, only this style and this script by their SHA-256, and images inside the page.
+    No requests, or those to its own server if it ``asks``; only this style and this script by their
+    SHA-256, and images inside the page.
     """
     allowed = {
         "style-src": _digest(style),
         "script-src": _digest(script) if script else "'none'",
         "img-src": "data:",
-    }
+    } | ({"connect-src": "'self'"} if asks else {})
     fixed = "default-src 'none'; base-uri 'none'; form-action 'none'"
     return "; ".join([fixed, *(f"{key} {value}" for key, value in allowed.items())])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import json
 import re
@@ -20,17 +21,36 @@ def scene_text(table: dict[str, Any]) -> str:
 
     Numbers in notes are formatted as on the page.
     """
-    if "notes" in table:
-        table = table | {"notes": [powers(line) for line in table["notes"]]}
+    table = with_formatted_notes(table)
     text = json.dumps(table, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def with_formatted_notes(table: dict[str, Any]) -> dict[str, Any]:
+    """Table of a scene whose notes have their numbers formatted as on the page."""
+    if "notes" not in table:
+        return table
+    return table | {"notes": [powers(line) for line in table["notes"]]}
 
 
 @functools.cache
 def player_code() -> PageCode:
     """(style, script) of the player with the plots."""
-    style = HERE.joinpath("templates", "player.css").read_text(encoding="utf-8")
-    return PageCode(style, joined_modules(HERE / "js", "main"), "flexmbs.player")
+    return _code("main", "player")
+
+
+@functools.cache
+def studio_code() -> PageCode:
+    """(style, script) of the page on which a model is edited, which asks its server."""
+    return dataclasses.replace(_code("studio", "player", "studio"), asks=True)
+
+
+def _code(first: str, *styles: str) -> PageCode:
+    """Script that begins with a module, and styles."""
+    style = "".join(
+        HERE.joinpath("templates", f"{name}.css").read_text(encoding="utf-8") for name in styles
+    )
+    return PageCode(style, joined_modules(HERE / "js", first), "flexmbs.player")
 
 
 def joined_modules(folder: Path, first: str) -> str:

@@ -45,12 +45,19 @@ def read_document(path: Path, what: str = "model") -> TomlDocument:
 
     Raises `InputError` if it is not a file, not text or not TOML.
     """
-    text = _text(path, what)
+    return document_of(document_text(path, what), path)
+
+
+def document_of(text: str, path: Path) -> TomlDocument:
+    """Document of a text, with the path of its file for messages.
+
+    Raises `InputError` if it is not TOML.
+    """
     return TomlDocument(path, text, _table(text, path))
 
 
-def _text(path: Path, what: str) -> str:
-    """Text of a file of limited size."""
+def document_text(path: Path, what: str = "model") -> str:
+    """Text of a file of limited size. Raises `InputError` if it is not a file or not text."""
     try:
         with open_regular(path) as file:
             data = file.read(LARGEST_FILE + 1)

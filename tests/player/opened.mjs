@@ -24,8 +24,9 @@ export async function opened(browser, file, look) {
     const page = await context.newPage();
     page.on("console", (message) => ["error", "warn"].includes(message.type()) && !message.text().includes("ReadPixels") && seen.messages.push(message.text())); // the test reads them
     page.on("pageerror", (error) => seen.messages.push(String(error)));
-    page.on("request", (request) => /^(file|data|blob):/.test(request.url()) || seen.requests.push(request.url()));
-    await page.goto(pathToFileURL(file).href);
+    const address = /^http:/.test(file) ? file : pathToFileURL(file).href; // of a page on this machine, which may ask its server
+    page.on("request", (request) => /^(file|data|blob):/.test(request.url()) || (address === file && request.url().startsWith(file)) || seen.requests.push(request.url()));
+    await page.goto(address);
     await page.evaluate(async () => { // waitForFunction needs what the policy of the page forbids
       const ready = () => !document.querySelector(".player") || document.querySelector('.player.live, .player [data-player="note"]:not(:empty)');
       for (let k = 0; k < 600 && !ready(); k++) await new Promise((done) => setTimeout(done, 100));

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 import pytest
 
 import flexmbs as fm
-from flexmbs.command.watch import HERE, server
+from flexmbs.command.local_server import HERE
+from flexmbs.command.watch import server
 from flexmbs.studies.run.run_folder import LOG, RECORD, SOLUTION
 
 

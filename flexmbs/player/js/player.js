@@ -16,14 +16,15 @@ import { Viewer } from "./viewer.js";
 /** @typedef {import("./viewer.js").Settings} Settings */
 
 const MOST_NOTES = 4;
+const ALIKE = 1.5; // ratio of the sizes of scenes that share a view
 const LETTER = 12; // pixels, size of a letter of the triad
 const READ = 100; // ms between updates of displayed numbers, so that they can be read
 const AMPLITUDE = 0.1; // of a mode, relative to the size of the part
 const KEYS = "Space plays, arrow keys step, Home and End jump to the ends, F fits, 1 to 4 select views, W A S D turn the view, or move it with shift, plus and minus zoom.";
 
 export class Player {
-  /** @param {HTMLElement} root @param {Scene} scene @param {EventTarget} events target of time and seek events; the document for the motion */
-  constructor(root, scene, events) {
+  /** @param {HTMLElement} root @param {Scene} scene @param {EventTarget} events target of time and seek events; the document for the motion @param {Player} [before] player whose view and choices this one takes over */
+  constructor(root, scene, events, before) {
     this.root = root;
     this.events = events;
     this.scene = scene;
@@ -34,13 +35,15 @@ export class Player {
     this.clock = new Clock(span[0], span[1], events, Math.max(...all.map(({ instants }) => instants)));
     this.viewer = new Viewer(scene, new Renderer(this.canvas), this.camera);
     this.camera.lookFrom(scene.table.view);
+    this.ending = new AbortController(); // of what it listens to outside of its root
+    if (before) this.resume(before);
     this.dirty = true;
     this.near = true; // visible, or about to be
     this.awake = false; // true if an animation frame is requested
     this.quality = new Quality();
     this.room = [1, 1]; // size of the canvas on the page
     this.level = LEVELS[0];
-    this.fitted = ""; // view that shows everything, until the reader selects another
+    this.fitted = before ? this.viewOf(before) : ""; // view that shows everything, until the reader selects another
     this.frames = 0; // pictures drawn
     this.drawn = -Infinity; // ms, time of the last picture
     this.told = -Infinity; // ms, last update of the displayed time
@@ -50,7 +53,7 @@ export class Player {
     this.dress();
     root.classList.add("live"); // from now on the canvas has its size
     this.resize();
-    this.fit();
+    if (!this.fitted) this.fit();
     this.begin();
     connect(root, this);
     point(root, this);
@@ -59,19 +62,47 @@ export class Player {
   }
 
   listen() {
-    new ResizeObserver(() => this.resize()).observe(this.canvas);
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.dress());
-    new IntersectionObserver((entries) => {
+    const { signal } = this.ending, sizes = new ResizeObserver(() => this.resize());
+    sizes.observe(this.canvas);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.dress(), { signal });
+    const sight = new IntersectionObserver((entries) => {
       this.near = entries.some((entry) => entry.isIntersecting);
       if (this.near && this.dirty) this.wake();
-    }, { rootMargin: "100px" }).observe(this.root);
+    }, { rootMargin: "100px" });
+    sight.observe(this.root);
     this.events.addEventListener("flexmbs:time", () => {
       this.showTime();
       this.showPlaying();
+    }, { signal });
+    this.events.addEventListener("flexmbs:seek", (event) => this.clock.seek(/** @type {CustomEvent} */ (event).detail.time), { signal });
+    signal.addEventListener("abort", () => {
+      sizes.disconnect();
+      sight.disconnect();
     });
-    this.events.addEventListener("flexmbs:seek", (event) => this.clock.seek(/** @type {CustomEvent} */ (event).detail.time));
     this.canvas.addEventListener("webglcontextlost", () => this.root.classList.remove("live"));
     this.showTime();
+  }
+
+  /** Takes over the view and the choices of another player. @param {Player} before */
+  resume({ camera, viewer }) {
+    const { azimuth, elevation, distance, nearest, target } = camera;
+    Object.assign(this.camera, { azimuth, elevation, distance, nearest, target });
+    const kept = /** @type {const} */ (["frames", "joints", "axes", "reactions", "forces", "loads", "contacts", "ghost", "grid", "marks", "triad", "hidden"]);
+    Object.assign(this.viewer.settings, Object.fromEntries(kept.map((key) => [key, viewer.settings[key]])));
+  }
+
+  /** @param {Player} before @returns {string} the view taken over from a player; "" if it does not suit this scene */
+  viewOf(before) {
+    const ratio = this.scene.table.size / before.scene.table.size;
+    if (!(ratio > 1 / ALIKE && ratio < ALIKE)) return "";
+    return before.fitted === before.camera.place ? this.camera.place : "as before";
+  }
+
+  /** Ends the player, whose root is removed from the page. */
+  end() {
+    this.clock.playing = false;
+    this.ending.abort();
+    this.viewer.renderer.gl.getExtension("WEBGL_lose_context")?.loseContext();
   }
 
   /** Draws the first picture: settings of the scene, a mode at its maximum. */
@@ -110,6 +141,7 @@ export class Player {
   /** @param {number} now ms */
   step(now) {
     this.awake = false;
+    if (this.ending.signal.aborted) return;
     const was = this.clock.time;
     const moved = this.clock.tick(now);
     if (this.atEnd && (!this.clock.playing || this.clock.time < was)) {
@@ -163,7 +195,7 @@ export class Player {
   }
 
   wake() {
-    if (this.awake) return;
+    if (this.awake || this.ending.signal.aborted) return;
     this.awake = true;
     requestAnimationFrame((now) => this.step(now));
   }

@@ -84,6 +84,15 @@ def parameters(model: Model | ModelSource) -> dict[str, float]:
     return numbers
 
 
+def run_numbers(model: Model) -> dict[str, float]:
+    """Numbers of the options of a run, by their paths; empty if the model has none."""
+    return (
+        {}
+        if model.run is None
+        else {".".join(keys): value for keys, value in _numbers(model.run, ("run",))}
+    )
+
+
 def number_of(build: Build, model: Model, path: str) -> float:
     """Value of a parameter of a model or of the function that made it. Raises `InputError`."""
     if not isinstance(build, ModelSource) or not build.owns(path):
@@ -102,7 +111,7 @@ def number_at(model: Model, path: str) -> float:
 
     Raises `InputError` for a path that is not in the model or is not that of one number.
     """
-    container, key = _located(model, path)[-1]
+    container, key = located(model, path)[-1]
     value = _only_element(_parts(container)[key])
     if value is None:
         raise InputError(f"{path}: is not given in the model; give it a value there")
@@ -125,7 +134,7 @@ def changed(model: Model, values: Mapping[str, Any]) -> Model:
     changes: Changes = []
     places: dict[tuple[str, ...], str] = {}
     for path, value in values.items():
-        steps = _located(model, path)
+        steps = located(model, path)
         _require_argument(path, steps, value)
         changes.append((tuple(key for _, key in steps), value))
         first = places.setdefault(_place(steps), path)
@@ -205,7 +214,7 @@ def _only_element(value: Any) -> Any:
     return value.value if isinstance(value, Constant) else value
 
 
-def _located(model: Model, path: str) -> Steps:
+def located(model: Model, path: str) -> Steps:
     """(container, key) pairs along a parameter path. Raises `InputError`.
 
     Raises `InputError` naming the first unknown part.
@@ -226,12 +235,15 @@ def _located(model: Model, path: str) -> Steps:
 
 def _ways(value: Any, rest: str, key: str = "") -> Iterator[Steps]:
     """All interpretations of a parameter path within a value; names may contain dots."""
-    for name, part in _parts(value, key).items():
-        if rest == name:
+    parts = _parts(value, key)
+    for dot in (*(at for at, letter in enumerate(rest) if letter == "."), len(rest)):
+        name = rest[:dot]
+        if name not in parts:
+            continue
+        if dot == len(rest):
             yield [(value, name)]
-        elif rest.startswith(f"{name}."):
-            for within in _ways(part, rest[len(name) + 1 :], name):
-                yield [(value, name), *within]
+        for within in _ways(parts[name], rest[dot + 1 :], name) if dot < len(rest) else ():
+            yield [(value, name), *within]
 
 
 def _not_located(model: Model, path: str) -> NoReturn:
