@@ -34,6 +34,12 @@ class Model(ModelData):
 
         return shown(model_view(self), browser)
 
+    def _repr_html_(self) -> str:
+        """Card of the model in a notebook."""
+        from flexmbs.report.cards import model_card
+
+        return model_card(self)
+
 
 def load(path: str | Path, *, allow_outside: bool = False, allow_code: bool = False) -> Model:
     """Model of a TOML file; options and errors as of `flexmbs.load`, which reads other files too."""

@@ -31,6 +31,12 @@ if TYPE_CHECKING:
 class Solution(SolutionData):
     __doc__ = SolutionData.__doc__
 
+    def _repr_html_(self) -> str:
+        """Card of the solution in a notebook."""
+        from flexmbs.report.cards import solution_card
+
+        return solution_card(self)
+
     @property
     def plot(self) -> "Plots":
         """Figures of the solution, one method each."""

@@ -19,6 +19,7 @@ from flexmbs.model.check_topology import (
 from flexmbs.model.check_values import value_warnings
 from flexmbs.model.model import ModelData
 from flexmbs.model.rotors import rotor_warnings
+from flexmbs.page.notebook import Table, card
 
 if TYPE_CHECKING:
     from flexmbs.model.joints import Joint
@@ -50,6 +51,18 @@ class CheckReport:
 
     def __str__(self) -> str:
         return "\n".join(self.lines)
+
+    def _repr_html_(self) -> str:
+        """Card of the report in a notebook: findings first."""
+        found = [("error", line) for line in self.errors]
+        found += [("warning", line) for line in self.warnings]
+        tables = [Table("Findings", ("", "finding"), found)]
+        tables += [
+            Table(name.capitalize(), ("",), [(line,) for line in lines], folded=True)
+            for name, lines in self.sections.items()
+        ]
+        verdict = "not ready to run" if self.errors else "ready to run"
+        return card(self.title, verdict=verdict, tables=tables)
 
     def raise_errors(self) -> None:
         """Raise `InputError` with every error, if there is any."""

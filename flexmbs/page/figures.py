@@ -27,9 +27,9 @@ BOX: Any = {
 
 def empty_figure(width: float, height: float) -> Figure:
     """Figure without layout, size in inches."""
-    from matplotlib.figure import Figure
+    from flexmbs.page.notebook_figure import NotebookFigure
 
-    figure = Figure(figsize=(width, height))
+    figure = NotebookFigure(figsize=(width, height))
     figure.set_layout_engine("none")
     return figure
 

@@ -75,10 +75,10 @@ def house_style() -> Iterator[None]:
 
 def panels(count: int, *, height: float = 2.1, share: bool = True) -> "tuple[Figure, list[Axes]]":
     """Full-width figure with ``count`` stacked panels and a common time axis."""
-    from matplotlib.figure import Figure
+    from flexmbs.page.notebook_figure import NotebookFigure
 
     total = height * count + 0.35
-    figure = Figure(figsize=(WIDTH, total))
+    figure = NotebookFigure(figsize=(WIDTH, total))
     # fixed positions: a layout fitted to all texts takes half of the time of a page
     figure.set_layout_engine("none")
     axes = figure.subplots(count, 1, sharex=share, squeeze=False)[:, 0]

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
+from flexmbs.page.notebook import Table, card
 from flexmbs.signals.signal_arguments import whole_numbers
 from flexmbs.system.trajectory import Impact
 
@@ -134,6 +135,25 @@ class JointView:
     torque: FloatArray
     effort: FloatArray
     unique: bool
+
+    def _repr_html_(self) -> str:
+        """Card of the joint in a notebook: range of each quantity over the outputs."""
+        quantities = {
+            "position [m, rad]": self.position,
+            "velocity [m/s, rad/s]": self.velocity,
+            "effort [N, N m]": self.effort,
+            "force [N], world axes": self.force,
+            "moment [N m], world axes": self.torque,
+        }
+        rows = [
+            (name, k, *(f"{value:.5g}" for value in (x[0], x.min(), x.max(), x[-1])))
+            for name, values in quantities.items()
+            for k, x in enumerate(values.T)
+            if len(x)
+        ]
+        heads = ("quantity", "component", "first", "smallest", "largest", "last")
+        lines = [] if self.unique else ["redundant constraints: the wrench of least norm"]
+        return card(f"joint {self.name}", lines=lines, tables=[Table("", heads, rows)])
 
 
 @dataclass(frozen=True, eq=False)

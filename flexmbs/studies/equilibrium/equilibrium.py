@@ -9,6 +9,8 @@ from functools import cached_property
 import numpy as np
 
 from flexmbs.api.solution import Solution
+from flexmbs.page.notebook import Table, card
+from flexmbs.report.cards import checks_as_tables
 from flexmbs.results.state import State
 from flexmbs.results.views import JointView
 from flexmbs.studies.linear.linearize import modes_about
@@ -128,6 +130,21 @@ class Equilibrium:
     def reactions(self) -> dict[str, JointView]:
         """Wrench through each joint, arrays with one row."""
         return {name: self.solution.joint(name) for name in self.solution.joints}
+
+    def _repr_html_(self) -> str:
+        """Card of the equilibrium in a notebook: verdict, reactions, modes, checks."""
+        rows = [
+            (name, *(f"{value:.5g}" for value in (*view.force[0], *view.torque[0])))
+            for name, view in self.reactions.items()
+        ]
+        heads = (
+            "joint",
+            *(f"F{axis} [N]" for axis in "xyz"),
+            *(f"M{axis} [N m]" for axis in "xyz"),
+        )
+        tables = [Table("Reactions, in world axes", heads, rows), self.modes.table()]
+        tables += checks_as_tables(self.audit)
+        return card(str(self), verdict=self.verdict, tables=tables)
 
     def __str__(self) -> str:
         kind = "stable" if self.stable else "unstable"

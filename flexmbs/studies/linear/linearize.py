@@ -28,6 +28,8 @@ from flexmbs.initial.assembly import displaced, holonomic_rows
 from flexmbs.model.argument_checks import require_switch
 from flexmbs.model.declared_values import model_values
 from flexmbs.model.forces import loaded_by_reactions
+from flexmbs.page.notebook import card
+from flexmbs.report.cards import checks_as_tables
 from flexmbs.results.state import HasState, State, settled_state, state_about
 from flexmbs.results.summary import REDUNDANCY
 from flexmbs.signals.frequency_response import FrequencyResponse
@@ -250,6 +252,11 @@ class Linearization:
         `MachineError`.
         """
         return write_linear(linear_system(self), path, version=version)
+
+    def _repr_html_(self) -> str:
+        """Card of the linearization in a notebook: verdict, modes, checks."""
+        tables = [self.modes.table(), *checks_as_tables(self.audit)]
+        return card(str(self).splitlines()[0], verdict=self.verdict, tables=tables)
 
     def __str__(self) -> str:
         passing = "" if self.steady or self.alike else f", not steady: {OF_THIS_INSTANT}"

@@ -7,6 +7,7 @@ from scipy.linalg import eig
 
 from flexmbs.api.solution import Solution
 from flexmbs.errors import InputError
+from flexmbs.page.notebook import Table, card
 from flexmbs.results.state import State
 from flexmbs.studies.states.balance import moved
 from flexmbs.studies.states.state_sequence import solution_of
@@ -77,13 +78,22 @@ class Modes:
             options={"analysis": "mode", "mode": mode, "frequency": float(self.frequency[mode])},
         )
 
+    def table(self) -> Table:
+        """Frequency, damping and largest coordinate of each mode."""
+        rows = [line.split(None, 3) for line in str(self).splitlines()[1:]]
+        return Table("Modes", ("mode", "frequency [Hz]", "damping", "largest in"), rows)
+
+    def _repr_html_(self) -> str:
+        """Card of the modes in a notebook."""
+        return card("Modes", tables=[self.table()._replace(title="")])
+
     def __str__(self) -> str:
         names = velocity_names(self.state.compiled)
         sizes = displacement_sizes(self.state.compiled)
         lines = ["mode  frequency [Hz]  damping  largest in"]
         for k, (frequency, damping) in enumerate(zip(self.frequency, self.damping)):
             lines.append(
-                f"{k:4d}  {frequency:14.6g}  {damping:7.4f}  "
+                f"{k:4d}  {frequency:14.6g}  {damping if abs(damping) > 5e-5 else 0.0:7.4f}  "
                 f"{names[int(np.argmax(np.abs(self.shape[:, k]) / sizes))]}"
             )
         return "\n".join(lines)
