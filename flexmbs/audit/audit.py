@@ -12,6 +12,7 @@ from flexmbs.audit.coupling_rates import contact_rates, coupling_rates
 from flexmbs.audit.cross_check import second_opinion
 from flexmbs.audit.event_steps import event_steps
 from flexmbs.audit.force_differences import Scales
+from flexmbs.audit.friction_law import friction_law
 from flexmbs.audit.impacts import (
     contact_duration,
     impact_order,
@@ -59,6 +60,7 @@ def audited(
             *impact_order(solution),
             *several_at_once(run),
             *lifts_without_reason(run),
+            *friction_law(solution),
             *event_steps(solution, run),
         ],
         "data of bodies": lambda: _failed_data(solution),

@@ -2,6 +2,7 @@
 
 import functools
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 import flexmbs as fm
 import preprocess as pp
+from flexmbs.audit.friction_law import friction_law
 
 pytestmark = pytest.mark.filterwarnings("ignore::flexmbs.AuditWarning")
 LENGTH, PIECES = 0.6, 16
@@ -114,3 +116,19 @@ def test_what_dry_friction_holds_is_right(step: float | None) -> None:
         warnings.simplefilter("error", fm.AuditWarning)
         run = fm.simulate(model, t_end=1e-3, output_step=1e-4, integrator=method)
     assert abs(run.joint("hinge").torque[:, 1]) == pytest.approx(9.81 * 0.15)
+
+
+@pytest.mark.parametrize("factor, wanted", [(1.0, "PASS"), (0.8, "WARN"), (-1.0, "FAIL")])
+def test_friction_that_is_not_that_of_coulomb(factor: float, wanted: str) -> None:
+    """A block that slides on a floor, with friction multiplied by a factor in its results."""
+    model = fm.Model("sliding")
+    block = model.add(fm.RigidBody("block", mass=1.0, inertia=(1, 1, 1)))
+    motions = tuple(fm.motions.Slide(axis) for axis in "xyz")
+    model.add(fm.Chain("guide", model.ground, block, motions=motions, v0=(0.5, 0.3, 0)))
+    model.add(fm.SpherePlane("floor", model.ground, block, friction=0.1))
+    run = fm.simulate(model, t_end=0.3, output_step=0.01, integrator="event-driven", audit="none")
+    contact = run.trajectory.contact.copy()
+    contact[:, :, 1:] *= factor
+    changed = replace(run, trajectory=run.trajectory._replace(contact=contact))
+    [check] = friction_law(changed)
+    assert check.status == wanted
