@@ -261,10 +261,10 @@ def convert_body(
     write_as: Annotated[
         str | None, typer.Option("--to", help="Format of OUT; default: by its suffix.")
     ] = None,
-    units: Annotated[
+    unit: Annotated[
         str,
         typer.Option(
-            "--units", help="Units of IN, where the format does not state them: m-kg-s, mm-t-s, …"
+            "--unit", help="Unit of IN, where the format does not state them: m-kg-s, mm-t-s, …"
         ),
     ] = "m-kg-s",
     frames: Annotated[
@@ -278,7 +278,7 @@ def convert_body(
     """
     from preprocess.command.convert import convert as command
 
-    command(source, target, read_as=read_as, write_as=write_as, units=units, frames=frames or [])
+    command(source, target, read_as=read_as, write_as=write_as, unit=unit, frames=frames or [])
 
 
 @app.command("report")

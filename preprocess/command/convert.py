@@ -15,7 +15,7 @@ def convert(
     *,
     read_as: str | None,
     write_as: str | None,
-    units: str,
+    unit: str,
     frames: Sequence[str],
 ) -> None:
     """Convert a reduced body; report its content and what the format does not support.
@@ -26,9 +26,7 @@ def convert(
     from preprocess.formats.exporters import write_body
     from preprocess.formats.importers import read
 
-    body, report = read(
-        source, format=read_as, units=units, frames=dict(map(_frame, frames)) or None
-    )
+    body, report = read(source, format=read_as, unit=unit, frames=dict(map(_frame, frames)) or None)
     put(str(report))
     if not isinstance(body, FlexibleBodyData):
         raise InputError(

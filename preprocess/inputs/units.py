@@ -66,13 +66,6 @@ NEWTONS = {
 MESH_UNITS = NEWTONS | UNIT_SYSTEMS
 
 
-def units_named(name: str) -> Units:
-    """System of units by name. Raises InputError."""
-    if name not in UNIT_SYSTEMS:
-        raise InputError(f"units: {name!r} is unknown; give one of {', '.join(UNIT_SYSTEMS)}")
-    return UNIT_SYSTEMS[name]
-
-
 def mesh_units(name: str, item: str) -> Units:
     """Units of a mesh file from a length unit or the name of a system.
 

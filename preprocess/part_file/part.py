@@ -42,7 +42,7 @@ along = "x"
 size = "4 mm"                # largest elements; order, curvature, grading, solid: see `mesh_cad`
 refine = [{ size = "1 mm", hole = "10 mm" }]
 
-Instead of mesh, unit and material: [matrices] with the file of another program (format, units,
+Instead of mesh, unit and material: [matrices] with the file of another program (format, unit,
 mass, nodes: see `read_model`). Further keys: name, fix = ["orientation"], lumped, stiffening,
 estimate, inertia_loads, allow_large, stress = false or a table, [prestress], [formulation],
 material_file = "own.toml" with materials by name.
@@ -161,7 +161,7 @@ class MatrixSource:
 
     file: str
     format: str | None = None
-    units: str = "m-kg-s"
+    unit: str = "m-kg-s"
     mass: str | None = None
     nodes: str | None = None
 
@@ -289,7 +289,7 @@ class Part:
             fe = read_model(
                 given.file,
                 format=given.format,
-                units=given.units,
+                unit=given.unit,
                 mass=given.mass,
                 nodes=given.nodes,
             )

@@ -39,7 +39,7 @@ from preprocess.formats.importers.nastran import (
 from preprocess.formats.importers.sid import SidImporter
 from preprocess.inputs.argument_checks import checked_arguments, instance, integer
 from preprocess.inputs.reader_guard import error_summary
-from preprocess.inputs.units import UNIT_SYSTEMS, Units, units_named
+from preprocess.inputs.units import UNIT_SYSTEMS, Units, mesh_units
 from preprocess.inputs.warning import PreprocessWarning
 
 _ALL: tuple[Importer, ...] = (
@@ -72,7 +72,6 @@ __all__ = [
     "read_body",
     "read_frd",
     "read_model",
-    "units_named",
 ]
 
 
@@ -81,15 +80,15 @@ def read(
     path: str | Path,
     *,
     format: str | None = None,
-    units: str = "m-kg-s",
+    unit: str = "m-kg-s",
     mass: str | Path | None = None,
     nodes: str | Path | None = None,
     frames: Mapping[str, int] | None = None,
 ) -> Imported:
     """ImportedPart and report of a file of another program.
 
-    format: a name in `FORMATS`, by default from the file's suffix and first bytes. units: of the
-    file, in `UNIT_SYSTEMS`. mass, nodes: companion files of matrices, by default those of the same
+    format: a name in `FORMATS`, by default from the file's suffix and first bytes. unit: of the
+    file, as of `read_mesh`. mass, nodes: companion files of matrices, by default those of the same
     name. frames: node numbers of a reduced body that become frames, by name. Raises InputError for
     an unreadable file or an invalid part, MachineError if an optional package is missing.
     """
@@ -105,7 +104,7 @@ def read(
         None if each is None else file_path(each, what)
         for each, what in ((mass, "mass"), (nodes, "nodes"))
     )
-    request = ImportRequest(source, units_named(units), mass, nodes, frames)
+    request = ImportRequest(source, mesh_units(unit, f"{source}: unit"), mass, nodes, frames)
     return Imported(_guarded(importer, request, report), report)
 
 
@@ -114,14 +113,14 @@ def read_model(
     path: str | Path,
     *,
     format: str | None = None,
-    units: str = "m-kg-s",
+    unit: str = "m-kg-s",
     mass: str | Path | None = None,
     nodes: str | Path | None = None,
 ) -> FEModel:
     """Finite-element matrices of another program, in SI units.
 
     Failed checks are reported as `PreprocessWarning`. format: name of the format, by default from
-    the file's suffix and first bytes. units: of the file, "m-kg-s" or another system. mass, nodes:
+    the file's suffix and first bytes. unit: of the file, as of `read_mesh`. mass, nodes:
     companion files, by default those of the same name. Raises InputError for a file that cannot be
     read, and for one with a reduced body.
 
@@ -142,7 +141,7 @@ def read_model(
     >>> round(again.mass, 6)
     1.256
     """
-    part, report = read(path, format=format, units=units, mass=mass, nodes=nodes)
+    part, report = read(path, format=format, unit=unit, mass=mass, nodes=nodes)
     if not isinstance(part, FEModel):
         raise InputError(
             f"{path}: contains a reduced body ({report.format}); read it with read_body"
@@ -156,14 +155,14 @@ def read_body(
     path: str | Path,
     *,
     format: str | None = None,
-    units: str = "m-kg-s",
+    unit: str = "m-kg-s",
     nodes: str | Path | None = None,
     frames: Mapping[str, int] | None = None,
 ) -> FlexibleBodyData:
     """Reduced body of another program, in SI units.
 
     Failed checks are reported as `PreprocessWarning`. format: name of the format, by default from
-    the file's suffix and first bytes. units: of the file, "m-kg-s" or another system. nodes:
+    the file's suffix and first bytes. unit: of the file, as of `read_mesh`. nodes:
     companion file with the nodes. frames: node numbers of frames, by name. Raises InputError for a
     file that cannot be read, and for one with finite-element matrices.
 
@@ -186,7 +185,7 @@ def read_body(
     >>> again.nf, bool(abs(again.K_ff - bar.K_ff).max() < 1e-6 * abs(bar.K_ff).max())
     (2, True)
     """
-    part, report = read(path, format=format, units=units, nodes=nodes, frames=frames)
+    part, report = read(path, format=format, unit=unit, nodes=nodes, frames=frames)
     if not isinstance(part, FlexibleBodyData):
         raise InputError(
             f"{path}: contains finite-element matrices ({report.format}); read them with "

@@ -431,7 +431,7 @@ def test_units_of_a_body_keep_what_is_measured(tmp_path) -> None:
     """The same body in mm, t, s has the same frequencies, mass and tip compliance."""
     body = samples.lumped_body()
     pp.write_body(body, tmp_path / "a.fem")
-    scaled = pp.read_body(tmp_path / "a.fem", units="mm-t-s")
+    scaled = pp.read_body(tmp_path / "a.fem", unit="mm-t-s")
     assert scaled.mass == pytest.approx(1e3 * body.mass)
     np.testing.assert_allclose(scaled.modes.frequency, body.modes.frequency, rtol=1e-12)
     phi, psi = body.frames["hub"].phi, body.frames["hub"].psi

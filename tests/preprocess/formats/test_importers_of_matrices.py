@@ -117,7 +117,7 @@ def test_matrix_market_and_units(tmp_path) -> None:
     scipy.io.mmwrite(tmp_path / "M.mtx", fe.m * 1e-3, precision=17)
     nodes = samples.node_file(fe, tmp_path / "nodes.csv", scale=1e-3)
     same_model(
-        pp.read_model(tmp_path / "K.mtx", mass=tmp_path / "M.mtx", nodes=nodes, units="mm-t-s"), fe
+        pp.read_model(tmp_path / "K.mtx", mass=tmp_path / "M.mtx", nodes=nodes, unit="mm-t-s"), fe
     )
     with pytest.warns(
         pp.PreprocessWarning, match=r"7.85e-06 kg/m³ in the bounding box; are the units right"
@@ -196,8 +196,8 @@ def test_formats_are_known_by_suffix_and_beginning(tmp_path) -> None:
         importers.read(tmp_path / "a.xyz")
     with pytest.raises(InputError, match="format: 'catia' is unknown"):
         importers.read(tmp_path / "a.mtx", format="catia")
-    with pytest.raises(InputError, match="units: 'furlong' is unknown"):
-        importers.read(tmp_path / "a.mtx", units="furlong")
+    with pytest.raises(InputError, match="unit 'furlong' is unknown"):
+        importers.read(tmp_path / "a.mtx", unit="furlong")
     with pytest.raises(InputError, match="contains finite-element matrices"):
         pp.read_body(calculix_jobs.DATA / "calculix_hex20.sti")
 
