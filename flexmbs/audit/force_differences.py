@@ -139,14 +139,18 @@ class Scales:
     @cached_property
     def _own_acceleration(self) -> float:
         """Largest acceleration of a frame, or of a negligible motion [m/s²]."""
-        solution, duration = self.solution, float(self.solution.t[-1] - self.solution.t[0])
-        size = model_size(solution.compiled)
-        least = STILL * size / max(duration, 1e-150) ** 2
+        solution, size = self.solution, model_size(self.solution.compiled)
         most, steady = max(each.frames for each in self._bodies.values()), 0.0
         for view in (each.body(name) for each in self._states for name in solution.compiled.bodies):
             v, omega = largest_row(view.velocity), largest_row(view.angular_velocity)
             steady = max(steady, SPINNING * omega * omega * size, FLYING * v * omega)
-        return max(most, least, steady, np.finfo(float).tiny)
+        return max(most, self._negligible, steady, np.finfo(float).tiny)
+
+    @property
+    def _negligible(self) -> float:
+        """Acceleration of no interest [m/s²]."""
+        duration = float(self.solution.t[-1] - self.solution.t[0])
+        return STILL * model_size(self.solution.compiled) / max(duration, 1e-150) ** 2
 
     @cached_property
     def reaction(self) -> dict[str, float]:
@@ -161,7 +165,8 @@ class Scales:
         for i, name in enumerate(compiled.bodies):
             own = self._bodies[name]
             moment = float(bodies.second[i, ::4].sum()) * own.turning
-            inertia[name] = float(bodies.mass[i]) * max(own.frames, self._gravity) + moment / size
+            most = max(own.frames, self._gravity, self._negligible)
+            inertia[name] = float(bodies.mass[i]) * most + moment / size
         number, largest = _mechanisms(compiled), dict[int, float]()
         for states in self._states:
             for name, load in joint_loads(states).items():
@@ -315,6 +320,8 @@ def force_differences(
             size = norm(np.linalg.norm(a - b, axis=1)) / scales.acceleration
             acceleration, frame = max((acceleration, frame), (size, place))
     for name in compiled.bodies:
+        if compiled.whole_of(name) != name:  # axes of the pieces of a divided body
+            continue
         a, b = mine.body(name).angular_acceleration, theirs.body(name).angular_acceleration
         size = norm(np.linalg.norm(a - b, axis=1)) / scales.turning
         acceleration, frame = max((acceleration, frame), (size, compiled.whole_of(name)))
