@@ -5,7 +5,7 @@ They are in its own folder unless others are allowed.
 
 import contextlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from flexmbs.errors import InputError
@@ -16,7 +16,7 @@ DEEPEST = 10  # depth of nested files; limits the work on damaged or malicious i
 LARGEST = 2**31  # bytes of all included files, 2 GB
 # of Abaqus, CalculiX and Nastran; of LS-DYNA, a file in each line; of FEBio
 _NAME = re.compile(r"(?:\bINPUT\s*=|^\s*INCLUDE\s)\s*([^,\r\n]{1,400})", re.I | re.M)
-_LINES = re.compile(r"^\*INCLUDE[ \t]*\r?\n((?:[^*\r\n][^\r\n]*\r?\n?)+)", re.I | re.M)
+_LINES = re.compile(r"^\*INCLUDE[ \t]*\r?\n((?:[^*\n][^\n]*\n?|\n)+)", re.I | re.M)
 _FROM = re.compile(r"<\w+\b[^<>]*\bfrom\s*=\s*[\"']([^\"'\r\n]{1,400})[\"']")
 
 
@@ -71,9 +71,20 @@ def _names(text: str) -> Iterator[str]:
     yield from _NAME.findall(text)
     yield from _FROM.findall(text)
     for lines in _LINES.findall(text):
-        yield from (
-            each.strip().removesuffix(" +") for each in lines.splitlines() if each[:1] != "$"
-        )
+        rows = ((each, "") for each in lines.splitlines() if each[:1] != "$")
+        yield from (name for name, _ in listed_names(rows))
+
+
+def listed_names(rows: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Names of files in lines, with their locations; a line continues after " +"."""
+    begun = ""
+    for text, where in rows:
+        name = begun + text.strip()
+        begun = name.removesuffix("+").rstrip() if name.endswith(" +") else ""
+        if name and not begun:
+            yield name, where
+    if begun:
+        yield begun, where
 
 
 def reach_of(path: Path, allow_outside: bool) -> PathPolicy:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -20,7 +20,7 @@ from flexmbs.errors import InputError
 from flexmbs.files.inputs import read_text
 from preprocess.mesh.declarations import Item
 from preprocess.mesh_files.collapsed_solids import solid
-from preprocess.mesh_files.include import Includes
+from preprocess.mesh_files.include import Includes, listed_names
 from preprocess.mesh_files.part_deck import LARGEST, PartDeck, refuse_kinds
 from preprocess.mesh_files.raw_mesh import RawMesh
 
@@ -40,7 +40,7 @@ OF_THE_BODY = (
     "ELEMENT",
     "NODE_TRANSFORM",
     "NODE_MERGE",
-    "INCLUDE_TRANSFORM",
+    "INCLUDE_",
     "CONTACT_TIED",
 )
 REMEDY = "remove it, or give connections in the part file"
@@ -71,32 +71,34 @@ def read_ls_dyna(path: Path, structural: bool = False, *, allow_outside: bool = 
     Raises InputError with the line.
     """
     reader = _Reader(path, structural)
-    for block in _blocks(path, allow_outside):
+    includes = Includes(path, allow_outside)
+    for block in _blocks(str(path), read_text(path).splitlines(), includes):
         reader.add(block)
     return reader.raw()
 
 
-def _blocks(path: Path, allow_outside: bool) -> Iterator[Block]:
-    """Blocks of the file and its includes."""
-    includes = Includes(path, allow_outside)
-    open_: list[tuple[str, Iterator[tuple[int, str]]]]
-    open_ = [(str(path), iter(enumerate(read_text(path).splitlines(), 1)))]
+def _blocks(
+    name: str, lines: Iterable[str], includes: Includes, within: Block | None = None
+) -> Iterator[Block]:
+    """Blocks of a file, included by the block ``within``, and of the files that it includes."""
+    for block in _own_blocks(name, lines, within):
+        if block.name != "INCLUDE":
+            yield block
+            continue
+        for row in map(Row._make, listed_names(block.rows)):
+            yield from _blocks(row.text, includes.lines(row.line, row.text), includes, block)
+            includes.close()
+
+
+def _own_blocks(name: str, lines: Iterable[str], within: Block | None) -> Iterator[Block]:
+    """Blocks of the lines of one file, in the format of the block that includes it.
+
+    Raises InputError for included data without a keyword.
+    """
     block: Block | None = None
-    long = False
-    while open_:
-        name, lines = open_[-1]
-        at, text = next(lines, (0, ""))
-        if not at:
-            open_.pop()
-            if open_:
-                includes.close()
-            if block is not None:
-                yield block
-            block = None
-            continue
+    long = within is not None and within.long
+    for at, text in enumerate(lines, 1):
         where = f"{name}:{at}"
-        if text.startswith("$"):
-            continue
         if text.startswith("*"):
             if block is not None:
                 yield block
@@ -105,19 +107,15 @@ def _blocks(path: Path, allow_outside: bool) -> Iterator[Block]:
             own = re.search(r"\s*([-+%])\s*$", text)
             plain = word.rstrip("+-%")
             if plain == "END":
-                block = None
-                open_[-1] = (name, iter(()))
-                continue
+                return
             titled = plain.endswith("_TITLE")
             block = Block(
                 plain.removesuffix("_TITLE"), where, (own[1] == "+") if own else long, titled
             )
-        elif block is not None and block.name == "INCLUDE" and text.strip():
-            wanted = text.strip().removesuffix(" +")
-            open_.append((wanted, iter(enumerate(includes.lines(where, wanted), 1))))
-            block = Block("INCLUDE", where, False, False)
-        elif block is not None:
+        elif block is not None and not text.startswith("$"):
             block.rows.append(Row(text, where))
+        elif within is not None and text.strip() and not text.startswith("$"):
+            raise InputError(f"{where}: {text[:30]!r} has no keyword; give it in this file")
     if block is not None:
         yield block
 

@@ -392,6 +392,40 @@ def test_rigid_bodies_masses_and_includes_of_ls_dyna(tmp_path):
         read(tmp_path / "part.k", text.replace("sets.k", "none.k"))
 
 
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["*INCLUDE", "a.k", "*INCLUDE", "b.k"],
+        ["*INCLUDE", "a.k", "$ a comment", "", "b.k"],
+        ["*INCLUDE", "a +", ".k", "b.k"],
+        ["*INCLUDE", "both.k"],
+    ],
+)
+def test_every_file_that_ls_dyna_includes_is_read(tmp_path, lines):
+    """The masses of both files, and both are inputs of the part."""
+    for name, node in (("a", 7), ("b", 10)):
+        (tmp_path / f"{name}.k").write_text(f"*ELEMENT_MASS\n{node},{node},0.5\n")
+    (tmp_path / "both.k").write_text("$ a comment\n*INCLUDE\na.k\nb.k")
+    text = ls_dyna(*solid("hex8"), "\n".join(lines))
+    bare = read(tmp_path / "bare.k", ls_dyna(*solid("hex8")))
+    found = read(tmp_path / "part.k", text)
+    assert pp.assemble(found).mass == pytest.approx(pp.assemble(bare).mass + 1000.0, rel=1e-12)
+    assert {"a.k", "b.k"} <= {each.name for each in included_files(tmp_path / "part.k")}
+    (tmp_path / "b.k").unlink()
+    with pytest.raises(InputError, match=r"file 'b.k' does not exist"):
+        read(tmp_path / "part.k", text)
+
+
+def test_data_without_a_keyword_in_files_of_ls_dyna(tmp_path):
+    (tmp_path / "a.k").write_text("$ masses\n7,7,0.5\n")
+    with pytest.raises(
+        InputError, match=r"a\.k:2: '7,7,0\.5' has no keyword; give it in this file"
+    ):
+        read(tmp_path / "part.k", ls_dyna(*solid("hex8"), "*INCLUDE\na.k"))
+    with pytest.raises(InputError, match=r"\*INCLUDE_AUTO_OFFSET is not supported"):
+        read(tmp_path / "part.k", ls_dyna(*solid("hex8"), "*INCLUDE_AUTO_OFFSET\na.k"))
+
+
 def test_long_format_of_ls_dyna(tmp_path):
     nodes, elements = solid("hex8")
     text = ls_dyna(nodes, elements)
