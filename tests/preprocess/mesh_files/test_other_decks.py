@@ -306,6 +306,22 @@ def test_bonded_contacts_of_ansys_are_ties(tmp_path):
         pp.read_mesh(tmp_path / "part.cdb", unit="mm", structural=True, separate=True)
 
 
+@pytest.mark.parametrize(
+    ("pilot", "target", "contact", "empty"),
+    [
+        ("", ",7,10,13", "", "contact 20"),
+        ("", "", ",7,10,13", "contact 20, target"),
+        ("KEYOPT,20,2,2\nKEYOPT,20,4,2", ",7", "", "contact 20"),
+        ("KEYOPT,20,2,2\nKEYOPT,20,4,1", ",7", ",7", "contact 20"),
+    ],
+)
+def test_contacts_of_ansys_without_nodes_are_refused(tmp_path, pilot, target, contact, empty):
+    extra = f"ET,20,174\nKEYOPT,20,12,5\n{pilot}\nREAL,20\nTYPE,20\nEN,900{contact}"
+    extra += f"\nET,21,170\nTYPE,21\nEN,901{target}"
+    with pytest.raises(InputError, match=rf"part\.cdb: contact 20: '{empty}' has no nodes; comp"):
+        read(tmp_path / "part.cdb", ansys(*solid("hex8"), extra))
+
+
 def test_straight_edges_of_ansys_without_a_node(tmp_path):
     """The node that is added follows its corners, as an equation in Python."""
     nodes, elements = solid("hex20")
