@@ -29,6 +29,7 @@ from preprocess.mesh_files.abaqus_deck import Deck
 from preprocess.mesh_files.abaqus_keywords import KEYWORDS, SETS, TABLES
 from preprocess.mesh_files.abaqus_options import known_options
 from preprocess.mesh_files.abaqus_surfaces import outer_faces, same_name, surface_nodes
+from preprocess.mesh_files.include import Includes
 from preprocess.mesh_files.raw_mesh import Cells, RawMesh, node_rows, raw_mesh_of
 
 Array = NDArray[np.float64]
@@ -188,7 +189,7 @@ def read_abaqus(path: Path, structural: bool = False, *, allow_outside: bool = F
     Raises InputError with the line for anything malformed or unsupported.
     """
     content = _InputFile(structural)
-    for block in keyword_blocks(path, allow_outside):
+    for block in keyword_blocks(path, Includes(path, allow_outside)):
         content.add(*block)
     model, deck = content.model(path), content.deck
     if not structural:

@@ -8,6 +8,7 @@ Source: FEBio User Manual, sections Mesh, MeshDomains, Material.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
 from collections import Counter
@@ -17,7 +18,7 @@ from pathlib import Path
 from flexmbs.errors import InputError, shown
 from flexmbs.files.xml_tree import XmlElement, read_xml
 from preprocess.mesh.declarations import Item
-from preprocess.mesh_files.include import existing_file, reach_of
+from preprocess.mesh_files.include import Includes
 from preprocess.mesh_files.part_deck import LARGEST, PartDeck, refuse_kinds
 from preprocess.mesh_files.raw_mesh import RawMesh
 
@@ -41,6 +42,7 @@ SCHEMES = {"tet10g": "tet10", "hex20g": "hex20", "q4ans": "quad4", "q4eas": "qua
 # with E and v, the linear part at rest; of incompressible ones neither is given
 LINEAR = ("isotropic elastic", "neo-Hookean", "linear elastic", "St.Venant-Kirchhoff")
 MOST_BYTES, MOST_ELEMENTS = 400_000_000, 3_000_000  # about 2 GB of memory for nodes and elements
+NESTED = ("Geometry", "Mesh", "Material")  # sections whose children may be in other files
 CONSTRAINTS = ("Rigid", "Constraints", "Discrete")
 
 
@@ -52,7 +54,7 @@ def read_febio(path: Path, structural: bool = False, *, allow_outside: bool = Fa
     root = read_xml(path, most_bytes=MOST_BYTES, most_elements=MOST_ELEMENTS)
     if root.tag != "febio_spec":
         raise InputError(f"{root.place}: <{root.tag}> is not <febio_spec>; expected a FEBio file")
-    reader = _Reader(path, allow_outside)
+    reader = _Reader(path, Includes(path, allow_outside))
     sections = [reader.section(each) for each in root.children]
     for each in sections:
         if each.tag in ("Geometry", "Mesh"):
@@ -67,12 +69,22 @@ def read_febio(path: Path, structural: bool = False, *, allow_outside: bool = Fa
     return reader.deck.raw(structural)
 
 
+def follow_febio(path: Path, includes: Includes) -> None:
+    """Open the files that an input file includes."""
+    reader = _Reader(path, includes)
+    root = read_xml(path, most_bytes=MOST_BYTES, most_elements=MOST_ELEMENTS)
+    for section in map(reader.section, root.children):
+        for each in section.children if section.tag in NESTED else ():
+            with contextlib.suppress(InputError):  # those of materials are not always read
+                reader.section(each)
+
+
 class _Reader:
     """Sections of a file; blocks: material, by its name or number, of each block of elements."""
 
-    def __init__(self, path: Path, allow_outside: bool) -> None:
+    def __init__(self, path: Path, includes: Includes) -> None:
         self.deck = PartDeck(path)
-        self.reach = reach_of(path, allow_outside)
+        self.includes = includes
         self.blocks: dict[str, str] = {}
         self.materials: dict[str, Item] = {}
         self.thickness: dict[str, float] = {}
@@ -83,7 +95,7 @@ class _Reader:
         name = element.attributes.get("from")
         if name is None:
             return element
-        other = existing_file(self.reach, element.place, name)
+        other = self.includes.file(element.place, name)
         root = read_xml(other, most_bytes=MOST_BYTES, most_elements=MOST_ELEMENTS)
         found = root if root.tag == element.tag else root.first(element.tag)
         if found is None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -75,6 +75,11 @@ def read_ls_dyna(path: Path, structural: bool = False, *, allow_outside: bool = 
     for block in _blocks(str(path), read_text(path).splitlines(), includes):
         reader.add(block)
     return reader.raw()
+
+
+def follow_ls_dyna(path: Path, includes: Includes) -> None:
+    """Open the files that a keyword file includes."""
+    deque(_blocks(str(path), read_text(path).splitlines(), includes), maxlen=0)
 
 
 def _blocks(

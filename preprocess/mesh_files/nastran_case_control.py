@@ -5,11 +5,13 @@ Source: MSC Nastran, Quick Reference Guide, case control commands SET, MPC, K2GG
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from flexmbs.errors import InputError
+from flexmbs.files.inputs import read_text
 from preprocess.mesh_files.include import Includes
 from preprocess.mesh_files.nastran_cards import included_name, listed_numbers
 
@@ -17,6 +19,21 @@ from preprocess.mesh_files.nastran_cards import included_name, listed_numbers
 def case_control(path: Path, lines: list[str], allow_outside: bool = False) -> list[str]:
     """Lines before BEGIN BULK, including those of included files. Raises InputError."""
     return list(_lines(path, lines, Includes(path, allow_outside)))
+
+
+def follow_nastran(path: Path, includes: Includes) -> None:
+    """Open the files that are included anywhere, as far as they exist."""
+    _follow(path, read_text(path).splitlines(), includes)
+
+
+def _follow(path: Path, lines: list[str], includes: Includes) -> None:
+    """Open the files that lines include; those after the end of the data may be missing."""
+    for number, text in enumerate(lines, 1):
+        name = included_name(text)
+        if name is not None:
+            with contextlib.suppress(InputError):
+                _follow(path, includes.lines(f"{path}:{number}", name), includes)
+                includes.close()
 
 
 def _lines(path: Path, lines: list[str], includes: Includes) -> Iterator[str]:

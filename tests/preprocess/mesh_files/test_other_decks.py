@@ -22,7 +22,8 @@ from deck_writers import (
 import preprocess as pp
 from flexmbs.errors import InputError
 from preprocess.inputs.warning import PreprocessWarning
-from preprocess.mesh_files.include import included_files
+from preprocess.mesh_files.readers import included_files
+from preprocess.part_file.digest import input_digest
 
 WRITERS = {".cdb": ansys, ".k": ls_dyna, ".feb": febio, ".unv": universal}
 LINEAR = ("tet4", "hex8", "wedge6", "pyramid5")
@@ -517,11 +518,36 @@ def test_febio_without_document_types_and_outside_files(tmp_path):
         read(tmp_path / "split.feb", split.replace("mesh.feb", "/etc/mesh.feb"))
 
 
-def test_files_that_decks_include_belong_to_the_inputs(tmp_path):
-    """A part is reduced again when one of them changes."""
-    (tmp_path / "sets.k").write_text("*END\n")
-    (tmp_path / "mesh.feb").write_text("<febio_spec/>")
-    (tmp_path / "part.k").write_text("*KEYWORD\n*INCLUDE\n$ a comment\nsets.k\n*END\n")
-    (tmp_path / "part.feb").write_text('<febio_spec><Mesh from="mesh.feb"/></febio_spec>')
-    assert [each.name for each in included_files(tmp_path / "part.k")] == ["sets.k"]
-    assert [each.name for each in included_files(tmp_path / "part.feb")] == ["mesh.feb"]
+INCLUDING = {
+    ".k": [
+        "*KEYWORD\n*INCLUDE\n$ a comment\n{}\n*END\n",
+        "*KEYWORD\n*INCLUDE $ a comment\n{}\n",
+        "*KEYWORD\n*INCLUDE %\n\n{}\n*END\n",
+        "*KEYWORD\n*INCLUDE -\n  {}\n",
+    ],
+    ".bdf": ["BEGIN BULK\nINCLUDE '{}' $ the nodes\nENDDATA\nINCLUDE 'none'", 'include "{}"\n'],
+    ".inp": ["*INCLUDE,\nINPUT={}\n", "*NODE, INPUT = '{}'\n"],
+    ".feb": [
+        '<febio_spec><Mesh from="{}"/></febio_spec>',
+        '<febio_spec><Material note="a>b" from="{}"/></febio_spec>',
+        '<febio_spec><Material><material from="none"/><material from="{}"/></Material></febio_spec>',
+    ],
+}
+NAMES = {".feb": "one &amp; two.feb", ".bdf": "one, two.txt"}
+CONTENT = {".feb": "<febio_spec><Mesh/><Material/><material/></febio_spec>"}
+
+
+@pytest.mark.parametrize(
+    ("suffix", "text"), [(suffix, text) for suffix, all_ in INCLUDING.items() for text in all_]
+)
+def test_files_that_decks_include_belong_to_the_inputs(tmp_path, suffix, text):
+    """As the reader finds them: a part is reduced again when one of them changes."""
+    written = NAMES.get(suffix, "one two.txt")
+    other = tmp_path / written.replace("&amp;", "&")
+    other.write_text(CONTENT.get(suffix, "$ nothing\n"))
+    path = tmp_path / f"part{suffix}"
+    path.write_text(text.format(written))
+    assert included_files(path) == (other,)
+    digest = input_digest({}, [path])
+    other.write_text(CONTENT.get(suffix, "$ nothing\n") + "\n")
+    assert input_digest({}, [path]) != digest
