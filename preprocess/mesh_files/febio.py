@@ -43,6 +43,8 @@ SCHEMES = {"tet10g": "tet10", "hex20g": "hex20", "q4ans": "quad4", "q4eas": "qua
 LINEAR = ("isotropic elastic", "neo-Hookean", "linear elastic", "St.Venant-Kirchhoff")
 MOST_BYTES, MOST_ELEMENTS = 400_000_000, 3_000_000  # about 2 GB of memory for nodes and elements
 NESTED = ("Geometry", "Mesh", "Material")  # sections whose children may be in other files
+# contacts that connect parts of the body; of one set with another or with a rigid body
+TYING = ("tied", "sticky", "rigid")
 CONSTRAINTS = ("Rigid", "Constraints", "Discrete")
 
 
@@ -175,6 +177,11 @@ class _Reader:
                 if section.first(tag) is not None:
                     remedy = "give springs as connections"
                     self.deck.notes[f"<{tag}>", remedy] += 1
+        elif section.tag == "Contact":
+            for each in section.children:
+                kind = each.attributes.get("type", each.tag)
+                if kind.startswith(TYING):
+                    self.deck.notes[f"<Contact> '{kind}'", "give ties as connections"] += 1
         elif section.tag in CONSTRAINTS and section.children:
             remedy = "give connections and interfaces"
             self.deck.notes[f"<{section.tag}>", remedy] += 1

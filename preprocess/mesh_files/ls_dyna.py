@@ -41,8 +41,9 @@ OF_THE_BODY = (
     "NODE_TRANSFORM",
     "NODE_MERGE",
     "INCLUDE_",
-    "CONTACT_TIED",
 )
+# contacts that connect parts of the body
+TYING = re.compile(r"CONTACT_\w*(TIED|TIEBREAK|SPOTWELD)")
 REMEDY = "remove it, or give connections in the part file"
 READ = "ELEMENT_SOLID and ELEMENT_SHELL"
 
@@ -107,7 +108,7 @@ def _own_blocks(name: str, lines: Iterable[str], within: Block | None) -> Iterat
         if text.startswith("*"):
             if block is not None:
                 yield block
-            word = text[1:].split()[0].upper() if text[1:].split() else ""
+            word = re.split(r"[\s,$]", text[1:].lstrip())[0].upper()
             long = bool(long or re.search(r"LONG\s*=\s*Y", text, re.I))
             own = re.search(r"\s*([-+%])\s*$", text)
             plain = word.rstrip("+-%")
@@ -152,7 +153,7 @@ class _Reader:
                 break
         elif name.startswith("ELEMENT"):
             self.unread[f"*{name}"] += 1
-        elif name.startswith(OF_THE_BODY):
+        elif name.startswith(OF_THE_BODY) or TYING.match(name):
             if self.structural or name.startswith(("NODE_", "INCLUDE_")):
                 raise InputError(f"{block.line}: *{name} is not supported; {REMEDY}")
             self.deck.notes[f"*{name}", "read the deck with structural=True"] += 1

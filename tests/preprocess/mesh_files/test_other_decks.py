@@ -465,6 +465,10 @@ REFUSED = {
     "generator": (".cdb", ansys, "VMESH,ALL", "VMESH makes nodes or elements, which only Ansys"),
     "thermal": (".cdb", ansys, "ET,1,70", "element type 70 elements are not supported; use SOLID45"),
     "welds": (".k", ls_dyna, "*CONSTRAINED_SPOTWELD\n 1 2", r"\*CONSTRAINED_SPOTWELD is not supported"),
+    "spotwelds": (".k", ls_dyna, "*CONTACT_SPOTWELD\n 1 2", r"\*CONTACT_SPOTWELD is not supported"),
+    "tiebreaks": (".k", ls_dyna, "*CONTACT_AUTOMATIC_TIEBREAK", r"\*CONTACT_AUTOMATIC_TIEBREAK is not"),
+    "binary": (".k", ls_dyna, "*INCLUDE_BINARY\nb.k", r"\*INCLUDE_BINARY is not supported"),
+    "commas": (".k", ls_dyna, "*INCLUDE,\nb.k", r"file 'b\.k' does not exist"),
     "beams": (".k", ls_dyna, "*ELEMENT_BEAM\n 1 2", r"1 \*ELEMENT_BEAM elements are not supported"),
     "parts": (".feb", febio, "<Part name='a'/>", "<Part> is not supported; export one mesh"),
 }  # fmt: skip
@@ -476,6 +480,14 @@ def test_unread_items_are_refused_by_name(tmp_path, name):
     with pytest.raises(InputError, match=message) as caught:
         read(tmp_path / f"part{suffix}", write(*solid("hex8"), extra))
     assert "\n" not in str(caught.value)
+
+
+def test_contacts_of_febio_that_tie_are_noted(tmp_path):
+    contact = '<Contact><contact type="tied-elastic"/><contact type="sliding-elastic"/></Contact>'
+    text = febio(*solid("hex8")).replace("<MeshDomains>", f"{contact}<MeshDomains>")
+    (tmp_path / "part.feb").write_text(text)
+    with pytest.warns(PreprocessWarning, match=r"1 <Contact> 'tied-elastic' omitted; give ties"):
+        pp.read_mesh(tmp_path / "part.feb", unit="mm", structural=True)
 
 
 @pytest.mark.parametrize(
