@@ -18,6 +18,7 @@ from pathlib import Path
 from flexmbs.errors import InputError, shown
 from flexmbs.files.xml_tree import XmlElement, read_xml
 from preprocess.mesh.declarations import Item
+from preprocess.mesh_files.claims import Claims
 from preprocess.mesh_files.include import Includes
 from preprocess.mesh_files.part_deck import LARGEST, PartDeck, refuse_kinds
 from preprocess.mesh_files.raw_mesh import RawMesh
@@ -114,12 +115,12 @@ class _Reader:
             elif each.tag == "Elements":
                 self._elements(each)
             elif each.tag == "NodeSet":
-                self.deck.node_sets[_name(each)] = _listed(each)
+                self.deck.node_sets[_name(each)] = _listed(each, self.includes.claims)
             elif each.tag in ("Surface", "Edge"):
                 nodes = [node for face in each.children for node in _whole(face)]
                 self.deck.node_sets.setdefault(_name(each), []).extend(nodes)
             elif each.tag == "ElementSet":
-                self.deck.element_sets[_name(each)] = _listed(each)
+                self.deck.element_sets[_name(each)] = _listed(each, self.includes.claims)
             elif each.tag in ("Instance", "Part"):
                 raise InputError(f"{each.place}: <{each.tag}> is not supported; export one mesh")
 
@@ -293,7 +294,7 @@ def _reals(element: XmlElement, count: int | None) -> list[float]:
     return found
 
 
-def _listed(element: XmlElement) -> list[int]:
+def _listed(element: XmlElement, claims: Claims) -> list[int]:
     """Members of a set: ids of its elements, or numbers with ranges a:b:step in its text."""
     if element.children:
         return [
@@ -307,7 +308,7 @@ def _listed(element: XmlElement) -> list[int]:
     for part in element.text.replace(",", " ").split():
         first, *rest = _integers(part.split(":"), element)
         last, step = (*rest, 1, 1)[:2] if len(rest) > 1 else (rest[0] if rest else first, 1)
-        if step < 1 or last - first > MOST_ELEMENTS:
+        if step < 1:
             raise InputError(f"{element.place}: {shown(part)} is not a range")
-        found += range(first, last + 1, step)
+        found += claims.range(element.place, first, last, step)
     return found

@@ -9,6 +9,7 @@ from pathlib import Path
 from flexmbs.errors import InputError
 from flexmbs.files.inputs import read_text
 from flexmbs.files.path_policy import PathPolicy
+from preprocess.mesh_files.claims import Claims
 
 DEEPEST = 10  # depth of nested files; limits the work on damaged or malicious input
 LARGEST = 2**31  # bytes of all included files, 2 GB
@@ -17,13 +18,14 @@ LARGEST = 2**31  # bytes of all included files, 2 GB
 class Includes:
     """Stack of nested files being read; names are relative to the folder of the first.
 
-    files: those read so far.
+    files: those read so far; claims: of all of them.
     """
 
     def __init__(self, path: Path, allow_outside: bool) -> None:
         self._reach = PathPolicy(path.resolve().parent, allow_outside, what="mesh file")
         self._open, self._size = [path.resolve()], 0
         self.files: list[Path] = []
+        self.claims = Claims(path.stat().st_size)
 
     def lines(self, where: str, name: str) -> list[str]:
         """Lines of the file ``name``, relative to the folder.
@@ -34,6 +36,7 @@ class Includes:
         if path in self._open:
             raise InputError(f"{where}: {name.strip()[:60]!r} includes itself")
         self._size += path.stat().st_size
+        self.claims.size += path.stat().st_size
         if len(self._open) > DEEPEST or self._size > LARGEST:
             raise InputError(
                 f"{where}: files are nested too deeply or too large; write one flat file"

@@ -19,6 +19,7 @@ from typing import NamedTuple
 from flexmbs.errors import InputError
 from flexmbs.files.inputs import read_text
 from preprocess.mesh.declarations import Item
+from preprocess.mesh_files.claims import Claims
 from preprocess.mesh_files.collapsed_solids import solid
 from preprocess.mesh_files.include import Includes, listed_names
 from preprocess.mesh_files.part_deck import LARGEST, PartDeck, refuse_kinds
@@ -27,7 +28,6 @@ from preprocess.mesh_files.raw_mesh import RawMesh
 LONG = 20  # columns of a field of the long format
 WIDTH = 10  # of the standard format, except of nodes and elements
 NODE = (8, 16, 16, 16, 8, 8)
-LONGEST_SET = 10**7
 # elastic part of these: density, E, nu in the fields 2 to 4
 ELASTIC = (
     "ELASTIC", "001", "PLASTIC_KINEMATIC", "003", "PIECEWISE_LINEAR_PLASTICITY", "024",
@@ -71,8 +71,8 @@ def read_ls_dyna(path: Path, structural: bool = False, *, allow_outside: bool = 
 
     Raises InputError with the line.
     """
-    reader = _Reader(path, structural)
     includes = Includes(path, allow_outside)
+    reader = _Reader(path, structural, includes.claims)
     for block in _blocks(str(path), read_text(path).splitlines(), includes):
         reader.add(block)
     return reader.raw()
@@ -129,8 +129,8 @@ def _own_blocks(name: str, lines: Iterable[str], within: Block | None) -> Iterat
 class _Reader:
     """Content of a file; parts: section, material and title by number."""
 
-    def __init__(self, path: Path, structural: bool) -> None:
-        self.path, self.structural = path, structural
+    def __init__(self, path: Path, structural: bool, claims: Claims) -> None:
+        self.path, self.structural, self.claims = path, structural, claims
         self.deck = PartDeck(path)
         self.parts: dict[int, tuple[int, int, str]] = {}
         self.sections: dict[int, tuple[str, list[float], float, str]] = {}
@@ -342,9 +342,7 @@ class _Reader:
                 members += [value for value in values if value]
                 continue
             for first, last in zip(values[::2], values[1::2]):
-                if last - first > LONGEST_SET:
-                    raise InputError(f"{entry[1].line}: set claims {last - first} members")
-                members += range(first, last + 1) if first else ()
+                members += self.claims.range(entry[1].line, first, last) if first else ()
         title = block.rows[0].text.strip() if block.titled else ""
         sets.setdefault(f"{what} {number}", []).extend(members)
         if title:
