@@ -128,7 +128,12 @@ class Commands:
         if assigned := _SET.fullmatch(text):
             self._assign(assigned[1], assigned[2])
         elif handler := self.HANDLERS.get(name) or self.HANDLERS.get(name[:4]):
-            handler(self, [name, *(each.strip() for each in fields[1:])])
+            try:
+                handler(self, [name, *(each.strip() for each in fields[1:])])
+            except IndexError:
+                raise InputError(
+                    f"{self.where}: {name} lacks a field; write the model with CDWRITE,DB"
+                ) from None
         elif name in GENERATORS:
             raise InputError(
                 f"{self.where}: {name} makes nodes or elements, which only Ansys can evaluate; "

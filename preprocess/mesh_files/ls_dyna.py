@@ -144,7 +144,10 @@ class _Reader:
         name = block.name
         handler = HANDLERS.get(name)
         if handler is not None:
-            handler(self, block)
+            try:
+                handler(self, block)
+            except IndexError:
+                raise InputError(f"{block.line}: *{name} lacks a field; complete it") from None
         elif name.startswith("MAT_"):
             self.material(block)
         elif name.startswith("SECTION_"):
