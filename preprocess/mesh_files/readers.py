@@ -10,6 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
 from flexmbs.errors import InputError
 from flexmbs.files.inputs import check_regular, read_text
 from preprocess.inputs.reader_guard import error_summary
@@ -115,6 +117,7 @@ def included_files(path: Path, allow_outside: bool = False) -> tuple[Path, ...]:
     return tuple(dict.fromkeys(includes.files))
 
 
+@np.errstate(all="ignore")  # of extreme numbers in files, which the checks of the mesh find
 def raw_mesh(path: Path, structural: bool = False, *, allow_outside: bool = False) -> RawMesh:
     """Content of a mesh file and its included files.
 
@@ -144,5 +147,7 @@ def raw_mesh(path: Path, structural: bool = False, *, allow_outside: bool = Fals
         ) from error
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+    except ArithmeticError as error:
+        raise InputError(f"{path}: has numbers beyond all bounds; correct its numbers") from error
     except DAMAGED as error:
         raise InputError(f"{path}: is damaged ({error_summary(error)}); export it again") from error

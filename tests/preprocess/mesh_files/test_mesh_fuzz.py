@@ -353,3 +353,28 @@ def test_records_that_lack_fields_are_named(sample, part):
             except InputError as error:
                 problems = error.problems
         assert not any("is damaged" in problem for problem in problems), short
+
+
+REAL = re.compile(rb"[-+]?\d+\.\d*(?:[EeDd][-+]?\d+)?")
+EXTREME = (b"1e308", b"-1e308", b"5e-324", b"1e160", b"0.", b"1e999", b"nan")
+
+
+@pytest.mark.parametrize("part", drawn(1, 20))
+def test_extreme_numbers_are_refused_without_warnings(sample, part):
+    """By the item: no warning of NumPy, no message just of damage."""
+    path, data, options = sample
+    if not data.isascii() or path.suffix in (".med", ".vtu"):
+        pytest.skip("their numbers are binary")
+    cases = [(found, value) for found in REAL.finditer(data) for value in EXTREME]
+    for found, value in cases[part::20][:150]:
+        text = value.rjust(len(found[0]))
+        path.write_bytes(data[: found.start()] + text + data[found.end() :])
+        problems = ()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            warnings.simplefilter("ignore", PreprocessWarning)
+            try:
+                read_mesh(path, unit="file" if path.suffix == ".unv" else "mm", **options)
+            except InputError as error:
+                problems = error.problems
+        assert not any("is damaged" in problem for problem in problems), (found[0], value)

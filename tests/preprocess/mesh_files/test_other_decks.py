@@ -530,6 +530,16 @@ def test_febio_without_document_types_and_outside_files(tmp_path):
         read(tmp_path / "split.feb", split.replace("mesh.feb", "/etc/mesh.feb"))
 
 
+@pytest.mark.parametrize("factor", ["4.9406564584124654D-324", "1.0D+300", "0.0D+00", "-1.0D+03"])
+def test_factors_of_universal_files_are_those_of_units(tmp_path, factor):
+    text = universal(*solid("hex8")).replace("1.0000000000000000D+03", factor, 1)
+    (tmp_path / "part.unv").write_text(text)
+    with pytest.raises(
+        InputError, match=r"part\.unv:4: dataset 164 has factors .* 1; give those of"
+    ):
+        pp.read_mesh(tmp_path / "part.unv", unit="file")
+
+
 INCLUDING = {
     ".k": [
         "*KEYWORD\n*INCLUDE\n$ a comment\n{}\n*END\n",
