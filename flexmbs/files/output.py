@@ -100,16 +100,15 @@ def file_kind(mode: int) -> str:
     return kinds.get(stat.S_IFMT(mode), "a device")
 
 
-def ensure_folder(path: str | os.PathLike[str]) -> pathlib.Path:
+def ensure_folder(
+    path: str | os.PathLike[str], remedy: str = "check the folder's permissions or choose another"
+) -> pathlib.Path:
     """Folder, created if it is missing. Raises InputError, MachineError."""
     folder = file_path(path, "folder")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise MachineError(
-            f"{folder}: cannot be created ({error.strerror}); check the folder's "
-            "permissions or choose another"
-        ) from None
+        raise MachineError(f"{folder}: cannot be created ({error.strerror}); {remedy}") from None
     return folder
 
 
