@@ -9,7 +9,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -22,7 +21,7 @@ from numpy.typing import NDArray
 from flexmbs.console.memory import free_memory
 from flexmbs.errors import InputError, MachineError
 from flexmbs.files.inputs import check_regular
-from flexmbs.files.output import unwritable
+from flexmbs.files.output import temporary_folder
 from preprocess.cad.worker import STAGE
 from preprocess.inputs.reader_guard import LONGEST
 
@@ -117,21 +116,13 @@ def run_worker(path: Path, module: str, job: dict[str, Any], *, reading: bool) -
     temporary folder that can be written.
     """
     check_file(path)
-    try:
-        return _run_worker(path, module, job, reading)
-    except OSError as error:
-        raise unwritable(Path(tempfile.tempdir or "the temporary folder"), error) from error
-
-
-def _run_worker(path: Path, module: str, job: dict[str, Any], reading: bool) -> dict[str, Any]:
-    """Arrays of a process. Raises also OSError for its temporary folder."""
     seconds = reading_time(path.stat().st_size) if reading else LONGEST_RUN
     if find_spec("netgen") is None:
         raise MachineError(f"{path}: {NEEDED}")
-    with tempfile.TemporaryDirectory(prefix="flexmbs-cad-") as folder:
-        output = Path(folder) / "arrays.npz"
+    with temporary_folder("cad") as folder:
+        output = folder / "arrays.npz"
         job = job | {
-            "file": str(_recognized(path, Path(folder))),
+            "file": str(_recognized(path, folder)),
             "output": str(output),
             "memory": max(int(free_memory()), LEAST_MEMORY),
             "parent": os.getpid(),
@@ -162,7 +153,7 @@ def _run_worker(path: Path, module: str, job: dict[str, Any], reading: bool) -> 
             ) from None
         if ended.returncode or not output.is_file():
             if failed := OF_FILES.search(ended.stderr):
-                raise OSError(int(failed[1]), failed[2].decode(errors="replace"))
+                raise OSError(int(failed[1]), failed[2].decode(errors="replace"), str(folder))
             raise InputError(f"{path}: {_reason(ended)}")
         with np.load(output) as found:
             return {name: found[name] for name in found.files}
