@@ -19,7 +19,10 @@ from flexmbs.__main__ import main
 from flexmbs.api.solution import Solution
 from flexmbs.command.item_help import example, keys
 from flexmbs.command.listing import all_kinds
+from flexmbs.console.interrupts import ENDING
 from flexmbs.declaration import Declaration
+
+POSIX = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals and streams")
 
 MODEL = """format = "flexmbs-model/1"
 name = "pendulum"
@@ -350,7 +353,7 @@ def test_own_function_fails_with_its_traceback(
     )
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", ENDING)
 def test_interrupt(number: signal.Signals, model: Path) -> None:
     started = model.parent / "started"
     (model.parent / "telling_law_of_test.py").write_text(
@@ -371,6 +374,19 @@ def test_interrupt(number: signal.Signals, model: Path) -> None:
     assert process.returncode == 128 + number, told
     assert "interrupted" in told
     assert "Traceback" not in told
+
+
+@POSIX
+def test_a_current_folder_that_was_removed_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    assert call("view", "part.step") == 4
+    assert capsys.readouterr().err == (
+        "error: the current folder: No such file or directory; change to a folder that exists\n"
+    )
 
 
 HALF_MADE = """
@@ -463,11 +479,8 @@ def test_a_wrong_result_ends_with_exit_code_3(
     assert [check.status for check in solution.audit if check.title == "Energy balance"] == ["FAIL"]
 
 
-POSIX = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals and streams")
-
-
 @POSIX
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", ENDING)
 def test_an_interrupt_during_imports_is_one_line(number: signal.Signals, model: Path) -> None:
     """The program sends itself the signal at the first import of the commands; Python printed a
     traceback.

@@ -5,6 +5,7 @@ import io
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +15,9 @@ import flexmbs as fm
 import preprocess as pp
 from flexmbs.errors import InputError, MachineError
 from flexmbs.files.file_types import SOLUTION
-from flexmbs.files.output import atomic_file
+from flexmbs.files.output import atomic_file, temporary_folder
 from flexmbs.files.reserved_outputs import reserved
+from flexmbs.report.view import View
 from preprocess.mesh.structured import box_mesh
 
 sys.path.insert(0, str(Path(__file__).parent / "bad_inputs"))
@@ -340,3 +342,32 @@ def test_outputs_replace_empty_files(tmp_path: Path) -> None:
     path, empty = saved(pendulum(), tmp_path), tmp_path / "empty"
     empty.touch()
     assert call("run", path, "-o", empty) == 0
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS])
+def test_a_temporary_folder_that_is_full_is_named(number: int) -> None:
+    with (
+        pytest.raises(MachineError, match=f"^{tempfile.gettempdir()}: cannot be written .*; check"),
+        temporary_folder("test"),
+    ):
+        raise OSError(number, os.strerror(number))
+
+
+def test_a_temporary_folder_that_is_missing_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Errors of other files stay as they are."""
+    with pytest.raises(FileNotFoundError), temporary_folder("test"):
+        (tmp_path / "none").read_bytes()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "none"))
+    model = fm.Model("pendulum")
+    rod = model.add(fm.RigidBody("rod", mass=1.0, inertia=(1.0, 1.0, 1.0)))
+    model.add(fm.Revolute("hinge", model.ground, rod, axis="y"))
+    outputs = {"angle": ("coordinate", "hinge")}
+    page = View("text")
+    for write in (
+        lambda: fm.export_fmu(model, tmp_path / "a.fmu", t_end=1.0, outputs=outputs),
+        page.open,
+    ):
+        with pytest.raises(MachineError, match=r"none: cannot be written .*No such file.*; check"):
+            write()

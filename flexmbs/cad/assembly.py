@@ -14,7 +14,7 @@ from flexmbs.cad.materials import Material, density, given_materials
 from flexmbs.checked_arguments import checked_arguments
 from flexmbs.declaration import close_names, require_known, shown
 from flexmbs.errors import InputError
-from flexmbs.files.output import slug, write_bytes
+from flexmbs.files.output import ensure_folder, slug, write_bytes
 from flexmbs.files.paths import file_path
 from flexmbs.files.surface_files import ply_bytes
 from flexmbs.model.argument_checks import checked
@@ -196,12 +196,12 @@ class Assembly:
         )
 
     def _surface(self, number: int) -> Path:
-        """File with the triangles of a part, written if it is not there."""
+        """File with the triangles of a part, written if it is not there. Raises MachineError."""
         part = self.source.parts[number]
         file = self._shapes / f"{number + 1}-{slug(part.name or self.source.path.stem)}.ply"
         data = ply_bytes(part.nodes, part.triangles[:, QUARTERS].reshape(-1, 3))
         if not file.is_file() or file.read_bytes() != data:
-            self._shapes.mkdir(parents=True, exist_ok=True)
+            ensure_folder(self._shapes, "choose another with shapes=")
             write_bytes(file, data)
         return file
 

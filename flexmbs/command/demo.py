@@ -8,8 +8,9 @@ from pathlib import Path
 from flexmbs.command.examples import example
 from flexmbs.console.messages import Report, progress_bar, put
 from flexmbs.console.spawn_context import spawn_context
-from flexmbs.errors import InputError, MachineError, SolverError
+from flexmbs.errors import InputError, SolverError
 from flexmbs.files.file_types import BODY, MODEL, PAGE, SOLUTION
+from flexmbs.files.output import ensure_folder
 from flexmbs.files.reserved_outputs import reserved
 
 INTERFACES = {"hub": "hub_face", "tip": "tip_face"}
@@ -27,12 +28,7 @@ def demo(folder: Path) -> int:
 
     started = time.perf_counter()
     file = example("link.msh")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise MachineError(
-            f"{folder}: cannot be created ({error.strerror}); choose another with -o"
-        ) from None
+    ensure_folder(folder, "choose another with -o")
     files = {"link.h5": BODY, "arm.toml": MODEL, "arm.h5": SOLUTION, "arm.html": PAGE}
     results = [(folder / name, kind) for name, kind in files.items()]
     with reserved(*results), progress_bar("reducing the link") as progress:

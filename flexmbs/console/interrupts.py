@@ -1,4 +1,4 @@
-"""Interrupts (Ctrl-C, SIGTERM) received by the command line.
+"""Interrupts (Ctrl-C, SIGTERM, SIGHUP) received by the command line.
 
 Python drops an exception raised by a signal handler at the boundary of a C callback or in a
 destructor. The handler therefore also records the signal here, and loops check the record; at the
@@ -11,6 +11,10 @@ from types import FrameType
 
 CALLBACKS = "flexmbs.system.callbacks"
 BORDER = ("timed", "call", "view", "lost", "_text")  # functions of the callback wrapper itself
+# Ctrl-C, the end by another program or the system, a closed terminal
+ENDING = tuple(
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+)
 received: list[int] = []  # numbers of the signals received
 heeded: list[int] = []  # numbers of the signals that stop a run after its current step
 
@@ -39,16 +43,12 @@ def at_border(frame: FrameType | None) -> bool:
 def ending_signals() -> list[int]:
     """Signals that end a command line.
 
-    There are none in threads; SIGINT is not among them where nohup or the shell made the process
-    ignore it.
+    There are none in threads; those that nohup or the shell made the process ignore are not among
+    them.
     """
     if threading.current_thread() is not threading.main_thread():
         return []
-    return [
-        number
-        for number in (signal.SIGINT, signal.SIGTERM)
-        if signal.getsignal(number) is not signal.SIG_IGN
-    ]
+    return [number for number in ENDING if signal.getsignal(number) is not signal.SIG_IGN]
 
 
 def exit_code() -> int:

@@ -2,7 +2,7 @@
 
 Results go to stdout, progress and messages to stderr. Exit codes: 0 done, 1 internal error, 2 bad
 input, 3 solver stopped (partial results are kept), 4 machine (disk, memory, missing extra), 130
-interrupted by Ctrl-C, 143 by SIGTERM.
+interrupted by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP.
 """
 
 import contextlib
@@ -154,10 +154,14 @@ def _failed(error: Exception, name: str) -> int:
         _print_error("insufficient memory; use fewer modes, fewer outputs or a larger machine")
         return 4
     if isinstance(error, OSError):
-        _print_error(
-            f"{error.filename or 'the results'}: {error.strerror or error}; check the "
-            "file, its permissions or the free space"
-        )
+        remedy = "check the file, its permissions or the free space"
+        if not (item := error.filename):
+            item = "the results"
+            try:
+                os.getcwd()
+            except OSError:
+                item, remedy = "the current folder", "change to a folder that exists"
+        _print_error(f"{item}: {error.strerror or error}; {remedy}")
         return 4
     _print_error(
         f"internal error: {type(error).__name__}: {error} ({name} --debug … shows the traceback)"
@@ -214,7 +218,8 @@ def run(app: typer.Typer, name: str, arguments: list[str] | None) -> None:
         app(arguments, prog_name=name)
     except (SystemExit, Exception, KeyboardInterrupt) as error:
         if interrupts.received:  # wherever it occurred, and however a library converted it
-            print("interrupted", file=sys.stderr)
+            with contextlib.suppress(OSError):  # of a terminal that is closed
+                print("interrupted", file=sys.stderr, flush=True)
             hook = _silent  # until the end of the program
             sys.exit(interrupts.exit_code())
         if isinstance(error, Exception):

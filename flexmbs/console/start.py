@@ -3,6 +3,7 @@
 Interrupts during its imports, which take a few tenths of a second, also end it with one line.
 """
 
+import contextlib
 import importlib
 import os
 import signal
@@ -28,7 +29,8 @@ def start(module: str, arguments: list[str] | None) -> None:
 
 def _end(number: int, frame: FrameType | None) -> None:
     """Signal handler that ends the process immediately; no work has begun."""
-    os.write(2, b"interrupted\n")
+    with contextlib.suppress(OSError):  # of a terminal that is closed
+        os.write(2, b"interrupted\n")
     os._exit(128 + number)
 
 

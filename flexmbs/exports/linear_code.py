@@ -7,7 +7,6 @@ import math
 import re
 import shutil
 import subprocess
-import tempfile
 import zipfile
 from collections.abc import Container, Mapping, Sequence
 from itertools import count
@@ -21,7 +20,7 @@ from scipy.linalg import matrix_balance
 
 from flexmbs.declaration import shown
 from flexmbs.errors import InputError, MachineError
-from flexmbs.files.output import atomic_file, write_text
+from flexmbs.files.output import atomic_file, temporary_folder, write_text
 from flexmbs.files.paths import file_path
 
 TEXTS = (".c", ".mo", ".m", ".ssc")
@@ -335,8 +334,7 @@ def compiled_library(
 
     """
     cc = required_compiler()
-    with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder)
+    with temporary_folder("code") as place:
         (place / f"{name}.c").write_text(source, encoding="utf-8")
         for each, content in needed.items():
             (place / each).write_bytes(content)

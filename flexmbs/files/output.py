@@ -7,6 +7,7 @@ import pathlib
 import re
 import secrets
 import stat
+import tempfile
 from collections.abc import Iterator
 
 from flexmbs.errors import InputError, MachineError
@@ -14,6 +15,7 @@ from flexmbs.files.file_types import check_same_kind
 from flexmbs.files.paths import file_path
 
 _DRAFT = re.compile(r"\..+\.[0-9a-f]{12}\.tmp")  # names of `atomic_file`
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)  # also without a file name
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -77,6 +79,26 @@ def unwritable(path: pathlib.Path, error: Exception) -> MachineError:
     )
 
 
+@contextlib.contextmanager
+def temporary_folder(purpose: str) -> Iterator[pathlib.Path]:
+    """Temporary folder, removed at the end. Raises MachineError where it cannot be written."""
+    folder = None
+    try:
+        with tempfile.TemporaryDirectory(prefix=f"flexmbs-{purpose}-") as name:
+            folder = pathlib.Path(name)
+            yield folder
+    except OSError as error:
+        inside = folder is None or pathlib.Path(error.filename or "").is_relative_to(folder)
+        if not inside and error.errno not in FULL:
+            raise
+        raise unwritable_temporary(error) from error
+
+
+def unwritable_temporary(error: OSError) -> MachineError:
+    """Error for the folder of temporary files."""
+    return unwritable(pathlib.Path(tempfile.tempdir or "the temporary folder"), error)
+
+
 def check_target(path: pathlib.Path) -> None:
     """Raise InputError if an output would replace something other than a regular file."""
     try:
@@ -100,16 +122,15 @@ def file_kind(mode: int) -> str:
     return kinds.get(stat.S_IFMT(mode), "a device")
 
 
-def ensure_folder(path: str | os.PathLike[str]) -> pathlib.Path:
+def ensure_folder(
+    path: str | os.PathLike[str], remedy: str = "check the folder's permissions or choose another"
+) -> pathlib.Path:
     """Folder, created if it is missing. Raises InputError, MachineError."""
     folder = file_path(path, "folder")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise MachineError(
-            f"{folder}: cannot be created ({error.strerror}); check the folder's "
-            "permissions or choose another"
-        ) from None
+        raise MachineError(f"{folder}: cannot be created ({error.strerror}); {remedy}") from None
     return folder
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from flexmbs import __version__
 from flexmbs.files.file_types import PAGE, check_kind
-from flexmbs.files.output import write_text
+from flexmbs.files.output import unwritable_temporary, write_text
 from flexmbs.files.paths import file_path
 from flexmbs.page.html import Picture, rendered
 from flexmbs.player.markup import player_code, scene_text
@@ -57,11 +57,14 @@ class View:
     def open(self) -> pathlib.Path:
         """Open the page in the system browser.
 
-        Return the path of the file, which remains in the temporary folder.
+        Return the path of the file, which remains in the temporary folder. Raises MachineError.
         """
         import webbrowser
 
-        path = pathlib.Path(tempfile.mkdtemp(prefix="flexmbs-")) / "view.html"
+        try:
+            path = pathlib.Path(tempfile.mkdtemp(prefix="flexmbs-")) / "view.html"
+        except OSError as error:
+            raise unwritable_temporary(error) from error
         self.save(path)
         webbrowser.open(path.as_uri())
         return path

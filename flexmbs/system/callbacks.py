@@ -22,7 +22,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from flexmbs._jit import COMPILED, compiled_callback, is_jitted
-from flexmbs.console.interrupts import at_border
+from flexmbs.console.interrupts import ENDING, at_border
 from flexmbs.errors import InputError, SolverError, shown
 
 if COMPILED:
@@ -124,7 +124,7 @@ class Callbacks:
         if threading.current_thread() is not threading.main_thread():
             yield
             return
-        given = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+        given = {number: signal.getsignal(number) for number in ENDING}
         given = {number: handler for number, handler in given.items() if callable(handler)}
 
         def keep(number: int, frame: Any) -> None:

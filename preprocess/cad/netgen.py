@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
+import re
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 from flexmbs.console.memory import free_memory
 from flexmbs.errors import InputError, MachineError
 from flexmbs.files.inputs import check_regular
+from flexmbs.files.output import temporary_folder
 from preprocess.cad.worker import STAGE
 from preprocess.inputs.reader_guard import LONGEST
 
@@ -37,6 +39,8 @@ LONGEST_RUN = 1800.0  # s: meshes of a million nodes take a few minutes
 READING = (120.0, 300e-6)
 LEAST_MEMORY = 4 << 30  # bytes of address space: libraries and threads take one
 NEEDED = 'a CAD file needs the package netgen-mesher; install it: pip install "flexmbs[cad]"'
+# last line of a process that could not write
+OF_FILES = re.compile(rb"\n\w+Error: \[Errno (\d+)\] ([^\n]*)\s*\Z")
 MESHING = "preprocess.cad.worker"
 PROGRAM = """
 import importlib, json, sys
@@ -108,18 +112,20 @@ def run_worker(path: Path, module: str, job: dict[str, Any], *, reading: bool) -
 
     reading: True for a coarse mesh of the surface, whose time depends on the size of the file.
 
-    Raises InputError for a file that cannot be read, MachineError without Netgen.
+    Raises InputError for a file that cannot be read, MachineError without Netgen or without a
+    temporary folder that can be written.
     """
     check_file(path)
     seconds = reading_time(path.stat().st_size) if reading else LONGEST_RUN
     if find_spec("netgen") is None:
         raise MachineError(f"{path}: {NEEDED}")
-    with tempfile.TemporaryDirectory(prefix="flexmbs-cad-") as folder:
-        output = Path(folder) / "arrays.npz"
+    with temporary_folder("cad") as folder:
+        output = folder / "arrays.npz"
         job = job | {
-            "file": str(_recognized(path, Path(folder))),
+            "file": str(_recognized(path, folder)),
             "output": str(output),
             "memory": max(int(free_memory()), LEAST_MEMORY),
+            "parent": os.getpid(),
         }
         command = [
             sys.executable,
@@ -146,6 +152,8 @@ def run_worker(path: Path, module: str, job: dict[str, Any], *, reading: bool) -
                 f"{remedy if reading else f'give a larger size, or {remedy}'}"
             ) from None
         if ended.returncode or not output.is_file():
+            if failed := OF_FILES.search(ended.stderr):
+                raise OSError(int(failed[1]), failed[2].decode(errors="replace"), str(folder))
             raise InputError(f"{path}: {_reason(ended)}")
         with np.load(output) as found:
             return {name: found[name] for name in found.files}
@@ -157,9 +165,11 @@ def reading_time(size: int) -> float:
 
 
 def _recognized(path: Path, folder: Path) -> Path:
-    """File with a suffix that Netgen knows: the given one, or a copy in a folder."""
-    if path.suffix in NETGEN_SUFFIXES:
-        return path.absolute()
+    """File with a suffix and a name that Netgen knows: the given one, or a copy in a folder."""
+    given = path.absolute()
+    named = str(given) == os.fsencode(given).decode(errors="replace")  # pybind11 wants UTF-8
+    if path.suffix in NETGEN_SUFFIXES and named:
+        return given
     copied = folder / f"model.{FORMATS[path.suffix.lower()].lower()}"
     shutil.copyfile(path, copied)
     return copied

@@ -8,7 +8,11 @@ files; the arrays go to an NPZ file.
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import sys
+import threading
+import time
 from typing import Any
 
 import numpy as np
@@ -17,6 +21,7 @@ import numpy as np
 # is (01, 12, 02, 03, 13, 23)
 TETRAHEDRON = [0, 2, 1, 3, 5, 7, 4, 6, 9, 8]
 USUAL_SIZE = 0.05  # of the diagonal: size of elements if none is given
+WATCHED = 0.2  # s between two looks at the parent
 STAGE = "flexmbs: meshing"
 LARGEST = 1e9  # mm: beyond, double precision is coarser than Open CASCADE's tolerance of 1e-7 mm
 INVERTED = 1e-9  # of the square of the size: negative areas beyond the round-off of integrals
@@ -70,11 +75,20 @@ def main(request: dict[str, Any]) -> None:
 
 
 def prepare(request: dict[str, Any]) -> None:
-    """Limit the process: memory, and one thread."""
+    """Limit the process: memory, one thread, and the life of its parent."""
+    threading.Thread(target=_end_with, args=(request,), daemon=True).start()
     limit_memory(request["memory"])
     from pyngcore import SetNumThreads
 
     SetNumThreads(1)  # meshes do not depend on the number of processors
+
+
+def _end_with(request: dict[str, Any]) -> None:
+    """Wait for the end of the parent, then end this process and remove its temporary folder."""
+    while os.getppid() == request["parent"]:
+        time.sleep(WATCHED)
+    shutil.rmtree(os.path.dirname(request["output"]), ignore_errors=True)
+    os._exit(1)
 
 
 def save(request: dict[str, Any], facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:

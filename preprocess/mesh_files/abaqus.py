@@ -29,6 +29,8 @@ from preprocess.mesh_files.abaqus_deck import Deck
 from preprocess.mesh_files.abaqus_keywords import KEYWORDS, SETS, TABLES
 from preprocess.mesh_files.abaqus_options import known_options
 from preprocess.mesh_files.abaqus_surfaces import outer_faces, same_name, surface_nodes
+from preprocess.mesh_files.claims import Claims
+from preprocess.mesh_files.include import Includes
 from preprocess.mesh_files.raw_mesh import Cells, RawMesh, node_rows, raw_mesh_of
 
 Array = NDArray[np.float64]
@@ -78,13 +80,16 @@ class _InputFile:
     """
 
     structural: bool
+    claims: Claims
     parts: dict[str, AbaqusContent] = field(default_factory=dict)
     open: list[tuple[AbaqusContent, str, Motion]] = field(default_factory=list)
     omitted: Counter[tuple[str, str]] = field(default_factory=Counter)
     deck: Deck = field(default_factory=Deck)
 
     def __post_init__(self) -> None:
-        self.open.append((AbaqusContent(structural=self.structural), "", AT_REST))
+        self.open.append(
+            (AbaqusContent(claims=self.claims, structural=self.structural), "", AT_REST)
+        )
 
     def add(
         self, keyword: str, given: dict[str, str], line: str, rows: Rows, table: Array | None
@@ -128,7 +133,7 @@ class _InputFile:
     def begin_part(self, options: dict[str, str], line: str, rows: Rows) -> None:
         """Open a part: following blocks belong to it."""
         name = _name(options, line, "PART").upper()
-        self.parts[name] = AbaqusContent(structural=self.structural)
+        self.parts[name] = AbaqusContent(claims=self.claims, structural=self.structural)
         self.open.append((self.parts[name], "", AT_REST))
         self.deck.begin(name)
 
@@ -141,6 +146,8 @@ class _InputFile:
                 f"*INSTANCE '{name}' is of part '{part}', which does not exist; "
                 f"the parts are: {', '.join(self.parts)}",
             )
+        copied = len(self.parts[part].nodes) + len(self.parts[part].elements)
+        self.claims.add(line, copied, "nodes and elements of instances")
         motion = instance_motion(rows)
         self.open.append((self.parts[part].copy(), name, motion))
         self.deck.sections.place(part, name, motion[0])
@@ -187,8 +194,9 @@ def read_abaqus(path: Path, structural: bool = False, *, allow_outside: bool = F
 
     Raises InputError with the line for anything malformed or unsupported.
     """
-    content = _InputFile(structural)
-    for block in keyword_blocks(path, allow_outside):
+    includes = Includes(path, allow_outside)
+    content = _InputFile(structural, includes.claims)
+    for block in keyword_blocks(path, includes):
         content.add(*block)
     model, deck = content.model(path), content.deck
     if not structural:

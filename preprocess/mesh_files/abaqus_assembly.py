@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
+from preprocess.mesh_files.claims import Claims
 
 Array = NDArray[np.float64]
 Rows = list[tuple[str, str]]  # location in the file, and text
@@ -21,7 +22,7 @@ class AbaqusContent:
 
     surfaces: (set or number, face) by name, face "" for the outer faces of the set; shifts: offsets
     of the node and element numbers of each instance; own: those of the assembly's own nodes;
-    structural: whether beams and shells are read; system: origin and axes (columns) of the
+    claims: of the file; structural: whether beams and shells are read; system: origin and axes (columns) of the
     coordinates of subsequent nodes; beside: node that defines the first axis of a beam, by number
     of the beam; normals: (element or set, node or set, direction).
     """
@@ -34,6 +35,7 @@ class AbaqusContent:
     node_surfaces: list[str] = field(default_factory=list)
     shifts: dict[str, tuple[int, int]] = field(default_factory=dict)
     own: tuple[int, int] = (0, 0)
+    claims: Claims = field(default_factory=Claims)
     structural: bool = False
     system: tuple[Array, Array] | None = None
     beside: dict[int, int] = field(default_factory=dict)

@@ -5,6 +5,7 @@ Lines, options, large tables, included files.
 
 import difflib
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -88,9 +89,13 @@ OTHER_TYPES = (
 Block = tuple[str, dict[str, str], str, Rows, Array | None]
 
 
-def keyword_blocks(path: Path, allow_outside: bool = False) -> Iterator[Block]:
+def follow_abaqus(path: Path, includes: Includes) -> None:
+    """Open the files that an input file includes."""
+    deque(keyword_blocks(path, includes), maxlen=0)
+
+
+def keyword_blocks(path: Path, includes: Includes) -> Iterator[Block]:
     """Keyword, options, location, data rows and table of each keyword block, following includes."""
-    includes = Includes(path, allow_outside)
     current: tuple[str, dict[str, str], str] | None = None
     rows: Rows = []
     table: Array | None = None

@@ -9,13 +9,13 @@ from preprocess.mesh_files.abaqus_assembly import AbaqusContent, Rows, split
 from preprocess.mesh_files.abaqus_blocks import element_type, error_at, unsupported
 from preprocess.mesh_files.abaqus_fields import real
 from preprocess.mesh_files.abaqus_surfaces import same_name
+from preprocess.mesh_files.claims import NODE
 
 Array = NDArray[np.float64]
 
 # further nodes in the line, of incompatible modes, are ignored as CalculiX does
 INTERNAL = ("C3D8", "C3D8I")
 # number of members of a set; guards against allocating memory for damaged files
-LONGEST_SET = 10**7
 SETS = "name its faces in one *SURFACE of elements, or its nodes in a *NSET"
 
 
@@ -95,12 +95,13 @@ def _generated(reading: AbaqusContent, options: dict[str, str], line: str, rows:
         missing = [node for node in (first, last) if node + reading.own[0] not in reading.nodes]
         if missing:
             raise error_at(number, f"*NGEN: node {missing[0]} does not exist; define it before")
-        if count < 1 or rest or count > LONGEST_SET:
+        if count < 1 or rest:
             raise error_at(
                 number,
                 f"*NGEN: from {first} to {last} by {step} is not a whole number of steps; "
                 "correct the line",
             )
+        reading.claims.add(number, count, "nodes", NODE)
         nodes = [first + k * step + reading.own[0] for k in range(count + 1)]
         a, b = (np.array(reading.nodes[nodes[k]]) for k in (0, -1))
         reading.nodes.update(
@@ -277,27 +278,21 @@ def _set(
     for number, text in rows:
         entries = [f for f in split(text) if f]
         if "GENERATE" in options:
-            members += _range(name, number, entries, shift)
+            members += _range(reading, number, entries, shift)
         else:
             members += [
                 n
                 for entry in entries
                 for n in _members(reading, sets, name, (number, entry, instance, shift))
             ]
-        if len(members) > LONGEST_SET:
-            raise error_at(
-                number, f"set '{name}' has more than {LONGEST_SET} members; the file is damaged"
-            )
 
 
-def _range(name: str, line: str, entries: list[str], shift: int) -> range:
+def _range(reading: AbaqusContent, line: str, entries: list[str], shift: int) -> range:
     """Numbers first, last, step of a generated set."""
     first, last, *step = _numbers(line, entries) if len(entries) in (2, 3) else [0, -1]
     if last < first or (step and step[0] < 1):
         raise error_at(line, f"expected first, last, step; found '{', '.join(entries)[:60]}'")
-    if last - first > LONGEST_SET:
-        raise error_at(line, f"set '{name}' claims {last - first} members")
-    return range(first + shift, last + shift + 1, *step)
+    return reading.claims.range(line, first + shift, last + shift, *step)
 
 
 def _members(
@@ -309,6 +304,7 @@ def _members(
         return [int(text) + shift]
     found = same_name(sets, f"{instance}.{text}" if instance else text)
     if found is not None and sets[found] is not sets.get(same_name(sets, name) or ""):
+        reading.claims.add(line, len(sets[found]))
         return sets[found]
     owner, _, number = text.rpartition(".")
     if owner.upper() in reading.shifts and re.fullmatch(r"\d{1,15}", number):
@@ -329,6 +325,7 @@ def _nset(reading: AbaqusContent, options: dict[str, str], line: str, rows: Rows
     chosen = same_name(reading.element_sets, options["ELSET"])
     numbers = reading.element_sets[chosen] if chosen else []
     nodes = [node for e in numbers if e in reading.elements for node in reading.elements[e][1]]
+    reading.claims.add(line, len(nodes))
     set_named(reading.node_sets, options.get("NSET", "")).extend(nodes)
 
 
@@ -377,9 +374,9 @@ def _combined(
         raise error_at(
             line, f"*SURFACE, COMBINE={how} of {', '.join(items)[:60]} is not supported; {SETS}"
         )
-    return found[0] in reading.node_surfaces, [
-        part for name in found for part in reading.surfaces[str(name)]
-    ]
+    united = [reading.surfaces[str(name)] for name in found]
+    reading.claims.add(line, sum(map(len, united)), "parts of surfaces")
+    return found[0] in reading.node_surfaces, [part for parts in united for part in parts]
 
 
 TABLES = {"NODE": _node_table, "ELEMENT": _element_table}

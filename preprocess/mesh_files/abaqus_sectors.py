@@ -23,6 +23,7 @@ from preprocess.mesh_files.abaqus_surfaces import outer_faces, same_name, surfac
 
 # number of nodes of the whole part; guards against a wrong number of sectors
 MOST_NODES = 5_000_000
+FARTHEST = 1e100  # whose square is a number
 # distance of coincident nodes relative to the size of the part; rotated positions in files have
 # about six digits
 SAME_PLACE = 1e-5
@@ -60,6 +61,11 @@ def complete_sector(reading: AbaqusContent, sector: Sector) -> Sides:
             f"{sector.line}: *CYCLIC SYMMETRY MODEL, N={sector.number} makes more than "
             f"{MOST_NODES} nodes"
         )
+    for node in nodes:
+        if not all(abs(x) < FARTHEST for x in reading.nodes[node]):
+            raise InputError(
+                f"{sector.line}: node {node} of the sector is at {reading.nodes[node]}; correct it"
+            )
     outer = (
         outer_faces(reading)
         if any(not face for parts in reading.surfaces.values() for _, face in parts)

@@ -310,7 +310,8 @@ class _Deck:
         Without one, in the plane of the axis and global Z; for beams along Z, with Ansys's y axis
         along global Y.
         """
-        missing = [node for node in nodes if node and node not in self.model.positions]
+        used = nodes if nodes[2] else nodes[:2]
+        missing = [node for node in used if node not in self.model.positions]
         if missing:
             raise self._refuse(number, f"refers to node {missing[0]}, which does not exist")
         a, b = (np.array(self.model.positions[node]) for node in nodes[:2])
@@ -372,11 +373,12 @@ class _Deck:
             self.deck.notes["MASS21 elements without mass", "give their real constants"] += 1
             return
         name = f"mass {number}"
-        found: Item = {"where": name, "node": each.nodes[0], "mass": values[0]}
+        (node, *_) = [*each.nodes, 0]
+        found: Item = {"where": name, "node": node, "mass": values[0]}
         if with_inertia and any(values[3:]):
             found["inertia"] = np.diag(values[3:]).tolist()
         self.deck.masses.append(found)
-        self.deck.node_sets[name] = each.nodes[:1]
+        self.deck.node_sets[name] = [node]
 
     def _spring(self, number: int, keys: dict[int, int], each: Element) -> None:
         """Spring and damper of COMBIN14."""

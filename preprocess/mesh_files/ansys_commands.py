@@ -20,12 +20,12 @@ from typing import ClassVar
 
 from flexmbs.errors import InputError
 from flexmbs.files.inputs import read_text
+from preprocess.mesh_files.claims import Claims
 from preprocess.mesh_files.part_deck import LARGEST
 
 _FORMAT = re.compile(r"(\d{1,3})\s*([ieg])\s*(\d{1,3})(?:\.\d+)?(?:e\d+)?", re.I)
 _SET = re.compile(r"\s*([A-Z_]\w*)\s*=\s*([^=].*)", re.I)
 WIDEST = 60  # columns of a field, more than any number needs
-LONGEST = 10**7  # members of a range of a component
 # commands that make nodes, elements or selections which only Ansys can evaluate
 GENERATORS = (
     "*DO", "AMESH", "EGEN", "EMORE", "ENSYM", "ESYM", "FILL", "LMESH", "MOPT", "NGEN", "NSYM",
@@ -90,6 +90,7 @@ class Commands:
         self.path = path
         self.lines = read_text(path).splitlines()
         self.at = 0
+        self.claims = Claims(path.stat().st_size)
         self.model = AnsysModel(path)
         # attributes of elements that follow, and the section that rows belong to
         self.now = dict.fromkeys(("TYPE", "MAT", "REAL", "SECNUM", "ESYS"), 1) | {
@@ -127,7 +128,12 @@ class Commands:
         if assigned := _SET.fullmatch(text):
             self._assign(assigned[1], assigned[2])
         elif handler := self.HANDLERS.get(name) or self.HANDLERS.get(name[:4]):
-            handler(self, [name, *(each.strip() for each in fields[1:])])
+            try:
+                handler(self, [name, *(each.strip() for each in fields[1:])])
+            except IndexError:
+                raise InputError(
+                    f"{self.where}: {name} lacks a field; write the model with CDWRITE,DB"
+                ) from None
         elif name in GENERATORS:
             raise InputError(
                 f"{self.where}: {name} makes nodes or elements, which only Ansys can evaluate; "
@@ -300,9 +306,7 @@ class Commands:
         for row in self._rows(self._format()):
             for value in self._whole(row):
                 if value < 0 and members:
-                    if -value - members[-1] > LONGEST:
-                        raise InputError(f"{self.where}: component claims {-value} members")
-                    members += range(members[-1] + 1, -value + 1)
+                    members += self.claims.range(self.where, members[-1] + 1, -value)
                 elif value > 0:
                     members.append(value)
         sets[fields[1]] = members

@@ -8,6 +8,7 @@ Source: FEBio User Manual, sections Mesh, MeshDomains, Material.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
 from collections import Counter
@@ -17,7 +18,8 @@ from pathlib import Path
 from flexmbs.errors import InputError, shown
 from flexmbs.files.xml_tree import XmlElement, read_xml
 from preprocess.mesh.declarations import Item
-from preprocess.mesh_files.include import existing_file, reach_of
+from preprocess.mesh_files.claims import Claims
+from preprocess.mesh_files.include import Includes
 from preprocess.mesh_files.part_deck import LARGEST, PartDeck, refuse_kinds
 from preprocess.mesh_files.raw_mesh import RawMesh
 
@@ -41,6 +43,9 @@ SCHEMES = {"tet10g": "tet10", "hex20g": "hex20", "q4ans": "quad4", "q4eas": "qua
 # with E and v, the linear part at rest; of incompressible ones neither is given
 LINEAR = ("isotropic elastic", "neo-Hookean", "linear elastic", "St.Venant-Kirchhoff")
 MOST_BYTES, MOST_ELEMENTS = 400_000_000, 3_000_000  # about 2 GB of memory for nodes and elements
+NESTED = ("Geometry", "Mesh", "Material")  # sections whose children may be in other files
+# contacts that connect parts of the body; of one set with another or with a rigid body
+TYING = ("tied", "sticky", "rigid")
 CONSTRAINTS = ("Rigid", "Constraints", "Discrete")
 
 
@@ -52,7 +57,7 @@ def read_febio(path: Path, structural: bool = False, *, allow_outside: bool = Fa
     root = read_xml(path, most_bytes=MOST_BYTES, most_elements=MOST_ELEMENTS)
     if root.tag != "febio_spec":
         raise InputError(f"{root.place}: <{root.tag}> is not <febio_spec>; expected a FEBio file")
-    reader = _Reader(path, allow_outside)
+    reader = _Reader(path, Includes(path, allow_outside))
     sections = [reader.section(each) for each in root.children]
     for each in sections:
         if each.tag in ("Geometry", "Mesh"):
@@ -67,12 +72,22 @@ def read_febio(path: Path, structural: bool = False, *, allow_outside: bool = Fa
     return reader.deck.raw(structural)
 
 
+def follow_febio(path: Path, includes: Includes) -> None:
+    """Open the files that an input file includes."""
+    reader = _Reader(path, includes)
+    root = read_xml(path, most_bytes=MOST_BYTES, most_elements=MOST_ELEMENTS)
+    for section in map(reader.section, root.children):
+        for each in section.children if section.tag in NESTED else ():
+            with contextlib.suppress(InputError):  # those of materials are not always read
+                reader.section(each)
+
+
 class _Reader:
     """Sections of a file; blocks: material, by its name or number, of each block of elements."""
 
-    def __init__(self, path: Path, allow_outside: bool) -> None:
+    def __init__(self, path: Path, includes: Includes) -> None:
         self.deck = PartDeck(path)
-        self.reach = reach_of(path, allow_outside)
+        self.includes = includes
         self.blocks: dict[str, str] = {}
         self.materials: dict[str, Item] = {}
         self.thickness: dict[str, float] = {}
@@ -83,7 +98,7 @@ class _Reader:
         name = element.attributes.get("from")
         if name is None:
             return element
-        other = existing_file(self.reach, element.place, name)
+        other = self.includes.file(element.place, name)
         root = read_xml(other, most_bytes=MOST_BYTES, most_elements=MOST_ELEMENTS)
         found = root if root.tag == element.tag else root.first(element.tag)
         if found is None:
@@ -100,12 +115,12 @@ class _Reader:
             elif each.tag == "Elements":
                 self._elements(each)
             elif each.tag == "NodeSet":
-                self.deck.node_sets[_name(each)] = _listed(each)
+                self.deck.node_sets[_name(each)] = _listed(each, self.includes.claims)
             elif each.tag in ("Surface", "Edge"):
                 nodes = [node for face in each.children for node in _whole(face)]
                 self.deck.node_sets.setdefault(_name(each), []).extend(nodes)
             elif each.tag == "ElementSet":
-                self.deck.element_sets[_name(each)] = _listed(each)
+                self.deck.element_sets[_name(each)] = _listed(each, self.includes.claims)
             elif each.tag in ("Instance", "Part"):
                 raise InputError(f"{each.place}: <{each.tag}> is not supported; export one mesh")
 
@@ -163,6 +178,11 @@ class _Reader:
                 if section.first(tag) is not None:
                     remedy = "give springs as connections"
                     self.deck.notes[f"<{tag}>", remedy] += 1
+        elif section.tag == "Contact":
+            for each in section.children:
+                kind = each.attributes.get("type", each.tag)
+                if kind.startswith(TYING):
+                    self.deck.notes[f"<Contact> '{kind}'", "give ties as connections"] += 1
         elif section.tag in CONSTRAINTS and section.children:
             remedy = "give connections and interfaces"
             self.deck.notes[f"<{section.tag}>", remedy] += 1
@@ -274,7 +294,7 @@ def _reals(element: XmlElement, count: int | None) -> list[float]:
     return found
 
 
-def _listed(element: XmlElement) -> list[int]:
+def _listed(element: XmlElement, claims: Claims) -> list[int]:
     """Members of a set: ids of its elements, or numbers with ranges a:b:step in its text."""
     if element.children:
         return [
@@ -288,7 +308,7 @@ def _listed(element: XmlElement) -> list[int]:
     for part in element.text.replace(",", " ").split():
         first, *rest = _integers(part.split(":"), element)
         last, step = (*rest, 1, 1)[:2] if len(rest) > 1 else (rest[0] if rest else first, 1)
-        if step < 1 or last - first > MOST_ELEMENTS:
+        if step < 1:
             raise InputError(f"{element.place}: {shown(part)} is not a range")
-        found += range(first, last + 1, step)
+        found += claims.range(element.place, first, last, step)
     return found

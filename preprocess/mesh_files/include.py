@@ -3,40 +3,40 @@
 They are in its own folder unless others are allowed.
 """
 
-import contextlib
-import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from flexmbs.errors import InputError
 from flexmbs.files.inputs import read_text
 from flexmbs.files.path_policy import PathPolicy
+from preprocess.mesh_files.claims import Claims
 
 DEEPEST = 10  # depth of nested files; limits the work on damaged or malicious input
 LARGEST = 2**31  # bytes of all included files, 2 GB
-# of Abaqus, CalculiX and Nastran; of LS-DYNA, a file in each line; of FEBio
-_NAME = re.compile(r"(?:\bINPUT\s*=|^\s*INCLUDE\s)\s*([^,\r\n]{1,400})", re.I | re.M)
-_LINES = re.compile(r"^\*INCLUDE[ \t]*\r?\n((?:[^*\r\n][^\r\n]*\r?\n?)+)", re.I | re.M)
-_FROM = re.compile(r"<\w+\b[^<>]*\bfrom\s*=\s*[\"']([^\"'\r\n]{1,400})[\"']")
 
 
 class Includes:
-    """Stack of nested files being read; names are relative to the folder of the first."""
+    """Stack of nested files being read; names are relative to the folder of the first.
+
+    files: those read so far; claims: of all of them.
+    """
 
     def __init__(self, path: Path, allow_outside: bool) -> None:
-        self._reach = reach_of(path, allow_outside)
+        self._reach = PathPolicy(path.resolve().parent, allow_outside, what="mesh file")
         self._open, self._size = [path.resolve()], 0
+        self.files: list[Path] = []
+        self.claims = Claims(path.stat().st_size)
 
     def lines(self, where: str, name: str) -> list[str]:
         """Lines of the file ``name``, relative to the folder.
 
         Raises InputError with the location ``where``.
         """
-        wanted = name.strip().strip("'\"")
-        path = existing_file(self._reach, where, wanted)
+        path = self.file(where, name.strip().strip("'\""))
         if path in self._open:
-            raise InputError(f"{where}: {wanted[:60]!r} includes itself")
+            raise InputError(f"{where}: {name.strip()[:60]!r} includes itself")
         self._size += path.stat().st_size
+        self.claims.size += path.stat().st_size
         if len(self._open) > DEEPEST or self._size > LARGEST:
             raise InputError(
                 f"{where}: files are nested too deeply or too large; write one flat file"
@@ -44,49 +44,31 @@ class Includes:
         self._open.append(path)
         return read_text(path).splitlines()
 
+    def file(self, where: str, name: str) -> Path:
+        """File that a mesh file names at ``where``. Raises InputError."""
+        try:
+            path = self._reach.path(name)
+        except ValueError as error:
+            raise InputError(f"{where}: {error}") from None
+        if not path.is_file():
+            raise InputError(
+                f"{where}: file {name[:60]!r} does not exist; copy it to {self._reach.folder}"
+            )
+        self.files.append(path)
+        return path
+
     def close(self) -> None:
         """Close the innermost file."""
         self._open.pop()
 
 
-def included_files(path: Path, allow_outside: bool = False) -> tuple[Path, ...]:
-    """Existing files that a text mesh file reads, directly or through others.
-
-    Missing files are omitted.
-    """
-    found: list[Path] = []
-    pending = [path.resolve()]
-    while pending and path.is_file():
-        for name in _names(read_text(pending.pop())):
-            with contextlib.suppress(ValueError):
-                other = reach_of(path, allow_outside).path(name.strip().strip("'\""))
-                if other not in (*found, path.resolve()) and other.is_file():
-                    found.append(other)
-                    pending.append(other)
-    return tuple(found)
-
-
-def _names(text: str) -> Iterator[str]:
-    """Names of the files that a text includes."""
-    yield from _NAME.findall(text)
-    yield from _FROM.findall(text)
-    for lines in _LINES.findall(text):
-        yield from (
-            each.strip().removesuffix(" +") for each in lines.splitlines() if each[:1] != "$"
-        )
-
-
-def reach_of(path: Path, allow_outside: bool) -> PathPolicy:
-    """Policy for included files: those in the folder of the mesh file."""
-    return PathPolicy(path.resolve().parent, allow_outside, what="mesh file")
-
-
-def existing_file(reach: PathPolicy, where: str, name: str) -> Path:
-    """File that a mesh file names at ``where``. Raises InputError."""
-    try:
-        path = reach.path(name)
-    except ValueError as error:
-        raise InputError(f"{where}: {error}") from None
-    if not path.is_file():
-        raise InputError(f"{where}: file {name[:60]!r} does not exist; copy it to {reach.folder}")
-    return path
+def listed_names(rows: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Names of files in lines, with their locations; a line continues after " +"."""
+    begun = ""
+    for text, where in rows:
+        name = begun + text.strip()
+        begun = name.removesuffix("+").rstrip() if name.endswith(" +") else ""
+        if name and not begun:
+            yield name, where
+    if begun:
+        yield begun, where

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -19,15 +19,15 @@ from typing import NamedTuple
 from flexmbs.errors import InputError
 from flexmbs.files.inputs import read_text
 from preprocess.mesh.declarations import Item
+from preprocess.mesh_files.claims import Claims
 from preprocess.mesh_files.collapsed_solids import solid
-from preprocess.mesh_files.include import Includes
+from preprocess.mesh_files.include import Includes, listed_names
 from preprocess.mesh_files.part_deck import LARGEST, PartDeck, refuse_kinds
 from preprocess.mesh_files.raw_mesh import RawMesh
 
 LONG = 20  # columns of a field of the long format
 WIDTH = 10  # of the standard format, except of nodes and elements
 NODE = (8, 16, 16, 16, 8, 8)
-LONGEST_SET = 10**7
 # elastic part of these: density, E, nu in the fields 2 to 4
 ELASTIC = (
     "ELASTIC", "001", "PLASTIC_KINEMATIC", "003", "PIECEWISE_LINEAR_PLASTICITY", "024",
@@ -40,9 +40,10 @@ OF_THE_BODY = (
     "ELEMENT",
     "NODE_TRANSFORM",
     "NODE_MERGE",
-    "INCLUDE_TRANSFORM",
-    "CONTACT_TIED",
+    "INCLUDE_",
 )
+# contacts that connect parts of the body
+TYING = re.compile(r"CONTACT_\w*(TIED|TIEBREAK|SPOTWELD)")
 REMEDY = "remove it, or give connections in the part file"
 READ = "ELEMENT_SOLID and ELEMENT_SHELL"
 
@@ -70,54 +71,57 @@ def read_ls_dyna(path: Path, structural: bool = False, *, allow_outside: bool = 
 
     Raises InputError with the line.
     """
-    reader = _Reader(path, structural)
-    for block in _blocks(path, allow_outside):
+    includes = Includes(path, allow_outside)
+    reader = _Reader(path, structural, includes.claims)
+    for block in _blocks(str(path), read_text(path).splitlines(), includes):
         reader.add(block)
     return reader.raw()
 
 
-def _blocks(path: Path, allow_outside: bool) -> Iterator[Block]:
-    """Blocks of the file and its includes."""
-    includes = Includes(path, allow_outside)
-    open_: list[tuple[str, Iterator[tuple[int, str]]]]
-    open_ = [(str(path), iter(enumerate(read_text(path).splitlines(), 1)))]
+def follow_ls_dyna(path: Path, includes: Includes) -> None:
+    """Open the files that a keyword file includes."""
+    deque(_blocks(str(path), read_text(path).splitlines(), includes), maxlen=0)
+
+
+def _blocks(
+    name: str, lines: Iterable[str], includes: Includes, within: Block | None = None
+) -> Iterator[Block]:
+    """Blocks of a file, included by the block ``within``, and of the files that it includes."""
+    for block in _own_blocks(name, lines, within):
+        if block.name != "INCLUDE":
+            yield block
+            continue
+        for row in map(Row._make, listed_names(block.rows)):
+            yield from _blocks(row.text, includes.lines(row.line, row.text), includes, block)
+            includes.close()
+
+
+def _own_blocks(name: str, lines: Iterable[str], within: Block | None) -> Iterator[Block]:
+    """Blocks of the lines of one file, in the format of the block that includes it.
+
+    Raises InputError for included data without a keyword.
+    """
     block: Block | None = None
-    long = False
-    while open_:
-        name, lines = open_[-1]
-        at, text = next(lines, (0, ""))
-        if not at:
-            open_.pop()
-            if open_:
-                includes.close()
-            if block is not None:
-                yield block
-            block = None
-            continue
+    long = within is not None and within.long
+    for at, text in enumerate(lines, 1):
         where = f"{name}:{at}"
-        if text.startswith("$"):
-            continue
         if text.startswith("*"):
             if block is not None:
                 yield block
-            word = text[1:].split()[0].upper() if text[1:].split() else ""
+            word = re.split(r"[\s,$]", text[1:].lstrip())[0].upper()
             long = bool(long or re.search(r"LONG\s*=\s*Y", text, re.I))
             own = re.search(r"\s*([-+%])\s*$", text)
             plain = word.rstrip("+-%")
             if plain == "END":
-                block = None
-                open_[-1] = (name, iter(()))
-                continue
+                return
             titled = plain.endswith("_TITLE")
             block = Block(
                 plain.removesuffix("_TITLE"), where, (own[1] == "+") if own else long, titled
             )
-        elif block is not None and block.name == "INCLUDE" and text.strip():
-            wanted = text.strip().removesuffix(" +")
-            open_.append((wanted, iter(enumerate(includes.lines(where, wanted), 1))))
-            block = Block("INCLUDE", where, False, False)
-        elif block is not None:
+        elif block is not None and not text.startswith("$"):
             block.rows.append(Row(text, where))
+        elif within is not None and text.strip() and not text.startswith("$"):
+            raise InputError(f"{where}: {text[:30]!r} has no keyword; give it in this file")
     if block is not None:
         yield block
 
@@ -125,8 +129,8 @@ def _blocks(path: Path, allow_outside: bool) -> Iterator[Block]:
 class _Reader:
     """Content of a file; parts: section, material and title by number."""
 
-    def __init__(self, path: Path, structural: bool) -> None:
-        self.path, self.structural = path, structural
+    def __init__(self, path: Path, structural: bool, claims: Claims) -> None:
+        self.path, self.structural, self.claims = path, structural, claims
         self.deck = PartDeck(path)
         self.parts: dict[int, tuple[int, int, str]] = {}
         self.sections: dict[int, tuple[str, list[float], float, str]] = {}
@@ -140,7 +144,10 @@ class _Reader:
         name = block.name
         handler = HANDLERS.get(name)
         if handler is not None:
-            handler(self, block)
+            try:
+                handler(self, block)
+            except IndexError:
+                raise InputError(f"{block.line}: *{name} lacks a field; complete it") from None
         elif name.startswith("MAT_"):
             self.material(block)
         elif name.startswith("SECTION_"):
@@ -149,7 +156,7 @@ class _Reader:
                 break
         elif name.startswith("ELEMENT"):
             self.unread[f"*{name}"] += 1
-        elif name.startswith(OF_THE_BODY):
+        elif name.startswith(OF_THE_BODY) or TYING.match(name):
             if self.structural or name.startswith(("NODE_", "INCLUDE_")):
                 raise InputError(f"{block.line}: *{name} is not supported; {REMEDY}")
             self.deck.notes[f"*{name}", "read the deck with structural=True"] += 1
@@ -338,9 +345,7 @@ class _Reader:
                 members += [value for value in values if value]
                 continue
             for first, last in zip(values[::2], values[1::2]):
-                if last - first > LONGEST_SET:
-                    raise InputError(f"{entry[1].line}: set claims {last - first} members")
-                members += range(first, last + 1) if first else ()
+                members += self.claims.range(entry[1].line, first, last) if first else ()
         title = block.rows[0].text.strip() if block.titled else ""
         sets.setdefault(f"{what} {number}", []).extend(members)
         if title:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from flexmbs.errors import InputError
 from flexmbs.files.inputs import read_text
 from preprocess.mesh.declarations import FileDeclarations
+from preprocess.mesh_files.include import Includes
 from preprocess.mesh_files.nastran_cards import (
     Card,
     cards_of,
@@ -199,11 +200,15 @@ def _bulk(path: Path, structural: bool, allow_outside: bool) -> BulkData:
     start = next(
         (n for n, line in enumerate(lines) if re.match(r"\s*BEGIN\s+(BULK|SUPER)", line, re.I)), -1
     )
-    cards = list(cards_of(path, lines[start + 1 :], start + 1, allow_outside))
+    includes = Includes(path, allow_outside)
+    cards = list(cards_of(path, lines[start + 1 :], start + 1, includes))
     _check_layout(path, lines, start, cards)
     passed = unknown_cards(cards)
-    before = case_control(path, lines[: max(start, 0)], allow_outside)
-    bulk = BulkData(either_sets=sets_of(path, before), structures=StructuralCards(source=str(path)))
+    before = case_control(path, lines[: max(start, 0)], includes)
+    bulk = BulkData(
+        either_sets=sets_of(path, before, includes.claims),
+        structures=StructuralCards(source=str(path)),
+    )
     # positions of grids need all systems, which may follow them
     bulk.structures.frames = CoordinateSystems.of(cards)
     if structural:
@@ -419,14 +424,14 @@ def _add_spc(bulk: BulkData, card: Card) -> None:
 def _add_spc1(bulk: BulkData, card: Card) -> None:
     """Add the nodes of an SPC1 card to its node set."""
     bulk.node_sets.setdefault(f"SPC {integer_field(card, 0)}", []).extend(
-        listed_numbers(card.fields[2:], card.line)
+        listed_numbers(card.fields[2:], card.line, card.claims)
     )
 
 
 def _add_set(bulk: BulkData, card: Card) -> None:
     """Add the members of a SET card."""
     bulk.either_sets.setdefault(f"SET {integer_field(card, 0)}", []).extend(
-        listed_numbers(card.fields[1:], card.line)
+        listed_numbers(card.fields[1:], card.line, card.claims)
     )
 
 
@@ -436,7 +441,7 @@ def _add_set3(bulk: BulkData, card: Card) -> None:
     if kind in SET3_KINDS:
         sets = bulk.node_sets if kind == "GRID" else bulk.element_sets
         sets.setdefault(f"SET {integer_field(card, 0)}", []).extend(
-            listed_numbers(card.fields[2:], card.line)
+            listed_numbers(card.fields[2:], card.line, card.claims)
         )
 
 
@@ -452,7 +457,7 @@ def _add_coupling(bulk: BulkData, card: Card) -> None:
         }
         # components follow each weight
         entries = [text for k, text in enumerate(fields) if not {k, k - 1} & weights]
-    bulk.node_sets[name] = listed_numbers(entries, card.line)
+    bulk.node_sets[name] = listed_numbers(entries, card.line, card.claims)
     bulk.notices.append(
         f"{name} omitted: its nodes are the set '{name}'; declare an interface there"
     )

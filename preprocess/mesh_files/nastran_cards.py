@@ -7,14 +7,13 @@ Source: MSC Nastran, Quick Reference Guide, section "Format of Bulk Data Entries
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from flexmbs.errors import InputError
+from preprocess.mesh_files.claims import CARD, Claims
 from preprocess.mesh_files.include import Includes
 
-# number of members of a set; guards against allocating memory for damaged files
-LONGEST_SET = 10**7
 TEXTS = ("DEQATN", "METADATA", "SELABEL", "UDNAME")  # whose fields, and commas, are those of a text
 _TEXT = re.compile(rf"\s*({'|'.join(TEXTS)})(?![A-Z0-9])", re.I)
 _INCLUDE = re.compile(r"\s*INCLUDE\s+([^$]+)", re.I)
@@ -22,11 +21,12 @@ _INCLUDE = re.compile(r"\s*INCLUDE\s+([^$]+)", re.I)
 
 @dataclass
 class Card:
-    """One entry: name, fields without the name, location of its first line."""
+    """One entry: name, fields without the name, location of its first line, claims of its file."""
 
     name: str
     fields: list[str]
     line: str
+    claims: Claims = field(default_factory=Claims)
 
 
 def included_name(text: str) -> str | None:
@@ -35,17 +35,9 @@ def included_name(text: str) -> str | None:
     return found.group(1) if found else None
 
 
-def cards_of(
-    path: Path, lines: list[str], before: int, allow_outside: bool = False
-) -> Iterator[Card]:
-    """Entries with their continuation lines joined, following INCLUDE."""
-    includes = Includes(path, allow_outside)
-    yield from _entries(path, lines, before, includes)
-
-
-def _entries(path: Path, lines: list[str], before: int, includes: Includes) -> Iterator[Card]:
+def cards_of(path: Path, lines: list[str], before: int, includes: Includes) -> Iterator[Card]:
     """Cards with their continuation lines, following includes. Raises `InputError`."""
-    found = _Entries()
+    found = _Entries(includes.claims)
     for number, raw in enumerate(lines, before + 1):
         text = raw.partition("$")[0].rstrip().expandtabs(8)
         if not text.strip():
@@ -53,7 +45,7 @@ def _entries(path: Path, lines: list[str], before: int, includes: Includes) -> I
         where = f"{path}:{number}"
         included = included_name(text)
         if included is not None:
-            found.cards += _entries(path, includes.lines(where, included), 0, includes)
+            found.cards += cards_of(path, includes.lines(where, included), 0, includes)
             found.last = None
             includes.close()
         elif not found.add(text, where):
@@ -65,8 +57,9 @@ def _entries(path: Path, lines: list[str], before: int, includes: Includes) -> I
 class _Entries:
     """Cards read so far, and continuation lines that wait for theirs."""
 
-    def __init__(self) -> None:
+    def __init__(self, claims: Claims) -> None:
         """No cards."""
+        self.claims = claims
         self.cards: list[Card] = []
         self.last: Card | None = None
         self._tail = ""  # the name that the last line gives its continuation
@@ -77,7 +70,7 @@ class _Entries:
     def add(self, text: str, where: str) -> bool:
         """Add a line; False at the end of the data. Raises InputError."""
         if written := _TEXT.match(text):
-            self._begin(Card(written.group(1).upper(), [], where), "")
+            self._begin(Card(written.group(1).upper(), [], where, self.claims), "")
             return True
         name, fields = fields_of(text)
         continues = name in ("", "+") or name.startswith(("+", "*"))
@@ -91,7 +84,7 @@ class _Entries:
         elif name == "ENDDATA":
             return False
         else:  # meshio writes CTETRA_
-            self._begin(Card(name.rstrip("*").rstrip("_"), fields, where), _tail(text))
+            self._begin(Card(name.rstrip("*").rstrip("_"), fields, where, self.claims), _tail(text))
         return True
 
     def _begin(self, card: Card, tail: str) -> None:
@@ -128,11 +121,11 @@ class _Entries:
             raise InputError(f"{where}: '{name}' repeats the card before, but there is none")
         times = re.fullmatch(r"=\(?(\d{1,6})\)?", name)
         if times and not any(fields):
+            self.claims.add(where, int(times.group(1)), "cards", CARD)
             for _ in range(int(times.group(1))):
                 steps = zip(self.last.fields, self._steps)
-                self._begin(
-                    Card(self.last.name, [_increased(*each, where) for each in steps], where), ""
-                )
+                fields = [_increased(*each, where) for each in steps]
+                self._begin(Card(self.last.name, fields, where, self.claims), "")
             return
         if name not in ("=", "=="):
             raise InputError(f"{where}: '{name}' is no replication; write =, == or =n")
@@ -150,7 +143,7 @@ class _Entries:
                 if step
                 else new
             )
-        self._begin(Card(self.last.name, written, where), "")
+        self._begin(Card(self.last.name, written, where, self.claims), "")
 
     def join(self) -> None:
         """Add the continuation lines that were apart from their cards. Raises InputError."""
@@ -265,7 +258,7 @@ def real_field(card: Card, index: int) -> float:
         ) from None
 
 
-def listed_numbers(entries: list[str], where: str) -> list[int]:
+def listed_numbers(entries: list[str], where: str, claims: Claims) -> list[int]:
     """Integers of a list that may contain ranges "a THRU b"."""
     words = [entry.upper() for entry in entries if entry]
     result: list[int] = []
@@ -277,9 +270,7 @@ def listed_numbers(entries: list[str], where: str) -> list[int]:
             and words[index + 1].isdigit()
         ):
             first, last = int(words[index - 1]), int(words[index + 1])
-            if last - first > LONGEST_SET:
-                raise InputError(f"{where}: a set claims {last - first} members")
-            result += range(first + 1, last)
+            result += claims.range(where, first + 1, last - 1)
         elif re.fullmatch(r"\d{1,15}", word):
             result.append(int(word))
         else:

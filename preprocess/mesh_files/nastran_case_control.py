@@ -5,18 +5,36 @@ Source: MSC Nastran, Quick Reference Guide, case control commands SET, MPC, K2GG
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from flexmbs.errors import InputError
+from flexmbs.files.inputs import read_text
+from preprocess.mesh_files.claims import Claims
 from preprocess.mesh_files.include import Includes
 from preprocess.mesh_files.nastran_cards import included_name, listed_numbers
 
 
-def case_control(path: Path, lines: list[str], allow_outside: bool = False) -> list[str]:
+def case_control(path: Path, lines: list[str], includes: Includes) -> list[str]:
     """Lines before BEGIN BULK, including those of included files. Raises InputError."""
-    return list(_lines(path, lines, Includes(path, allow_outside)))
+    return list(_lines(path, lines, includes))
+
+
+def follow_nastran(path: Path, includes: Includes) -> None:
+    """Open the files that are included anywhere, as far as they exist."""
+    _follow(path, read_text(path).splitlines(), includes)
+
+
+def _follow(path: Path, lines: list[str], includes: Includes) -> None:
+    """Open the files that lines include; those after the end of the data may be missing."""
+    for number, text in enumerate(lines, 1):
+        name = included_name(text)
+        if name is not None:
+            with contextlib.suppress(InputError):
+                _follow(path, includes.lines(f"{path}:{number}", name), includes)
+                includes.close()
 
 
 def _lines(path: Path, lines: list[str], includes: Includes) -> Iterator[str]:
@@ -30,7 +48,7 @@ def _lines(path: Path, lines: list[str], includes: Includes) -> Iterator[str]:
             yield text
 
 
-def sets_of(path: Path, lines: Iterable[str]) -> dict[str, list[int]]:
+def sets_of(path: Path, lines: Iterable[str], claims: Claims) -> dict[str, list[int]]:
     """Sets SET n = 1, 2, 5 THRU 9, continued after a comma.
 
     Other kinds of SET are skipped.
@@ -40,7 +58,7 @@ def sets_of(path: Path, lines: Iterable[str]) -> dict[str, list[int]]:
         r"^\s*SET\s+(\d{1,9})\s*=\s*([\d\sTHRUthru,]+?)(?<!,)$", _without_comments(lines), re.M
     ):
         sets[f"SET {match.group(1)}"] = listed_numbers(
-            re.split(r"[,\s]+", match.group(2).strip()), f"{path}: SET {match.group(1)}"
+            re.split(r"[,\s]+", match.group(2).strip()), f"{path}: SET {match.group(1)}", claims
         )
     return sets
 

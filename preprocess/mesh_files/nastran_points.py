@@ -378,7 +378,7 @@ def _equation(points: NastranPoints, card: Card) -> None:
 
 def _union(points: NastranPoints, card: Card) -> None:
     """Add the members of a SET card that unites sets."""
-    points.unions[integer_field(card, 0)] = listed_numbers(card.fields[1:], card.line)
+    points.unions[integer_field(card, 0)] = listed_numbers(card.fields[1:], card.line, card.claims)
 
 
 def _scalar_mass(points: NastranPoints, card: Card) -> None:

@@ -587,7 +587,10 @@ def add_spider(found: StructuralCards, card: Card) -> None:
         spider |= {"kind": "rigid-spider", **_bar_ends(card, name)}
     elif card.name == "RBE2":
         entries = [text for text in card.fields[3:] if "." not in text]
-        own = {"centre": integer_field(card, 1), "nodes": listed_numbers(entries, card.line)}
+        own = {
+            "centre": integer_field(card, 1),
+            "nodes": listed_numbers(entries, card.line, card.claims),
+        }
         spider |= {"kind": "rigid-spider", "components": text_field(card, 2) or "123456", **own}
     else:
         if not re.fullmatch("[1-6]+", text_field(card, 3)):
@@ -645,7 +648,10 @@ def _weights(card: Card, name: str) -> tuple[list[tuple[float, list[int]]], set[
             f"{card.line}: {name}: expected a weight, components and nodes; found "
             f"'{', '.join(fields)[:60]}'"
         )
-    weights = [(_number(card, group[0]), listed_numbers(group[2:], card.line)) for group in groups]
+    weights = [
+        (_number(card, group[0]), listed_numbers(group[2:], card.line, card.claims))
+        for group in groups
+    ]
     return weights, {group[1] for group in groups}
 
 

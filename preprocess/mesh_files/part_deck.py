@@ -101,11 +101,12 @@ class PartDeck:
         for name, each in self.connections.items():
             used = [node for node, _, _ in each.get("terms", ())]
             used += [each[key] for key in ("first", "second", "reference") if key in each]
-            used += [
-                node
-                for key in ("where", "to", "reference")
-                for node in self.node_sets.get(str(each.get(key)), ())
-            ]
+            for place in (each[key] for key in ("where", "to", "reference") if key in each):
+                if isinstance(place, str) and not self.node_sets.get(place):
+                    raise InputError(
+                        f"{self.path}: {name}: '{place}' has no nodes; complete it, or remove it"
+                    )
+                used += self.node_sets.get(place, ())
             missing = [node for node in used if isinstance(node, int) and node not in row]
             if missing:
                 raise InputError(

@@ -143,6 +143,7 @@ def _other_units(raw: RawMesh, units: Units) -> list[str]:
     ]
 
 
+@np.errstate(all="ignore")  # of extreme numbers in files, which the checks of the mesh find
 def _mesh(
     raw: RawMesh, source: str, units: Units, density: float | Mapping[str, float] | None
 ) -> Mesh:

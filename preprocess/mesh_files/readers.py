@@ -5,20 +5,26 @@ readers: meshio drops the numbers of nodes and elements, surfaces, sets of sets 
 unknown content, and fails on many real files.
 """
 
+import contextlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
+
+import numpy as np
 
 from flexmbs.errors import InputError
 from flexmbs.files.inputs import check_regular, read_text
 from preprocess.inputs.reader_guard import error_summary
 from preprocess.mesh_files.abaqus import read_abaqus
+from preprocess.mesh_files.abaqus_blocks import follow_abaqus
 from preprocess.mesh_files.ansys import is_ansys, read_ansys
-from preprocess.mesh_files.febio import read_febio
+from preprocess.mesh_files.febio import follow_febio, read_febio
 from preprocess.mesh_files.gmsh import read_gmsh
-from preprocess.mesh_files.ls_dyna import read_ls_dyna
+from preprocess.mesh_files.include import Includes
+from preprocess.mesh_files.ls_dyna import follow_ls_dyna, read_ls_dyna
 from preprocess.mesh_files.med import read_med
 from preprocess.mesh_files.nastran import read_nastran
+from preprocess.mesh_files.nastran_case_control import follow_nastran
 from preprocess.mesh_files.raw_mesh import RawMesh
 from preprocess.mesh_files.unv import read_unv
 from preprocess.mesh_files.vtu import read_vtu
@@ -28,15 +34,15 @@ class Reader(NamedTuple):
     """Reader of a mesh format.
 
     read: makes the raw mesh of a path, with beams and shells as elements if its second argument is
-    true; begins: what a file begins with, for messages; suffixes: of its files; includes: True if
-    files include others, then ``read`` takes ``allow_outside``; declares: True if files have
+    true; begins: what a file begins with, for messages; suffixes: of its files; follow: opens the
+    files that one includes, then ``read`` takes ``allow_outside``; declares: True if files have
     sections, materials and connections.
     """
 
     read: Callable[..., RawMesh]
     begins: str
     suffixes: tuple[str, ...]
-    includes: bool = False
+    follow: Callable[[Path, Includes], None] | None = None
     declares: bool = False
 
 
@@ -44,23 +50,24 @@ READERS = {
     suffix: reader
     for reader in (
         Reader(read_gmsh, "$MeshFormat", (".msh",)),
-        Reader(read_abaqus, "*NODE", (".inp",), includes=True, declares=True),
+        Reader(read_abaqus, "*NODE", (".inp",), follow_abaqus, declares=True),
         Reader(read_vtu, "<VTKFile>", (".vtu",)),
         Reader(read_med, "an HDF5 signature", (".med",)),
         Reader(
             read_nastran,
             "BEGIN BULK",
             (".bdf", ".nas", ".dat", ".fem"),
-            includes=True,
+            follow_nastran,
             declares=True,
         ),
         Reader(read_ansys, "/PREP7 or NBLOCK", (".cdb",), declares=True),
         Reader(read_unv, "a line -1", (".unv",)),
-        Reader(read_febio, "<febio_spec>", (".feb",), includes=True, declares=True),
-        Reader(read_ls_dyna, "*KEYWORD", (".k", ".key", ".dyn"), includes=True, declares=True),
+        Reader(read_febio, "<febio_spec>", (".feb",), follow_febio, declares=True),
+        Reader(read_ls_dyna, "*KEYWORD", (".k", ".key", ".dyn"), follow_ls_dyna, declares=True),
     )
     for suffix in reader.suffixes
 }
+DAMAGED = (ValueError, LookupError, TypeError, ArithmeticError, MemoryError)
 # suffixes that Ansys has in common with Abaqus and Nastran
 SHARED = (".dat", ".inp")
 # files of results and models of other programs, with what to read instead
@@ -99,6 +106,18 @@ def refuse_unread(path: Path) -> None:
         raise InputError(f"{path}: is {NOT_READ[path.suffix.lower()]}")
 
 
+def included_files(path: Path, allow_outside: bool = False) -> tuple[Path, ...]:
+    """Files that the reader of a mesh file opens besides it, up to the first that is missing."""
+    reader = READERS.get(path.suffix.lower())
+    if reader is None or reader.follow is None or not path.is_file():
+        return ()
+    includes = Includes(path, allow_outside)
+    with contextlib.suppress(*DAMAGED, InputError):  # reported when the mesh is read
+        reader.follow(path, includes)
+    return tuple(dict.fromkeys(includes.files))
+
+
+@np.errstate(all="ignore")  # of extreme numbers in files, which the checks of the mesh find
 def raw_mesh(path: Path, structural: bool = False, *, allow_outside: bool = False) -> RawMesh:
     """Content of a mesh file and its included files.
 
@@ -119,7 +138,7 @@ def raw_mesh(path: Path, structural: bool = False, *, allow_outside: bool = Fals
     try:
         if path.suffix.lower() in SHARED and is_ansys(read_text(path)):
             reader = READERS[".cdb"]
-        if reader.includes:
+        if reader.follow is not None:
             return reader.read(path, structural, allow_outside=allow_outside)
         return reader.read(path, structural)
     except InputError as error:
@@ -128,5 +147,7 @@ def raw_mesh(path: Path, structural: bool = False, *, allow_outside: bool = Fals
         ) from error
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from error
-    except (ValueError, LookupError, TypeError, ArithmeticError, MemoryError) as error:
+    except ArithmeticError as error:
+        raise InputError(f"{path}: has numbers beyond all bounds; correct its numbers") from error
+    except DAMAGED as error:
         raise InputError(f"{path}: is damaged ({error_summary(error)}); export it again") from error

@@ -26,6 +26,7 @@ from preprocess.mesh_files.raw_mesh import RawMesh
 NODES = {15: 1, 781: 2, 2411: 2}  # lines of each
 ELEMENTS = (780, 2412)
 UNITS = 164
+FACTOR = 1e15  # largest factor of a unit: µm, nm or pN are within it
 # numbers of each member of a group
 GROUPS = {2417: 2, 2429: 2, 2430: 2, 2432: 2, 2435: 4, 2452: 4, 2467: 4, 2477: 4}
 NODE, ELEMENT = 7, 8  # types of members of groups
@@ -183,9 +184,10 @@ class _Reader:
         """Units of the file by the factors that multiply SI values."""
         self._next("dataset 164")
         length, force, _ = self._real(self._next("dataset 164"), 3)
-        if not (length > 0 and force > 0):
+        if not all(1 / FACTOR <= factor <= FACTOR for factor in (length, force)):
             raise InputError(
-                f"{self.path}:{self.at}: dataset 164 has factors that are not positive"
+                f"{self.path}:{self.at}: dataset 164 has factors {length:g} and {force:g}; give "
+                f"those of the units of length and force, between {1 / FACTOR:g} and {FACTOR:g}"
             )
         self.units = Units("units of the file", 1 / length, length / force, 1.0)
         collections.deque(self._rest(), maxlen=0)

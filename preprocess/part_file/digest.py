@@ -14,8 +14,7 @@ import flexmbs
 from flexmbs.errors import InputError
 from flexmbs.files.inputs import open_regular
 from flexmbs.flexible_body.divided import load_body
-from preprocess.mesh_files.include import included_files
-from preprocess.mesh_files.readers import READERS
+from preprocess.mesh_files.readers import included_files
 
 INPUTS = "digest of inputs"  # key of the provenance
 BLOCK = 1 << 20  # bytes read and hashed at a time, 1 MB
@@ -32,16 +31,12 @@ def input_digest(
     """
     digest = hashlib.sha256(program_digest().encode())
     digest.update(json.dumps(table, sort_keys=True, default=str).encode())
-    for path in (each for named in files for each in (named, *_includes(named, allow_outside))):
+    for path in (
+        each for named in files for each in (named, *included_files(named, allow_outside))
+    ):
         digest.update(f"\n{path.name}\n".encode())
         _update(digest, path)
     return digest.hexdigest()
-
-
-def _includes(path: Path, allow_outside: bool) -> tuple[Path, ...]:
-    """Files that a mesh file includes."""
-    reader = READERS.get(path.suffix.lower())
-    return included_files(path, allow_outside) if reader is not None and reader.includes else ()
 
 
 def companions(path: Path) -> list[Path]:

@@ -11,10 +11,8 @@ Gomes et al., Co-simulation: a survey, ACM Computing Surveys 51 (2018), section 
 
 import math
 import os
-import tempfile
 from collections.abc import Mapping
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +20,7 @@ import numpy as np
 from flexmbs.checked_arguments import checked_arguments
 from flexmbs.declaration import close_names, shown
 from flexmbs.errors import InputError, SolverError
+from flexmbs.files.output import temporary_folder
 from flexmbs.files.paths import file_path
 from flexmbs.integrators.integrator import is_number
 from flexmbs.studies.cosimulation.fmi_unit import ROUND_OFF, FmiUnit, Scale
@@ -117,7 +116,7 @@ def cosimulate(
     _check_names(units)
     own = _by_unit(parameters or {}, units)
     with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        folder = stack.enter_context(temporary_folder("units"))
         loaded: dict[str, FmiUnit] = {}
         for k, (name, path) in enumerate(units.items()):
             file = file_path(path, f"units.{name}")

@@ -12,7 +12,6 @@ import keyword
 import re
 import shutil
 import sys
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ from flexmbs.declaration import shown
 from flexmbs.errors import InputError, MachineError, ModelWarning, raise_problems, warn_caller
 from flexmbs.exports.derivatives_library import with_derivatives
 from flexmbs.exports.linear_code import required_compiler, unused_name
-from flexmbs.files.output import atomic_file
+from flexmbs.files.output import atomic_file, temporary_folder
 from flexmbs.files.paths import file_path
 from flexmbs.integrators.integrator import is_number
 from flexmbs.model.bodies import FlexibleBody
@@ -133,8 +132,7 @@ def export_fmu(
         communication_step, step or stepper.t_end / COMMUNICATIONS, stepper.t_end
     )
     builder = _builder(version)
-    with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder)
+    with temporary_folder("fmu") as place:
         content = place / "content"
         content.mkdir()
         _with_files(model, content).save(content / MODEL)

@@ -36,7 +36,7 @@ import numpy as np
 
 from flexmbs.api.solution import Solution
 from flexmbs.checked_arguments import checked_arguments
-from flexmbs.console.interrupts import heeded
+from flexmbs.console.interrupts import ENDING, heeded
 from flexmbs.errors import InputError, MachineError, SolverError, shown
 from flexmbs.files.append_log import write_bytes
 from flexmbs.files.inputs import open_regular
@@ -379,15 +379,11 @@ class Signals:
 
 @contextlib.contextmanager
 def stopped_by_signals(run: Run) -> Iterator[Signals]:
-    """Context in which Ctrl-C and SIGTERM end the run after the present step.
+    """Context in which Ctrl-C, SIGTERM and SIGHUP end the run after the present step.
 
     Signals without a handler keep their default action.
     """
-    numbers = (
-        (signal.SIGINT, signal.SIGTERM)
-        if threading.current_thread() is threading.main_thread()
-        else ()
-    )
+    numbers = ENDING if threading.current_thread() is threading.main_thread() else ()
     given = {number: handler for number in numbers if callable(handler := signal.getsignal(number))}
     signals = Signals(run, {int(number): handler for number, handler in given.items()})
     for number in given:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-import tempfile
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -21,6 +20,7 @@ import numpy as np
 from flexmbs.checked_arguments import checked_arguments
 from flexmbs.declaration import require_known
 from flexmbs.errors import AuditWarning, InputError, ModelWarning, warn_caller
+from flexmbs.files.output import temporary_folder
 from flexmbs.model.run import Run
 from flexmbs.signals.signal_arguments import whole_number
 from flexmbs.studies.fitting.parameter_bounds import Limits, read_limits, read_number
@@ -196,9 +196,7 @@ def reliability(
     _check(parameters, known, allowed, confidence)
     most = whole_number(most, "most", least=1, most=MOST_CASES)
     with contextlib.ExitStack() as stack:
-        place = folder or stack.enter_context(
-            tempfile.TemporaryDirectory(prefix="flexmbs-reliability-")
-        )
+        place = folder or stack.enter_context(temporary_folder("reliability"))
         stack.enter_context(warnings.catch_warnings())
         warnings.simplefilter("ignore", AuditWarning)  # told below
         n = min(FIRST, most)

@@ -6,7 +6,6 @@ import functools
 import hashlib
 import json
 import os
-import tempfile
 import time
 import warnings
 from collections.abc import Mapping, Sequence
@@ -25,7 +24,7 @@ from flexmbs.errors import (
     warn_caller,
 )
 from flexmbs.files.inputs import read_bytes
-from flexmbs.files.output import ensure_folder
+from flexmbs.files.output import ensure_folder, temporary_folder
 from flexmbs.files.paths import file_path
 from flexmbs.model.argument_checks import require_switch
 from flexmbs.model.bodies import FlexibleBody
@@ -186,9 +185,7 @@ rho_inf, audit : optional
     _check_values(study, axes, cases[:MOST_TRIED])
     with contextlib.ExitStack() as stack:
         given = None if folder is None else file_path(folder, "folder")
-        path = given or Path(
-            stack.enter_context(tempfile.TemporaryDirectory(prefix="flexmbs-sweep-"))
-        )
+        path = given or stack.enter_context(temporary_folder("sweep"))
         place = stack.enter_context(SweepFolder.opened(path, resume=resume))
         stack.enter_context(warnings.catch_warnings())
         for kind in (AssemblyWarning, ModelWarning):  # they are among the findings of the cases

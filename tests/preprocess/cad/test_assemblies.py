@@ -323,6 +323,17 @@ def test_bodies_without_joints_are_free(tmp_path):
     np.testing.assert_allclose(fall, [0.0, 0.0, -0.5 * 9.81 * 0.01**2], atol=1e-9)
 
 
+@pytest.mark.parametrize("shapes", ["taken", "/proc/none"])
+def test_a_folder_of_shapes_that_cannot_be_made_is_named(tmp_path, monkeypatch, shapes):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "taken").write_text("a file")
+    machine = fm.from_step(ENGINE, 7850.0, shapes=shapes)
+    with pytest.raises(
+        fm.MachineError, match=rf"{shapes}: cannot be created .*; choose another with shapes="
+    ):
+        machine.model()
+
+
 def test_another_joint_of_two_bodies_replaces_the_first(tmp_path):
     machine = assembly(tmp_path)
     machine.accept("cylindrical joint of crank pin and rod")

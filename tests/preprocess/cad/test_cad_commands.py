@@ -1,7 +1,13 @@
 """Commands for CAD files: inspect, mesh, reduce, converge; part files with a CAD file."""
 
+import contextlib
 import json
+import os
 import shutil
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -166,3 +172,77 @@ def test_extrapolation_is_exact_for_powers():
     assert np.isnan(found.limit.order)
     assert found.error == pytest.approx(0.891 / 239.808)
     assert np.isnan(extrapolated(h, np.full(3, 5.0)).order)
+
+
+def workers(folder):
+    """Processes whose command names a folder."""
+    found = (each for each in Path("/proc").glob("[0-9]*/cmdline"))
+    return [each for each in found if bytes(folder) in _content(each)]
+
+
+def _content(path):
+    with contextlib.suppress(OSError):
+        return path.read_bytes()
+    return b""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGKILL])
+def test_netgen_ends_with_the_command(folder, number):
+    """With its temporary folder, also where the command is killed."""
+    temporary = folder / "temporary"
+    temporary.mkdir()
+    arguments = ["mesh", "robot_link.step", "-o", "link.msh", "--size", "0.6mm"]
+    command = subprocess.Popen(
+        [sys.executable, "-m", "preprocess", *arguments],
+        env={**os.environ, "TMPDIR": str(temporary)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
+    while not workers(temporary) and command.poll() is None:
+        time.sleep(0.05)
+    time.sleep(1.0)  # it reads the file
+    assert workers(temporary)
+    command.send_signal(number)
+    _, told = command.communicate(timeout=20)
+    assert command.returncode == (129 if number == signal.SIGHUP else -9), told
+    until = time.monotonic() + 20.0
+    while (workers(temporary) or any(temporary.iterdir())) and time.monotonic() < until:
+        time.sleep(0.1)
+    assert not workers(temporary)
+    assert not any(temporary.iterdir())
+    if number == signal.SIGHUP:
+        assert [each.name for each in folder.iterdir() if "lock" in each.name] == []
+
+
+LIMITED = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))
+from preprocess.__main__ import main
+main(["inspect", "robot_link.step"])
+"""
+
+
+def test_a_temporary_folder_without_space_is_named(folder, capsys, monkeypatch):
+    """The machine failed, not the geometry."""
+    temporary = folder / "temporary"
+    temporary.mkdir()
+    ended = subprocess.run(
+        [sys.executable, "-c", LIMITED],
+        env={**os.environ, "TMPDIR": str(temporary)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    told = f"error: {temporary}: cannot be written (File too large); check the folder"
+    assert ended.returncode == 4
+    assert ended.stderr.splitlines()[-1].startswith(told)
+    monkeypatch.setattr("tempfile.tempdir", str(folder / "missing"))
+    code, _, err = run(capsys, "inspect", "robot_link.step")
+    assert code == 4
+    assert "missing: cannot be written (No such file or directory); check the folder" in err
+
+
+def test_names_of_files_need_not_be_unicode(folder, capsys):
+    os.rename("robot_link.step", b"\377.step")
+    assert run(capsys, "inspect", "\udcff.step")[0] == 0

@@ -9,8 +9,8 @@ from mesh_decks import ASSEMBLY, BRICK, ONE_INSTANCE, every_keyword_abaqus
 from flexmbs.errors import InputError
 from preprocess.inputs.warning import PreprocessWarning
 from preprocess.mesh_files.abaqus_options import OPTIONS, known_options
-from preprocess.mesh_files.include import included_files
 from preprocess.mesh_files.read import read_mesh
+from preprocess.mesh_files.readers import included_files
 
 
 def corners(mesh, name):

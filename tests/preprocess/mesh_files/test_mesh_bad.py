@@ -9,6 +9,7 @@ import warnings
 import meshio
 import numpy as np
 import pytest
+from deck_writers import ansys, febio, ls_dyna, nastran
 
 from flexmbs.errors import InputError
 from preprocess.elements import ELEMENTS
@@ -388,7 +389,45 @@ def test_absurd_vtu_and_abaqus_claims(tmp_path):
     expect_refusal(path, "claims NumberOfPoints=100000000000 in a file of")
     deck = saved(tmp_path / "part.inp")
     deck.write_text(deck.read_text() + "*NSET, NSET=all, GENERATE\n1, 100000000000, 1\n")
-    expect_refusal(deck, "set 'all' claims 99999999999 members")
+    expect_refusal(deck, "claims 100000000000 members of sets")
+
+
+BRICK_INP = "*NODE\n" + "".join(
+    f"{k + 1}, {x}, {y}, {z}\n" for k, (x, y, z) in enumerate(BOX.nodes[BRICKS[0]])
+) + "*ELEMENT, TYPE=C3D8, ELSET=A0\n1, 1, 2, 3, 4, 5, 6, 7, 8\n"  # fmt: skip
+ONE_BRICK = (BOX.nodes, {"hex8": BRICKS[:1]})
+CLAIMS = {
+    "ansys": (".cdb", ansys(*ONE_BRICK, "CMBLOCK,A,NODE,4\n(4i10)\n" + "         1     -9000" * 2)),
+    "febio": (".feb", febio(*ONE_BRICK, '<NodeSet name="a">1:9000,1:9000</NodeSet>')),
+    "ls-dyna": (".k", ls_dyna(*ONE_BRICK, "*SET_NODE_LIST_GENERATE\n1\n1,9000,1,9000\n")),
+    "nastran": (".bdf", nastran(*ONE_BRICK, "SET1,1,1,THRU,9000\nSET1,2,1,THRU,9000")),
+    "case control": (".bdf", "SET 1 = 1 THRU 9000\nSET 2 = 1 THRU 9000\n" + nastran(*ONE_BRICK)),
+    "replications": (".bdf", nastran(*ONE_BRICK, "GRID,900,,1.,1.,1.\n=,*1,==\n=(400)\n=(400)")),
+    "abaqus": (".inp", BRICK_INP + "*NSET, NSET=A, GENERATE\n1, 9000\n1, 9000\n"),
+    "sets of sets": (
+        ".inp",
+        BRICK_INP + "".join(f"*ELSET, ELSET=A{k + 1}\nA{k}, A{k}\n" for k in range(13)),
+    ),
+    "unions": (
+        ".inp",
+        f"{BRICK_INP}*SURFACE, NAME=A0\nA0, S1\n"
+        + "".join(f"*SURFACE, COMBINE=UNION, NAME=A{k + 1}\nA{k}, A{k}\n" for k in range(13)),
+    ),
+    "generated nodes": (".inp", BRICK_INP + "*NODE\n600, 9, 9, 9\n*NGEN\n8, 600\n8, 600\n"),
+}
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+def test_many_ranges_and_copies_have_one_limit(tmp_path, monkeypatch, name):
+    """Each is below the limit: of the file, or of its bytes if it has more."""
+    suffix, text = CLAIMS[name]
+    path = tmp_path / f"part{suffix}"
+    path.write_text(text)
+    assert refusal(path) is None
+    monkeypatch.setattr("preprocess.mesh_files.claims.MOST", 10_000)
+    expect_refusal(path, r"claims \d+ [a-z ]+, with which ranges and copies make more than \d+;")
+    path.write_text(text + "\n" * 100_000)
+    assert refusal(path) is None
 
 
 def test_compressed_data_that_could_fill_the_memory_are_rejected(tmp_path, monkeypatch):

@@ -6,6 +6,7 @@ FLEXMBS_FUZZ=5000 python -m pytest tests/preprocess/mesh_files/test_mesh_fuzz.py
 
 import contextlib
 import os
+import re
 import time
 import tracemalloc
 import warnings
@@ -314,3 +315,66 @@ def test_files_cut_off_are_read_or_rejected(sample, part):
             warnings.simplefilter("ignore", PreprocessWarning)
             read_mesh(path, unit="m", **options)
         assert time.perf_counter() - begun < SECONDS
+
+
+SHORT = {
+    ".cdb": ["MPDATA,R5.0,1", "EMODIF", "EMODIF,31", "N,R5.3,LOC", "CE,1,0,7,UX,1", "RLBLOCK,1"],
+    ".k": ["*PARAMETER\n,5", "*PARAMETER\nR", "*SECTION_SHELL\n3", "*PART\nx\n1"],
+}
+
+
+def shorter(line):
+    """The line up to each of its fields, and without one field between commas."""
+    yield from (line[: found.start()] for found in re.finditer(r"(?<=[^,\s])[,\s]+", line))
+    yield from (
+        line[: found.start()] + line[found.end() :] for found in re.finditer(r"(?<=,)[^,]+", line)
+    )
+
+
+@pytest.mark.parametrize("part", drawn(1, 20))
+def test_records_that_lack_fields_are_named(sample, part):
+    """No message says just that the file is damaged."""
+    path, data, options = sample
+    if path.suffix in (".msh", ".vtu", ".med"):
+        pytest.skip("their content has counts instead of records")
+    lines = data.decode().split("\n")
+    last = max(
+        (k for k, line in enumerate(lines) if line.startswith(("*MAT", "SECOFF"))), default=0
+    )
+    cases = [(k, short) for k, line in enumerate(lines) for short in shorter(line)]
+    cases = [*cases[part::20], *((last, short) for short in SHORT.get(path.suffix, ()))]
+    for k, short in cases:
+        path.write_text("\n".join([*lines[:k], short, *lines[k + 1 :]]))
+        problems = ()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PreprocessWarning)
+            try:
+                read_mesh(path, unit="m", **options)
+            except InputError as error:
+                problems = error.problems
+        assert not any("is damaged" in problem for problem in problems), short
+
+
+REAL = re.compile(rb"[-+]?\d+\.\d*(?:[EeDd][-+]?\d+)?")
+EXTREME = (b"1e308", b"-1e308", b"5e-324", b"1e160", b"0.", b"1e999", b"nan")
+
+
+@pytest.mark.parametrize("part", drawn(1, 20))
+def test_extreme_numbers_are_refused_without_warnings(sample, part):
+    """By the item: no warning of NumPy, no message just of damage."""
+    path, data, options = sample
+    if not data.isascii() or path.suffix in (".med", ".vtu"):
+        pytest.skip("their numbers are binary")
+    cases = [(found, value) for found in REAL.finditer(data) for value in EXTREME]
+    for found, value in cases[part::20][:150]:
+        text = value.rjust(len(found[0]))
+        path.write_bytes(data[: found.start()] + text + data[found.end() :])
+        problems = ()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            warnings.simplefilter("ignore", PreprocessWarning)
+            try:
+                read_mesh(path, unit="file" if path.suffix == ".unv" else "mm", **options)
+            except InputError as error:
+                problems = error.problems
+        assert not any("is damaged" in problem for problem in problems), (found[0], value)

@@ -147,7 +147,7 @@ def test_included_files_are_read_from_the_same_folder_only(tmp_path):
         ),
         ("GRID    6 ", "GRID    5 ", "node number 5 occurs twice"),
         ("1.+0", "1.x0", r"part.bdf:9: GRID field 4: expected a number, found '1.x0'"),
-        ("SET1,8,1,THRU,3", "SET1,8,1,THRU,999999999999", "a set claims 999999999998 members"),
+        ("SET1,8,1,THRU,3", "SET1,8,1,THRU,999999999999", "claims 999999999997 members of sets"),
     ],
 )
 def test_what_is_wrong_is_named(tmp_path, old, new, message):

@@ -22,7 +22,8 @@ from deck_writers import (
 import preprocess as pp
 from flexmbs.errors import InputError
 from preprocess.inputs.warning import PreprocessWarning
-from preprocess.mesh_files.include import included_files
+from preprocess.mesh_files.readers import included_files
+from preprocess.part_file.digest import input_digest
 
 WRITERS = {".cdb": ansys, ".k": ls_dyna, ".feb": febio, ".unv": universal}
 LINEAR = ("tet4", "hex8", "wedge6", "pyramid5")
@@ -306,6 +307,22 @@ def test_bonded_contacts_of_ansys_are_ties(tmp_path):
         pp.read_mesh(tmp_path / "part.cdb", unit="mm", structural=True, separate=True)
 
 
+@pytest.mark.parametrize(
+    ("pilot", "target", "contact", "empty"),
+    [
+        ("", ",7,10,13", "", "contact 20"),
+        ("", "", ",7,10,13", "contact 20, target"),
+        ("KEYOPT,20,2,2\nKEYOPT,20,4,2", ",7", "", "contact 20"),
+        ("KEYOPT,20,2,2\nKEYOPT,20,4,1", ",7", ",7", "contact 20"),
+    ],
+)
+def test_contacts_of_ansys_without_nodes_are_refused(tmp_path, pilot, target, contact, empty):
+    extra = f"ET,20,174\nKEYOPT,20,12,5\n{pilot}\nREAL,20\nTYPE,20\nEN,900{contact}"
+    extra += f"\nET,21,170\nTYPE,21\nEN,901{target}"
+    with pytest.raises(InputError, match=rf"part\.cdb: contact 20: '{empty}' has no nodes; comp"):
+        read(tmp_path / "part.cdb", ansys(*solid("hex8"), extra))
+
+
 def test_straight_edges_of_ansys_without_a_node(tmp_path):
     """The node that is added follows its corners, as an equation in Python."""
     nodes, elements = solid("hex20")
@@ -392,6 +409,40 @@ def test_rigid_bodies_masses_and_includes_of_ls_dyna(tmp_path):
         read(tmp_path / "part.k", text.replace("sets.k", "none.k"))
 
 
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["*INCLUDE", "a.k", "*INCLUDE", "b.k"],
+        ["*INCLUDE", "a.k", "$ a comment", "", "b.k"],
+        ["*INCLUDE", "a +", ".k", "b.k"],
+        ["*INCLUDE", "both.k"],
+    ],
+)
+def test_every_file_that_ls_dyna_includes_is_read(tmp_path, lines):
+    """The masses of both files, and both are inputs of the part."""
+    for name, node in (("a", 7), ("b", 10)):
+        (tmp_path / f"{name}.k").write_text(f"*ELEMENT_MASS\n{node},{node},0.5\n")
+    (tmp_path / "both.k").write_text("$ a comment\n*INCLUDE\na.k\nb.k")
+    text = ls_dyna(*solid("hex8"), "\n".join(lines))
+    bare = read(tmp_path / "bare.k", ls_dyna(*solid("hex8")))
+    found = read(tmp_path / "part.k", text)
+    assert pp.assemble(found).mass == pytest.approx(pp.assemble(bare).mass + 1000.0, rel=1e-12)
+    assert {"a.k", "b.k"} <= {each.name for each in included_files(tmp_path / "part.k")}
+    (tmp_path / "b.k").unlink()
+    with pytest.raises(InputError, match=r"file 'b.k' does not exist"):
+        read(tmp_path / "part.k", text)
+
+
+def test_data_without_a_keyword_in_files_of_ls_dyna(tmp_path):
+    (tmp_path / "a.k").write_text("$ masses\n7,7,0.5\n")
+    with pytest.raises(
+        InputError, match=r"a\.k:2: '7,7,0\.5' has no keyword; give it in this file"
+    ):
+        read(tmp_path / "part.k", ls_dyna(*solid("hex8"), "*INCLUDE\na.k"))
+    with pytest.raises(InputError, match=r"\*INCLUDE_AUTO_OFFSET is not supported"):
+        read(tmp_path / "part.k", ls_dyna(*solid("hex8"), "*INCLUDE_AUTO_OFFSET\na.k"))
+
+
 def test_long_format_of_ls_dyna(tmp_path):
     nodes, elements = solid("hex8")
     text = ls_dyna(nodes, elements)
@@ -414,6 +465,10 @@ REFUSED = {
     "generator": (".cdb", ansys, "VMESH,ALL", "VMESH makes nodes or elements, which only Ansys"),
     "thermal": (".cdb", ansys, "ET,1,70", "element type 70 elements are not supported; use SOLID45"),
     "welds": (".k", ls_dyna, "*CONSTRAINED_SPOTWELD\n 1 2", r"\*CONSTRAINED_SPOTWELD is not supported"),
+    "spotwelds": (".k", ls_dyna, "*CONTACT_SPOTWELD\n 1 2", r"\*CONTACT_SPOTWELD is not supported"),
+    "tiebreaks": (".k", ls_dyna, "*CONTACT_AUTOMATIC_TIEBREAK", r"\*CONTACT_AUTOMATIC_TIEBREAK is not"),
+    "binary": (".k", ls_dyna, "*INCLUDE_BINARY\nb.k", r"\*INCLUDE_BINARY is not supported"),
+    "commas": (".k", ls_dyna, "*INCLUDE,\nb.k", r"file 'b\.k' does not exist"),
     "beams": (".k", ls_dyna, "*ELEMENT_BEAM\n 1 2", r"1 \*ELEMENT_BEAM elements are not supported"),
     "parts": (".feb", febio, "<Part name='a'/>", "<Part> is not supported; export one mesh"),
 }  # fmt: skip
@@ -425,6 +480,14 @@ def test_unread_items_are_refused_by_name(tmp_path, name):
     with pytest.raises(InputError, match=message) as caught:
         read(tmp_path / f"part{suffix}", write(*solid("hex8"), extra))
     assert "\n" not in str(caught.value)
+
+
+def test_contacts_of_febio_that_tie_are_noted(tmp_path):
+    contact = '<Contact><contact type="tied-elastic"/><contact type="sliding-elastic"/></Contact>'
+    text = febio(*solid("hex8")).replace("<MeshDomains>", f"{contact}<MeshDomains>")
+    (tmp_path / "part.feb").write_text(text)
+    with pytest.warns(PreprocessWarning, match=r"1 <Contact> 'tied-elastic' omitted; give ties"):
+        pp.read_mesh(tmp_path / "part.feb", unit="mm", structural=True)
 
 
 @pytest.mark.parametrize(
@@ -467,11 +530,46 @@ def test_febio_without_document_types_and_outside_files(tmp_path):
         read(tmp_path / "split.feb", split.replace("mesh.feb", "/etc/mesh.feb"))
 
 
-def test_files_that_decks_include_belong_to_the_inputs(tmp_path):
-    """A part is reduced again when one of them changes."""
-    (tmp_path / "sets.k").write_text("*END\n")
-    (tmp_path / "mesh.feb").write_text("<febio_spec/>")
-    (tmp_path / "part.k").write_text("*KEYWORD\n*INCLUDE\n$ a comment\nsets.k\n*END\n")
-    (tmp_path / "part.feb").write_text('<febio_spec><Mesh from="mesh.feb"/></febio_spec>')
-    assert [each.name for each in included_files(tmp_path / "part.k")] == ["sets.k"]
-    assert [each.name for each in included_files(tmp_path / "part.feb")] == ["mesh.feb"]
+@pytest.mark.parametrize("factor", ["4.9406564584124654D-324", "1.0D+300", "0.0D+00", "-1.0D+03"])
+def test_factors_of_universal_files_are_those_of_units(tmp_path, factor):
+    text = universal(*solid("hex8")).replace("1.0000000000000000D+03", factor, 1)
+    (tmp_path / "part.unv").write_text(text)
+    with pytest.raises(
+        InputError, match=r"part\.unv:4: dataset 164 has factors .* 1; give those of"
+    ):
+        pp.read_mesh(tmp_path / "part.unv", unit="file")
+
+
+INCLUDING = {
+    ".k": [
+        "*KEYWORD\n*INCLUDE\n$ a comment\n{}\n*END\n",
+        "*KEYWORD\n*INCLUDE $ a comment\n{}\n",
+        "*KEYWORD\n*INCLUDE %\n\n{}\n*END\n",
+        "*KEYWORD\n*INCLUDE -\n  {}\n",
+    ],
+    ".bdf": ["BEGIN BULK\nINCLUDE '{}' $ the nodes\nENDDATA\nINCLUDE 'none'", 'include "{}"\n'],
+    ".inp": ["*INCLUDE,\nINPUT={}\n", "*NODE, INPUT = '{}'\n"],
+    ".feb": [
+        '<febio_spec><Mesh from="{}"/></febio_spec>',
+        '<febio_spec><Material note="a>b" from="{}"/></febio_spec>',
+        '<febio_spec><Material><material from="none"/><material from="{}"/></Material></febio_spec>',
+    ],
+}
+NAMES = {".feb": "one &amp; two.feb", ".bdf": "one, two.txt"}
+CONTENT = {".feb": "<febio_spec><Mesh/><Material/><material/></febio_spec>"}
+
+
+@pytest.mark.parametrize(
+    ("suffix", "text"), [(suffix, text) for suffix, all_ in INCLUDING.items() for text in all_]
+)
+def test_files_that_decks_include_belong_to_the_inputs(tmp_path, suffix, text):
+    """As the reader finds them: a part is reduced again when one of them changes."""
+    written = NAMES.get(suffix, "one two.txt")
+    other = tmp_path / written.replace("&amp;", "&")
+    other.write_text(CONTENT.get(suffix, "$ nothing\n"))
+    path = tmp_path / f"part{suffix}"
+    path.write_text(text.format(written))
+    assert included_files(path) == (other,)
+    digest = input_digest({}, [path])
+    other.write_text(CONTENT.get(suffix, "$ nothing\n") + "\n")
+    assert input_digest({}, [path]) != digest
