@@ -99,6 +99,7 @@ class Commands:
         }
         self.section = 0
         self.table = 0
+        self.highest = -1, 0  # number of elements after the last E command, and its element
         self.parameters: dict[str, float] = {}
 
     @property
@@ -289,12 +290,18 @@ class Commands:
             )
         first = 2 if fields[0] == "EN" else 1
         nodes = [self.integer(fields, k) for k in range(first, len(fields)) if fields[k]]
-        last = max(self.model.elements, default=0)
-        number = self.integer(fields, 1) if fields[0] == "EN" else last + 1
-        now = self.now
-        self.model.elements[number] = Element(
+        elements, now = self.model.elements, self.now
+        if fields[0] == "EN":
+            number = self.integer(fields, 1)
+        else:
+            count, last = self.highest
+            # a block has elements of its own; a search for each command takes quadratic time
+            number = 1 + (last if count == len(elements) else max(elements, default=0))
+        elements[number] = Element(
             now["TYPE"], now["MAT"], now["REAL"], now["SECNUM"], now["ESYS"], nodes
         )
+        if fields[0] == "E":
+            self.highest = len(elements), number
 
     def component(self, fields: list[str]) -> None:
         """Nodes or elements of CMBLOCK; −n ends a range."""
