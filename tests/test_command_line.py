@@ -20,6 +20,7 @@ from flexmbs.api.solution import Solution
 from flexmbs.command.item_help import example, keys
 from flexmbs.command.listing import all_kinds
 from flexmbs.console.interrupts import ENDING
+from flexmbs.console.messages import put
 from flexmbs.declaration import Declaration
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals and streams")
@@ -546,3 +547,16 @@ def test_a_current_folder_that_was_removed(model: Path, tmp_path: Path) -> None:
         assert done.returncode == code, done.stderr
         assert len(done.stderr.splitlines()) == (1 if code else 0)
         (tmp_path / "gone").mkdir(exist_ok=True)
+
+
+def test_names_in_files_do_not_command_the_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Neither in results nor in errors."""
+    path = tmp_path / "named.toml"
+    path.write_text('name = "a\\u001b[31mred\\u0007"\n')
+    call("check", path)
+    put("set \x1b[31mred\x07, µm\n\tnext")
+    told = capsys.readouterr()
+    assert told.out.endswith("set \ufffd[31mred\ufffd, µm\n\tnext\n")
+    assert "\x1b" not in told.out + told.err

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 
 Report = Callable[[float, str], None]
+# names in files may contain sequences that command a terminal
+CONTROLS = dict.fromkeys([*range(9), *range(11, 32), *range(127, 160)], "\ufffd")
 
 
 class Progress(Protocol):
@@ -49,13 +51,13 @@ def progress_bar(title: str, *, memory: bool = False) -> Iterator[Progress]:
 
 
 def note(line: str) -> None:
-    """Print a message on stderr."""
-    print(line, file=sys.stderr)
+    """Print a message on stderr, without control characters."""
+    print(line.translate(CONTROLS), file=sys.stderr)
 
 
 def put(text: str) -> None:
-    """Print a result on stdout."""
-    print(text, flush=True)
+    """Print a result on stdout, without control characters."""
+    print(text.translate(CONTROLS), flush=True)
 
 
 def put_json(value: Any) -> None:

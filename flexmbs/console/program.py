@@ -20,6 +20,7 @@ import typer
 from typer.core import TyperGroup
 
 from flexmbs.console import interrupts
+from flexmbs.console.messages import note
 from flexmbs.errors import (
     AssemblyWarning,
     AuditWarning,
@@ -107,7 +108,7 @@ def common_options(
 def _print_error(*lines: str) -> None:
     """Print lines to stderr, each after "error:"."""
     for line in lines:
-        print(f"error: {line}", file=sys.stderr)
+        note(f"error: {line}")
 
 
 def _shown_as_lines(otherwise: Callable[..., None]) -> Callable[..., None]:
@@ -119,7 +120,7 @@ def _shown_as_lines(otherwise: Callable[..., None]) -> Callable[..., None]:
     def show(message: Warning | str, category: type[Warning], *rest: Any, **named: Any) -> None:
         """Print a warning of flexmbs as one line to stderr; others as usual."""
         if issubclass(category, AssemblyWarning | AuditWarning | ModelWarning):
-            print(f"warning: {message}", file=sys.stderr)
+            note(f"warning: {message}")
         else:
             otherwise(message, category, *rest, **named)
 
