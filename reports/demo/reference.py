@@ -1,4 +1,4 @@
-"""Reference numbers of ``flexmbs demo``: a finer mesh, twice the modes, steps of 4e-6 s, the
+"""Reference numbers of ``flexmbs demo``: a finer mesh, twice the modes, steps of 2e-5 s, the
 other coordinates.
 
 python reports/demo/reference.py            (about a minute; copy the output to flexmbs/studies/run/demo.py)

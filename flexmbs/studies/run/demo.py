@@ -3,7 +3,7 @@
 Two flexible links in series with a tool, driven by controllers under gravity.
 
 Its reference numbers come from ``reports/demo/reference.py``: the same arm on the mesh refined
-twice (69 441 unknowns), with twice the modes and steps of 4e-6 s, in absolute coordinates.
+twice (69 441 unknowns), with twice the modes and steps of 2e-5 s, in absolute coordinates.
 """
 
 from pathlib import Path
