@@ -357,6 +357,7 @@ def test_a_temporary_folder_that_is_missing_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Errors of other files stay as they are."""
+    pytest.importorskip("pythonfmu3")
     with pytest.raises(FileNotFoundError), temporary_folder("test"):
         (tmp_path / "none").read_bytes()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "none"))

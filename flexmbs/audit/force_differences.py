@@ -39,7 +39,7 @@ STILL = 1e-6
 # accelerations of no interest: of ω² times the model's size, as vibrations beside a spin; of |v|
 # |ω| of a body that flies, whose velocity turns in its axes, and with it the errors of
 # interpolation
-SPINNING, FLYING = 1e-5, 1e-3
+SPINNING, FLYING = 1e-4, 1e-3
 REMEDY = (
     "use smaller steps, error control or damping of the modes; start in equilibrium, or "
     "switch loads on smoothly"
@@ -139,12 +139,8 @@ class Scales:
     @cached_property
     def _own_acceleration(self) -> float:
         """Largest acceleration of a frame, or of a negligible motion [m/s²]."""
-        solution, size = self.solution, model_size(self.solution.compiled)
-        most, steady = max(each.frames for each in self._bodies.values()), 0.0
-        for view in (each.body(name) for each in self._states for name in solution.compiled.bodies):
-            v, omega = largest_row(view.velocity), largest_row(view.angular_velocity)
-            steady = max(steady, SPINNING * omega * omega * size, FLYING * v * omega)
-        return max(most, self._negligible, steady, np.finfo(float).tiny)
+        most = max(each.frames for each in self._bodies.values())
+        return max(most, self._negligible, np.finfo(float).tiny)
 
     @property
     def _negligible(self) -> float:
@@ -192,8 +188,8 @@ class Scales:
 
     @cached_property
     def _bodies(self) -> dict[str, Accelerations]:
-        """Largest accelerations of each body over the outputs."""
-        compiled = self.solution.compiled
+        """Largest accelerations of each body over the outputs, at least those of no interest."""
+        compiled, size = self.solution.compiled, model_size(self.solution.compiled)
         frames = dict.fromkeys(compiled.bodies, 0.0)
         turning = dict.fromkeys(compiled.bodies, 0.0)
         for states in self._states:
@@ -202,8 +198,11 @@ class Scales:
                     most = largest_row(states.frame(ref).acceleration)
                     frames[ref.body] = max(frames[ref.body], most)
             for name in compiled.bodies:
-                most = largest_row(states.body(name).angular_acceleration)
-                turning[name] = max(turning[name], most)
+                view = states.body(name)
+                turning[name] = max(turning[name], largest_row(view.angular_acceleration))
+                v, omega = largest_row(view.velocity), largest_row(view.angular_velocity)
+                steady = max(SPINNING * omega * omega * size, FLYING * v * omega)
+                frames[name] = max(frames[name], steady)
         return {name: Accelerations(frames[name], turning[name]) for name in compiled.bodies}
 
     @property

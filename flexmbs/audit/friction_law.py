@@ -11,8 +11,8 @@ from flexmbs.system.step_scales import model_size
 TITLE = "Friction of contacts"
 # of μ N: average steps and forces belong to different instants, by a few percent where slip changes
 LIMITS = (0.1, 0.5)
-# of the largest slip of the contact, and of the largest speed of the model: slower slip may be the
-# round-off of a contact that sticks or rolls
+# of the largest slip of the contact, and of the largest speed of the model or its size over the
+# time of the run: slower slip may be the round-off of a contact that sticks or rolls
 SLIDES, CREEPS = 1e-2, 1e-4
 LOADED = 1e-3  # of the largest normal force of the contact: smaller ones count as open
 STEADY = 0.9  # cosine between directions of slip at neighbouring outputs, and ratio of its speeds
@@ -30,6 +30,7 @@ def friction_law(solution: SolutionData) -> list[Check]:
     for body in map(solution.body, solution.bodies):
         spin = largest_row(body.angular_velocity)
         speed = max(speed, largest_row(body.velocity), size * spin)
+    speed = max(speed, size / max(float(solution.t[-1] - solution.t[0]), 1e-150))
     for name, mu in named:
         declared = solution.compiled.model.contacts.get(name)
         if declared is None or not declared.rigid or isinstance(declared, DryFriction) or mu <= 0.0:

@@ -227,15 +227,14 @@ def test_contradictions_are_reported_by_run_and_check() -> None:
 
 
 def test_what_cannot_start_is_not_ready() -> None:
-    """A massless crank connected to a fixed block."""
-    model = fm.Model("no inertia", frames={"far": (1, 0, 0)})
+    """A massless crank and its load turn about the same axis."""
+    model = fm.Model("no inertia")
     crank = model.add(fm.RigidBody("crank", mass=0.0, inertia=(0, 0, 0), frames={"end": (1, 0, 0)}))
     block = model.add(link("block", 0.5))
     model.add(fm.Revolute("main", model.ground, crank))
-    model.add(fm.Fixed("base", model.ground["far"], block["root"]))
-    model.add(fm.Revolute("pin", crank["end"], block["root"]))
+    model.add(fm.Revolute("pin", crank, block["root"]))
     assert any("its motion has no inertia" in error for error in model.check().errors)
-    with pytest.raises(fm.InputError, match=r"bodies\.crank: its motion has no inertia"):
+    with pytest.raises(fm.InputError, match=r"bodies\.\w+: its motion has no inertia"):
         fm.simulate(model, t_end=0.1, step=0.01)
 
 

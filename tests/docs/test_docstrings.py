@@ -66,6 +66,7 @@ PACKAGES = {  # of extras, by the names that need them
     "sobol_indices": "SALib",
     "environment": "gymnasium",
     "mesh_cad": "netgen",
+    "from_step": "netgen",
 }
 WARNINGS = (fm.AssemblyWarning, fm.AuditWarning, fm.ModelWarning, pp.PreprocessWarning)
 

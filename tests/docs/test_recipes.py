@@ -11,6 +11,7 @@ from flexmbs._jit import COMPILED
 FOLDER = ROOT / "docs" / "howto"
 FORMATS = ROOT / "docs" / "formats"
 PACKAGES = {  # of extras, by the pages that need them
+    "assembly": ("netgen",),
     "cad": ("netgen",),
     "export": ("pandas", "xarray"),
     "fmu": ("fmpy", "pythonfmu3"),

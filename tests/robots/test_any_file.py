@@ -92,6 +92,8 @@ def test_other_files_are_named(folder, capsys, name, content, message):
         Path(name).write_bytes(content)
     with pytest.raises(fm.InputError, match=message.replace(".", r"\.")):
         fm.load(name)
+    if name.endswith(".step"):
+        pytest.importorskip("netgen", reason="check lists the faces of CAD files")
     code, _, err = command(capsys, "check", name)
     assert code == 2
     assert err.count("\n") == 1

@@ -1,5 +1,7 @@
 """`sweep`: one model, many runs with other values of its parameters."""
 
+from __future__ import annotations
+
 import contextlib
 import dataclasses
 import functools
