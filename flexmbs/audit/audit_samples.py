@@ -90,3 +90,9 @@ def loads_at(compiled: Compiled, trajectory: Trajectory, work: Work, k: int) -> 
 def largest_row(values: np.ndarray) -> float:
     """Largest Euclidean norm of the rows of an array."""
     return float(np.linalg.norm(values, axis=1).max(initial=0.0))
+
+
+def evenly_spaced(outputs: np.ndarray, most: int) -> np.ndarray:
+    """Evenly spaced selection of no more than ``most`` of the outputs."""
+    count = min(len(outputs), most)
+    return outputs[np.unique(np.linspace(0, len(outputs) - 1, count).round().astype(int))]

@@ -8,10 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flexmbs.audit.audit_samples import largest_row, sampled
+from flexmbs.audit.audit_samples import evenly_spaced, largest_row, sampled
 from flexmbs.dynamics.work import make_work
 from flexmbs.integrators.integrator import Integrator
 from flexmbs.integrators.run_context import DONE
+from flexmbs.model.check_topology import groups
+from flexmbs.model.frames import GROUND
 from flexmbs.results.solution import SolutionData
 from flexmbs.system.check import FAIL, PASS, WARN, Check, graded
 from flexmbs.system.compile import Compiled
@@ -78,11 +80,16 @@ class Differences(NamedTuple):
         return Check(title, status, text, "" if status == PASS else REMEDY)
 
 
-class Accelerations(NamedTuple):
-    """Largest acceleration [m/s²] of the frames of a body, and angular acceleration [rad/s²]."""
+class LargestRates(NamedTuple):
+    """Largest values of a body over the outputs.
 
-    frames: float
+    Acceleration [m/s²] of its frames, at least one of no interest beside its motion; angular
+    acceleration [rad/s²] and velocity [rad/s].
+    """
+
+    acceleration: float
     turning: float
+    spin: float
 
 
 @dataclass(frozen=True)
@@ -110,8 +117,7 @@ class Scales:
         samples = self.run.context.samples
         if not ((samples.t >= 0.0) & (samples.closed > 0)).any():
             return self.mine
-        last = len(self.solution.t) - 1
-        pick = np.unique(np.linspace(0, last, min(last + 1, MOST_OUTPUTS)).astype(int))
+        pick = evenly_spaced(np.arange(len(self.solution.t)), MOST_OUTPUTS)
         return part_of(self.solution, self.solution.trajectory, pick)
 
     @cached_property
@@ -129,20 +135,17 @@ class Scales:
         At least the largest acceleration over the size of the model, with a small fraction of
         gravity: a pendulum at rest is disturbed in the second run.
         """
-        compiled = self.solution.compiled
-        most = max(each.turning for each in self._bodies.values())
-        for view in (each.body(name) for each in self._states for name in compiled.bodies):
-            most = max(most, SPINNING * largest_row(view.angular_velocity) ** 2)
+        most = max(max(each.turning, SPINNING * each.spin**2) for each in self._bodies.values())
         least = max(self._own_acceleration, STILL * self._gravity)
-        return max(most, least / model_size(compiled))
+        return max(most, least / model_size(self.solution.compiled))
 
     @cached_property
     def _own_acceleration(self) -> float:
         """Largest acceleration of a frame, or of a negligible motion [m/s²]."""
-        most = max(each.frames for each in self._bodies.values())
+        most = max(each.acceleration for each in self._bodies.values())
         return max(most, self._negligible, np.finfo(float).tiny)
 
-    @property
+    @cached_property
     def _negligible(self) -> float:
         """Acceleration of no interest [m/s²]."""
         duration = float(self.solution.t[-1] - self.solution.t[0])
@@ -161,7 +164,7 @@ class Scales:
         for i, name in enumerate(compiled.bodies):
             own = self._bodies[name]
             moment = float(bodies.second[i, ::4].sum()) * own.turning
-            most = max(own.frames, self._gravity, self._negligible)
+            most = max(own.acceleration, self._gravity, self._negligible)
             inertia[name] = float(bodies.mass[i]) * most + moment / size
         number, largest = _mechanisms(compiled), dict[int, float]()
         for states in self._states:
@@ -187,23 +190,25 @@ class Scales:
         return float(np.linalg.norm(self.solution.model.gravity))
 
     @cached_property
-    def _bodies(self) -> dict[str, Accelerations]:
-        """Largest accelerations of each body over the outputs, at least those of no interest."""
+    def _bodies(self) -> dict[str, LargestRates]:
+        """Largest values of each body."""
         compiled, size = self.solution.compiled, model_size(self.solution.compiled)
-        frames = dict.fromkeys(compiled.bodies, 0.0)
-        turning = dict.fromkeys(compiled.bodies, 0.0)
+        found = dict.fromkeys(compiled.bodies, LargestRates(0.0, 0.0, 0.0))
         for states in self._states:
+            frames = dict.fromkeys(compiled.bodies, 0.0)
             for ref in compiled.frames:
                 if ref.body in frames:
                     most = largest_row(states.frame(ref).acceleration)
                     frames[ref.body] = max(frames[ref.body], most)
-            for name in compiled.bodies:
+            for name, most in frames.items():
                 view = states.body(name)
-                turning[name] = max(turning[name], largest_row(view.angular_acceleration))
                 v, omega = largest_row(view.velocity), largest_row(view.angular_velocity)
                 steady = max(SPINNING * omega * omega * size, FLYING * v * omega)
-                frames[name] = max(frames[name], steady)
-        return {name: Accelerations(frames[name], turning[name]) for name in compiled.bodies}
+                turning = largest_row(view.angular_acceleration)
+                found[name] = LargestRates(
+                    *map(max, found[name], (max(most, steady), turning, omega))
+                )
+        return found
 
     @property
     def _states(self) -> list[SolutionData]:
@@ -218,20 +223,10 @@ def _ends(compiled: Compiled, joint: str) -> tuple[str, str]:
 
 def _mechanisms(compiled: Compiled) -> dict[str, int]:
     """Number of the mechanism of each joint: joints connect bodies, the ground does not."""
-    root = {name: name for name in compiled.bodies}
-
-    def first(body: str) -> str:
-        """Body that stands for all those connected with this one."""
-        while root[body] != body:
-            body = root[body]
-        return body
-
-    ends = {name: [e for e in _ends(compiled, name) if e in root] for name in compiled.places}
-    for pair in ends.values():
-        if len(pair) == 2:
-            root[first(pair[0])] = first(pair[1])
-    number = {body: k for k, body in enumerate(compiled.bodies)}
-    return {name: number[first(pair[0])] if pair else -1 for name, pair in ends.items()}
+    ends = {name: [e for e in _ends(compiled, name) if e != GROUND] for name in compiled.places}
+    inner = [compiled.model.joints[name] for name, pair in ends.items() if len(pair) == 2]
+    number = {body: k for k, group in enumerate(groups(compiled.model, inner)) for body in group}
+    return {name: number[pair[0]] if pair else number[GROUND] for name, pair in ends.items()}
 
 
 def _constrained(compiled: Compiled) -> list[str]:

@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from flexmbs.audit.audit_samples import evenly_spaced
 from flexmbs.audit.counted_work import full, most_evaluations, work_of
 from flexmbs.audit.force_differences import (
     ACCELERATIONS,
@@ -173,7 +174,9 @@ def _compared_and_judged(solution: SolutionData, run: Run, scales: Scales) -> _J
         finer = _compared(scales, shorter, picked[: len(found.t)])
         found = finer if finer is not None and len(finer.t) == len(found.t) else found
     if _suspected(solution, found) and _work(solution, found.other.cost) <= WHOLE:
-        whole = _compared(scales, found.other, _spaced_outputs(np.arange(len(solution.t))))
+        whole = _compared(
+            scales, found.other, evenly_spaced(np.arange(len(solution.t)), MOST_OUTPUTS)
+        )
         found = whole if whole is not None and len(whole.t) >= 2 else found
     checks = [_error_check(solution, found)]
     if found.forces is not None:
@@ -266,21 +269,12 @@ def _outputs(solution: SolutionData, cost: float) -> np.ndarray:
     """Indices of the outputs to compare: of a long run only its first part."""
     part = 1.0 if full(solution) else min(1.0, MOST / max(_work(solution, cost), 1e-300))
     within = np.flatnonzero(solution.t <= part * solution.t[-1] * (1.0 + 1e-12))
-    return _spaced_outputs(within)
+    return evenly_spaced(within, MOST_OUTPUTS)
 
 
 def _work(solution: SolutionData, cost: float) -> float:
     """Work of a run that costs ``cost`` times the evaluations of this one."""
     return work_of(solution.compiled, cost * solution.statistics["evaluations"])
-
-
-def _spaced_outputs(outputs: np.ndarray) -> np.ndarray:
-    """Evenly spaced selection of no more than `MOST_OUTPUTS` outputs."""
-    return outputs[
-        np.unique(
-            np.linspace(0, len(outputs) - 1, min(len(outputs), MOST_OUTPUTS)).round().astype(int)
-        )
-    ]
 
 
 def with_other_steps(method: Integrator) -> Other:

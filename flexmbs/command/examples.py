@@ -14,10 +14,15 @@ SUFFIXES = (".msh", ".toml", ".step", ".igs")
 
 def example(name: str) -> Path:
     """Path of an example file as installed. Raises MachineError."""
-    found = next((path for each in FOLDERS if (path := each / name).is_file()), None)
-    if found is None:
-        raise MachineError(f"{FOLDERS[0] / name}: is missing; reinstall flexmbs")
+    found = _folder() / name
+    if not found.is_file():
+        raise MachineError(f"{found}: is missing; reinstall flexmbs")
     return found
+
+
+def _folder() -> Path:
+    """Folder of the files."""
+    return next((each for each in FOLDERS if each.is_dir()), FOLDERS[0])
 
 
 def examples(folder: Path) -> None:
@@ -26,12 +31,11 @@ def examples(folder: Path) -> None:
     Raises InputError for a file there with the name of one of them and another content.
     """
     ensure_folder(folder)
-    source = next((each for each in FOLDERS if each.is_dir()), FOLDERS[0])
-    names = sorted(path.name for path in source.glob("*") if path.suffix in SUFFIXES)
-    for name in names:
-        content, target = example(name).read_bytes(), folder / name
+    sources = sorted(path for path in _folder().glob("*") if path.suffix in SUFFIXES)
+    for source in sources:
+        content, target = source.read_bytes(), folder / source.name
         if not target.exists():
             write_bytes(target, content)
         elif target.read_bytes() != content:
             raise InputError(f"{target}: exists with another content; choose another folder by -o")
-    put(f"examples: {folder}/{{{', '.join(names)}}}")
+    put(f"examples: {folder}/{{{', '.join(source.name for source in sources)}}}")

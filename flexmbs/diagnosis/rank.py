@@ -169,7 +169,7 @@ class UnitRowsOfModel:
     def __call__(self, t: float, q: np.ndarray, s: np.ndarray, beta: np.ndarray) -> UnitRows:
         start_from(self.work, beta)
         G = terms(self.compiled.system, self.work, t, q, s).G * self.sizes
-        own = own_sizes(self.compiled, self.work, len(G))
+        own = own_sizes(self.compiled, self.work, len(G), self.length)
         least = np.where(own > 0.0, VANISHING * own, SHORTEST * min(1.0, self.length))
         lengths = np.maximum(np.linalg.norm(G, axis=1), least)
         return UnitRows(G / lengths[:, None], lengths)
@@ -182,12 +182,15 @@ def unit_rows(
     return UnitRowsOfModel(compiled, beta)(t, q, s, beta)
 
 
-def own_sizes(compiled: Compiled, work: Work, count: int) -> np.ndarray:
+def own_sizes(
+    compiled: Compiled, work: Work, count: int, length: float | None = None
+) -> np.ndarray:  # fmt: skip
     """Sizes (nc,) of the covectors (f, n) of rows between frames, max(L |f|, |n|).
 
-    L is the size of the model. 0 for other rows.
+    length: L, the size of the model, if it is known. 0 for other rows.
     """
-    found, cuts, length = np.zeros(count), compiled.system.cuts, model_size(compiled)
+    found, cuts = np.zeros(count), compiled.system.cuts
+    length = model_size(compiled) if length is None else length
     for k, (row, rows) in enumerate(zip(cuts.row, cuts.rows)):
         f, n = np.linalg.norm(work.cut.covectors[k].reshape(6, 2, 3)[:rows], axis=2).T
         found[row : row + rows] = np.maximum(length * f, n)

@@ -176,13 +176,13 @@ def given_slip(contact, given):
 
 
 @part
-def planar_slip(contact, first, given):
+def planar_slip(contact, first):
     """(p, found) of a slipping contact with only one moving tangent, ``first`` or second."""
     mu = contact.mu
     for k in range(2):
         d = 1.0 if k == 0 else -1.0
         d1, d2 = (d, 0.0) if first else (0.0, d)
-        p0, along, _ = slip_at(contact, d1, d2, given)
+        p0, along, _ = slip_at(contact, d1, d2, UNKNOWN)
         if p0 >= 0.0 and along >= 0.0:
             return p0, -mu * p0 * d1, -mu * p0 * d2, True
     return 0.0, 0.0, 0.0, False
@@ -245,7 +245,7 @@ def any_slip(contact, given):
     if (first and second) or ((first or second) and not others_still):
         return slipping(contact, given)
     if first or second:
-        return planar_slip(contact, first, given)
+        return planar_slip(contact, first)
     return given_slip(contact, given)
 
 

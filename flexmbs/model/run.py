@@ -130,6 +130,11 @@ class Run(Declaration, section="run"):
         return self
 
 
+def stated(**options: Any) -> dict[str, Any]:
+    """Options of a run that are given, by name; those that are None are not."""
+    return {key: value for key, value in options.items() if value is not None}
+
+
 def run_with(run: Run | None, given: Mapping[str, Any]) -> Run | None:
     """Options of a run of which the ``given`` ones are replaced; None without an end time.
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from flexmbs.errors import InputError, warn_caller
 from flexmbs.files.paths import file_path
+from preprocess.elements.structural import STRUCTURAL
 from preprocess.inputs.argument_checks import checked_arguments, flag, instance, positive
 from preprocess.inputs.units import SI, Units, mesh_units
 from preprocess.inputs.warning import PreprocessWarning
@@ -116,6 +117,8 @@ def _as_declared(path: Path, *, allow_outside: bool) -> RawMesh:
         return replace(solid, notices=(*solid.notices, text))
     declared = raw.declared
     if declared.materials or declared.sections or declared.connections or declared.masses:
+        return raw
+    if not STRUCTURAL.keys() & raw.connectivity.keys():  # of solids alone: both ways are the same
         return raw
     return raw_mesh(path, False, allow_outside=allow_outside)
 

@@ -13,7 +13,7 @@ from flexmbs.checked_arguments import checked_arguments
 from flexmbs.declaration import require_known, shown
 from flexmbs.errors import InputError
 from flexmbs.exports.data_frames import optional
-from flexmbs.model.run import run_with
+from flexmbs.model.run import run_with, stated
 from flexmbs.studies.fitting.parameter_bounds import read_limits, read_number
 from flexmbs.studies.parameters.parameter_paths import Build, made
 from flexmbs.studies.run.stepper import Stepper
@@ -114,12 +114,10 @@ def environment(
     if not 0.0 < period <= t_end:
         raise InputError(f"period: must be within 0 … t_end = {t_end:g} s, not {period:g}")
     last = math.ceil(t_end / period - 1e-9)
-    given = {
-        "t_end": t_end, "step": step, "formalism": formalism, "coordinates": coordinates,
-        "integrator": integrator, "stabilization": stabilization, "rtol": rtol, "atol": atol,
-        "rho_inf": rho_inf,
-    }  # fmt: skip
-    given = {key: value for key, value in given.items() if value is not None}
+    given = stated(
+        t_end=t_end, step=step, formalism=formalism, coordinates=coordinates,
+        integrator=integrator, stabilization=stabilization, rtol=rtol, atol=atol, rho_inf=rho_inf,
+    )  # fmt: skip
     run_with(None, given)  # checks them
     bounds = _bounds(inputs, limits)
     spread = _distributions(vary)

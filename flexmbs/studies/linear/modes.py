@@ -14,6 +14,7 @@ from flexmbs.studies.states.state_sequence import solution_of
 from flexmbs.system.names import velocity_names
 from flexmbs.system.step_scales import displacement_sizes
 
+UNDAMPED = 5e-5  # half of the last digit shown: the sign of smaller ratios is round-off
 REST = 1e-9  # of the largest eigenvalue
 ROUND_OFF = 1e-10  # of the entries of A, which are differences of fourth order
 
@@ -80,7 +81,17 @@ class Modes:
 
     def table(self) -> Table:
         """Frequency, damping and largest coordinate of each mode."""
-        rows = [line.split(None, 3) for line in str(self).splitlines()[1:]]
+        names = velocity_names(self.state.compiled)
+        sizes = displacement_sizes(self.state.compiled)
+        rows = [
+            (
+                k,
+                f"{frequency:.6g}",
+                f"{damping if abs(damping) > UNDAMPED else 0.0:.4f}",
+                names[int(np.argmax(np.abs(self.shape[:, k]) / sizes))],
+            )
+            for k, (frequency, damping) in enumerate(zip(self.frequency, self.damping))
+        ]
         return Table("Modes", ("mode", "frequency [Hz]", "damping", "largest in"), rows)
 
     def _repr_html_(self) -> str:
@@ -88,14 +99,11 @@ class Modes:
         return card("Modes", tables=[self.table()._replace(title="")])
 
     def __str__(self) -> str:
-        names = velocity_names(self.state.compiled)
-        sizes = displacement_sizes(self.state.compiled)
-        lines = ["mode  frequency [Hz]  damping  largest in"]
-        for k, (frequency, damping) in enumerate(zip(self.frequency, self.damping)):
-            lines.append(
-                f"{k:4d}  {frequency:14.6g}  {damping if abs(damping) > 5e-5 else 0.0:7.4f}  "
-                f"{names[int(np.argmax(np.abs(self.shape[:, k]) / sizes))]}"
-            )
+        _, heads, rows, _ = self.table()
+        lines = [
+            f"{mode:>4}  {frequency:>14}  {damping:>7}  {name}"
+            for mode, frequency, damping, name in (heads, *rows)
+        ]
         return "\n".join(lines)
 
 

@@ -31,7 +31,7 @@ from flexmbs.files.paths import file_path
 from flexmbs.model.argument_checks import require_switch
 from flexmbs.model.bodies import FlexibleBody
 from flexmbs.model.function_code import code_digest, contents_named, functions_of
-from flexmbs.model.run import STANDARD, Run, run_with
+from flexmbs.model.run import STANDARD, Run, run_with, stated
 from flexmbs.studies.parameters.fingerprint import FILES, MOST, mesh_digests, versions
 from flexmbs.studies.parameters.model_with_parts import ModelWithParts
 from flexmbs.studies.parameters.outputs import Wanted
@@ -173,12 +173,11 @@ rho_inf, audit : optional
         raise InputError("keep: solutions are kept in a folder; give folder='sweep'")
     if not isinstance(run, Run | None):
         raise InputError(f"run: {shown(run)} is not a Run; give fm.Run(t_end=1.0)")
-    options = {
-        "t_end": t_end, "step": step, "output_step": output_step, "formalism": formalism,
-        "coordinates": coordinates, "integrator": integrator, "stabilization": stabilization,
-        "rtol": rtol, "atol": atol, "rho_inf": rho_inf, "audit": audit,
-    }  # fmt: skip
-    options = {key: value for key, value in options.items() if value is not None}
+    options = stated(
+        t_end=t_end, step=step, output_step=output_step, formalism=formalism,
+        coordinates=coordinates, integrator=integrator, stabilization=stabilization, rtol=rtol,
+        atol=atol, rho_inf=rho_inf, audit=audit,
+    )  # fmt: skip
     run_with(run or Run(t_end=LONGEST), options)  # checks them
     axes = _axes(parameters, outputs)
     study = Study(_base(model), checked_outputs(outputs), run, keep, options=options)
