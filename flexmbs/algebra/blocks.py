@@ -93,7 +93,8 @@ def _cholesky(values, at, n, sign, stiffness, o):
     """Cholesky factor of a diagonal block in place; dependent rows get zero pivots.
 
     Returns the number of dependent constraint rows, or −1 if T is not definite. ``stiffness`` of a
-    constraint row is replaced by its pivot, 0 for a dependent row.
+    constraint row is replaced by its pivot, 0 for a dependent row; that of a coordinate of a body
+    is what other nodes have taken from its diagonal entry.
     """
     dropped = 0
     for j in range(n):
@@ -113,7 +114,7 @@ def _cholesky(values, at, n, sign, stiffness, o):
             else:
                 inverse = 1.0 / math.sqrt(pivot)
                 stiffness[o + j] = pivot
-        elif pivot > INDEFINITE * taken(values, at, n, j):
+        elif pivot > INDEFINITE * (taken(values, at, n, j) + stiffness[o + j]):
             inverse = 1.0 / math.sqrt(pivot)
         else:
             return -1
@@ -134,9 +135,10 @@ def _cholesky(values, at, n, sign, stiffness, o):
 
 @part
 def taken(values, at, n, j):
-    """Sum already subtracted from the diagonal entry of row j by the rows above.
+    """Sum already subtracted from the diagonal entry of row j by the rows above in its node.
 
-    A pivot as small as the round-off of this sum belongs to a direction without inertia.
+    A pivot as small as the round-off of what its node and others have taken belongs to a direction
+    without inertia.
     """
     total = 0.0
     for r in range(j):
@@ -235,7 +237,8 @@ def factorize(e, values, stiffness, left_out):
     indefinite.
 
     stiffness (n,): on return, the pivot of each constraint row, the square of its part orthogonal
-    to the rows before it in the metric T⁻¹; 0 for a dependent row. left_out (n,): 0, or `LEFT_OUT`
+    to the rows before it in the metric T⁻¹; 0 for a dependent row; entries of body coordinates are
+    used inside. left_out (n,): 0, or `LEFT_OUT`
     for rows that count as dependent whatever their pivots are.
     """
     for r in range(stiffness.shape[0]):
@@ -273,6 +276,11 @@ def eliminate(e, values, stiffness):
                     least = ROUND_OFF * values[at + a * n + a] ** 2
                     for c in range(ni):
                         stiffness[o + c] += values[bi + a * ni + c] ** 2 + least
+            elif sign > 0:
+                o = e.offset[i]
+                for a in range(n):
+                    for c in range(ni):
+                        stiffness[o + c] += values[bi + a * ni + c] ** 2
         for p in range(lo, hi):
             i = e.neighbour[p]
             ni = e.size[i]
