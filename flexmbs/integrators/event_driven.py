@@ -85,6 +85,9 @@ CROWD, CROWDED = (
     1e-5,
 )  # so many impacts within so short a time (s, relative beyond 1 s) would never end
 LATER = 1e-6  # s
+SETTLING = 1e-6  # m/s or rad/s, if none is given: a ball that rises 5e-14 m rests
+# of the fastest approach; rebounds of a height of 1e-14 of the first fall are round-off in any unit
+OF_FASTEST = 1e-7
 JAMMED = 1e-9  # s, beside the time: a step without forces that is not shortened
 REJECTED_ERROR = 1e4  # over the tolerance, in place of an error: a fifth of the step
 
@@ -98,7 +101,8 @@ class EventDriven(Integrator):
 
     settling: speed of approach (m/s or rad/s) below which a contact closes without rebound: so
     infinitely many impacts in a finite time are passed; of a bouncing ball it neglects a time of 2
-    settling/(g (1 − e)). multiple_impacts: law where several contacts act at once, 'simultaneous'
+    settling/(g (1 − e)). None: 1e-7 of the fastest approach of the run so far, at least 1e-6, so
+    that a model in millimetres comes to rest as in metres. multiple_impacts: law where several contacts act at once, 'simultaneous'
     (one problem with all of them) or 'sequential' (one after the other, the fastest first); None:
     simultaneous, and the audit warns where the other law gives other velocities. Raises
     `InputError` for options outside of their ranges. Source: docs/theory.md, section 43; Pfeiffer
@@ -118,7 +122,7 @@ class EventDriven(Integrator):
 
     rtol: float = 1e-9
     atol: float = 1e-11
-    settling: float = 1e-6
+    settling: float | None = None
     multiple_impacts: str | None = None
 
     step: None = field(default=None, init=False)
@@ -134,7 +138,7 @@ class EventDriven(Integrator):
 
     def __post_init__(self) -> None:
         check_tolerances(self.rtol, self.atol)
-        if not (is_number(self.settling) and self.settling > 0.0):
+        if self.settling is not None and not (is_number(self.settling) and self.settling > 0.0):
             raise InputError(
                 f"integrator.settling: {self.settling!r} is not positive; give a speed "
                 "(m/s or rad/s)"
@@ -144,12 +148,14 @@ class EventDriven(Integrator):
     def memory(self, facts: Facts) -> "Memory":
         """Memory of the method: tableau of Dormand–Prince, stages, contact states, impact log."""
         n, ny, z = facts.contacts, facts.nq + facts.ns + facts.nz + 3, np.zeros
+        least, share = (SETTLING, OF_FASTEST) if self.settling is None else (self.settling, 0.0)
         return Memory(
             dp.A,
             dp.C,
             dp.ERROR_WEIGHTS,
             dp.DENSE,
-            np.array([self.rtol, self.atol, self.settling]),
+            np.array([self.rtol, self.atol, least, share]),
+            z(1),
             z((dp.STAGES, ny)),
             z(n, np.int64),
             z((n, 2)),
@@ -206,7 +212,9 @@ class Memory(NamedTuple):
     nodes: np.ndarray
     weights: np.ndarray
     dense: np.ndarray
-    control: np.ndarray  # (3,) rtol, atol, settling
+    # (4,) rtol, atol, settling speed, its least share of the fastest approach
+    control: np.ndarray
+    fastest: np.ndarray  # (1,) speed of approach (m/s or rad/s) of an impact so far
     k: np.ndarray  # (STAGES, n)
     mode: np.ndarray  # (n,) int64 in the last step
     slip: np.ndarray  # (n, 2)
@@ -497,7 +505,7 @@ def strike(memory, context, t):
     They separate or stay closed. Returns a status.
     """
     state, contact, closed = context.state, context.contact, memory.closed
-    settling = memory.control[2]
+    settling = max(memory.control[2], memory.control[3] * memory.fastest[0])
     evaluate_contacts(context, STATE, t)
     m = 0
     for k in range(memory.struck.shape[0]):
@@ -520,6 +528,7 @@ def strike(memory, context, t):
     without = without_collision(closed, m, settling)
     for b in range(m):
         k = contact.row[b]
+        memory.fastest[0] = max(memory.fastest[0], -closed.before[b, 0])
         u = velocities_after(closed, m, b)
         for c in range(3):
             state.works.drives -= closed.problem.x[3 * b + c] * contact.moving[k, c]

@@ -50,6 +50,28 @@ def test_bouncing_ball_and_its_rest():
     assert np.abs(solution.energy.balance).max() < 1e-9
 
 
+@pytest.mark.parametrize("restitution", [0.3, 0.8])
+def test_units_of_length_do_not_decide_whether_a_ball_comes_to_rest(restitution):
+    """The same fall in metres, millimetres and micrometres: as many impacts, at the same times."""
+    times = []
+    for unit in (1.0, 1e3, 1e6):
+        model = fm.Model("ball", gravity=(0, 0, -8.0 * unit))
+        body = model.add(fm.RigidBody("ball", mass=0.1, inertia=(4e-4 * unit**2,) * 3))
+        model.add(fm.Free("flight", "ground", body, q0=(0, 0, unit, 1, 0, 0, 0)))
+        model.add(
+            fm.SpherePlane(
+                "floor", "ground", body, radius=0.1 * unit, restitution=restitution, friction=0.3
+            )
+        )
+        solution = fm.simulate(model, t_end=6.0, integrator="event-driven")
+        times.append([impact.t for impact in solution.run.impacts])
+        assert solution.frame("ball").position[-1, 2] == pytest.approx(0.1 * unit, rel=1e-9)
+    shortest = min(map(len, times))
+    assert max(map(len, times)) <= shortest + 30 * restitution  # 1e-7 of 4 m/s, or 1e-6 m/s
+    for other in times[1:]:
+        np.testing.assert_allclose(other[:shortest], times[0][:shortest], rtol=1e-7)
+
+
 @pytest.mark.parametrize(
     ("mu", "slope", "speed"), [(0.3, 0.0, 1.0), (0.3, 0.2, 0.0), (0.1, 0.2, 0.0), (0.3, 0.2, -1.0)]
 )
