@@ -8,6 +8,7 @@ import numpy as np
 
 from flexmbs.audit.audit_samples import instants_of_samples, sampled
 from flexmbs.audit.check_user_functions import functions_that_change
+from flexmbs.audit.closed_contacts import forces_of_contacts
 from flexmbs.audit.coupling_rates import contact_rates, coupling_rates
 from flexmbs.audit.cross_check import second_opinion
 from flexmbs.audit.event_steps import event_steps
@@ -62,6 +63,7 @@ def audited(
             *lifts_without_reason(run),
             *friction_law(solution),
             *event_steps(solution, run),
+            *_attempted("Forces of contacts", lambda: forces_of_contacts(solution)),
         ],
         "data of bodies": lambda: _failed_data(solution),
         "initial rates": lambda: initial_rates(solution, run),

@@ -64,7 +64,7 @@ def contact_rates(solution: SolutionData) -> list[Check]:
     beta = path_coordinates(solution.compiled, solution.trajectory)
     here = Trajectory(*(array[chosen] for array in solution.trajectory._replace(beta=beta)))
     gap, rate = np.moveaxis(_contacts(solution, here, 0.0, numbers)[:, :, :2], 2, 0)
-    h = _step(solution, here.s)
+    h = time_of_motion(solution, here.s)
     ahead, behind = (
         np.array(
             [
@@ -132,14 +132,18 @@ def _failures(names: list[str], apart: np.ndarray, times: np.ndarray) -> list[Ch
 
 def _contacts(solution: SolutionData, at: Trajectory, h: float, numbers: list[int]) -> np.ndarray:
     """`contact_history` of some contacts at states displaced along their motion by the time h."""
+    return contacts_along(solution, at._replace(sd=np.zeros_like(at.sd)), h)[:, numbers]
+
+
+def contacts_along(solution: SolutionData, at: Trajectory, h: float) -> np.ndarray:
+    """`contact_history` at the states (q ⊕ (h s + ½ h² ṡ), s + h ṡ) at t + h."""
     system, q = solution.compiled.system, at.q.copy()
     for k in range(len(q)):
-        displaced(system, at.q[k].copy(), h * at.s[k], q[k])
+        displaced(system, at.q[k].copy(), h * at.s[k] + 0.5 * h * h * at.sd[k], q[k])
+    moved = at._replace(t=at.t + h, q=q, s=at.s + h * at.sd)
     out = np.zeros((len(q), len(solution.contacts), CONTACT_NUMBERS))
-    contact_history(
-        system, make_work(system, at.beta[0]), states_of(at._replace(t=at.t + h, q=q), at.beta), out
-    )
-    return out[:, numbers]
+    contact_history(system, make_work(system, at.beta[0]), states_of(moved, at.beta), out)
+    return out
 
 
 def _rows(solution: SolutionData) -> list[tuple[str, int]]:
@@ -169,7 +173,7 @@ def _rate_differences(solution: SolutionData, work: Work, k: int, rows: np.ndarr
     out = solution.trajectory
     q, s, t = out.q[k], out.s[k], float(out.t[k])
     here = _terms(solution, work, k, t, q)
-    h = _step(solution, s)
+    h = time_of_motion(solution, s)
     rough, fine = (_slope(solution, work, k, step)[rows] for step in (h, 0.5 * h))
     exact = (4.0 * fine - rough) / 3.0
     size = np.abs(here.G[rows]) @ np.abs(s) + np.abs(exact)
@@ -181,7 +185,7 @@ def _rate_differences(solution: SolutionData, work: Work, k: int, rows: np.ndarr
     )
 
 
-def _step(solution: SolutionData, s: np.ndarray) -> float:
+def time_of_motion(solution: SolutionData, s: np.ndarray) -> float:
     """Time (s) within which the motion with velocities s covers `STEP`.
 
     At most that part of the run.

@@ -88,7 +88,7 @@ def second_opinion(solution: SolutionData, mine: SolutionData, run: Run) -> list
     if not len(mine.t):
         text = "not available: no stored state is without closed contacts, dry friction that holds "
         return [Check("Second opinion", PASS, text + "and jumps of drives"), *turns]
-    theirs = _states_in_both_coordinates(mine)
+    theirs = states_in_both_coordinates(mine)
     if theirs is None:
         text = "not available: a state has no equivalent in other coordinates"
         return [Check("Second opinion", PASS, text), *turns]
@@ -136,6 +136,19 @@ def second_opinion(solution: SolutionData, mine: SolutionData, run: Run) -> list
     return [*checks, *turns]
 
 
+def differences(
+    solution: SolutionData, mine: SolutionData, theirs: SolutionData
+) -> tuple[Difference, Difference]:
+    """Differences of accelerations and of reactions at states of a run in two coordinates."""
+    bodies, rest = (
+        {name: mine.body(name) for name in mine.compiled.bodies},
+        _at_rest(solution, mine),
+    )
+    sizes = _sizes(mine, bodies, float(solution.t[-1] - solution.t[0]), rest)
+    largest = max(size for size, _ in sizes.values())
+    return _accelerations(mine, theirs, bodies, sizes, rest), _reactions(mine, theirs, largest)
+
+
 def _of_reactions(method: Integrator, limits: tuple[float, float]) -> tuple[float, float]:
     """Limits for the differences of reactions with a method.
 
@@ -166,7 +179,7 @@ def _projected(solution: SolutionData, mine: SolutionData) -> SolutionData:
     return states_as_solution(compiled, out._replace(sd=sd, lam=lam), mine)
 
 
-def _states_in_both_coordinates(mine: SolutionData) -> SolutionData | None:
+def states_in_both_coordinates(mine: SolutionData) -> SolutionData | None:
     """The states converted to the other set of coordinates; None if one cannot be.
 
     All of them, since verdicts must not depend on the machine.
@@ -180,6 +193,7 @@ def _states_in_both_coordinates(mine: SolutionData) -> SolutionData | None:
     for k, t in enumerate(mine.t):
         state = state_at(k)
         start_from(work, state.beta)
+        work.path.force[:] = out.contact[k] = mine.trajectory.contact[k]
         settled = settle(target, work, float(t), state.q, state.s, state.z)
         if settled.status < 0:
             return None

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
+from preprocess.mesh_files import plain_numbers
 from preprocess.mesh_files.claims import Claims
 
 Array = NDArray[np.float64]
@@ -188,7 +189,7 @@ def instance_motion(rows: Rows) -> tuple[Array, Array]:
 def _numbers(where: str, fields: list[str]) -> list[float]:
     """Finite numbers of the fields. Raises `InputError`."""
     try:
-        values = [float(f.upper().replace("D", "E")) for f in fields if f]
+        values = [plain_numbers.real(f) for f in fields if f]
     except ValueError:
         raise InputError(f"{where}: expected numbers, found '{', '.join(fields)[:60]}'") from None
     if not np.isfinite(values).all():

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from flexmbs.errors import InputError
+from preprocess.mesh_files import plain_numbers
 from preprocess.mesh_files.abaqus_assembly import Rows, split
 
 
@@ -26,7 +27,7 @@ def integer(where: str, text: str) -> int:
 def real(where: str, text: str) -> float:
     """A finite number; empty fields are zero. Raises InputError."""
     try:
-        value = float(text.upper().replace("D", "E") or 0.0)
+        value = plain_numbers.real(text or "0")
     except ValueError:
         value = math.nan
     if not math.isfinite(value):

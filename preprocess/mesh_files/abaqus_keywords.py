@@ -5,6 +5,7 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
+from preprocess.mesh_files import plain_numbers
 from preprocess.mesh_files.abaqus_assembly import AbaqusContent, Rows, split
 from preprocess.mesh_files.abaqus_blocks import element_type, error_at, unsupported
 from preprocess.mesh_files.abaqus_fields import real
@@ -22,7 +23,7 @@ SETS = "name its faces in one *SURFACE of elements, or its nodes in a *NSET"
 def _numbers(line: str, fields: list[str]) -> list[int]:
     """Integers of the fields. Raises `InputError`."""
     try:
-        return [int(f) for f in fields if f]
+        return [plain_numbers.whole(f) for f in fields if f]
     except ValueError:
         raise error_at(line, f"expected integers, found '{', '.join(fields)[:60]}'") from None
 
@@ -65,8 +66,8 @@ def _node(reading: AbaqusContent, options: dict[str, str], line: str, rows: Rows
         try:
             coordinates = [*fields[1:7], *[""] * 6][:6]  # omitted ones are zero
             node, values = (
-                int(fields[0]) + reading.own[0],
-                [float(f.upper().replace("D", "E") or 0) for f in coordinates],
+                plain_numbers.whole(fields[0]) + reading.own[0],
+                [plain_numbers.real(f or "0") for f in coordinates],
             )
         except ValueError:
             raise error_at(

@@ -20,6 +20,7 @@ from typing import ClassVar
 
 from flexmbs.errors import InputError
 from flexmbs.files.inputs import read_text
+from preprocess.mesh_files import plain_numbers
 from preprocess.mesh_files.claims import Claims
 from preprocess.mesh_files.part_deck import LARGEST
 
@@ -201,7 +202,7 @@ class Commands:
                 return
             texts = [line[a:b] for a, b in pairwise(ends) if a < len(line)]
             try:
-                yield [float(each) if each.strip() else 0.0 for each in texts]
+                yield [plain_numbers.real(each) if each.strip() else 0.0 for each in texts]
             except ValueError:
                 raise InputError(
                     f"{self.where}: {line[:50]!r} has no numbers in its columns"
@@ -550,6 +551,6 @@ Commands.HANDLERS.update(
 def _number(text: str) -> float:
     """Number of a text; NaN for anything else."""
     try:
-        return float(text.strip().upper().replace("D", "E"))
+        return plain_numbers.real(text)
     except ValueError:
         return math.nan

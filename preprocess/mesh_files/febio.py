@@ -18,6 +18,7 @@ from pathlib import Path
 from flexmbs.errors import InputError, shown
 from flexmbs.files.xml_tree import XmlElement, read_xml
 from preprocess.mesh.declarations import Item
+from preprocess.mesh_files import plain_numbers
 from preprocess.mesh_files.claims import Claims
 from preprocess.mesh_files.include import Includes
 from preprocess.mesh_files.part_deck import LARGEST, PartDeck, refuse_kinds
@@ -268,7 +269,7 @@ def _number(element: XmlElement) -> int:
 def _integers(parts: Iterable[str], element: XmlElement) -> list[int]:
     """Whole numbers. Raises InputError with the line."""
     try:
-        found = [int(part) for part in parts]
+        found = [plain_numbers.whole(part) for part in parts]
     except ValueError:
         found = []
     if not found or any(abs(each) > LARGEST for each in found):
@@ -284,7 +285,7 @@ def _whole(element: XmlElement) -> list[int]:
 def _reals(element: XmlElement, count: int | None) -> list[float]:
     """Finite numbers of the text of an element. Raises InputError."""
     try:
-        found = [float(part) for part in element.text.replace(",", " ").split()]
+        found = [plain_numbers.real(part) for part in element.text.replace(",", " ").split()]
     except ValueError:
         found = []
     if (count is not None and len(found) != count) or not all(map(math.isfinite, found)):

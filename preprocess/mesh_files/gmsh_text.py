@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
+from preprocess.mesh_files import plain_numbers
 from preprocess.mesh_files.gmsh_types import DIMENSION, TYPES, Element, Entities
 
 Array = NDArray[np.float64]
@@ -74,7 +75,7 @@ class Lines:
         """Fields of the next line, and the last three of them as numbers."""
         fields = self.numbers(least, what)
         try:
-            return fields, [float(f) for f in fields[least - 3 : least]]
+            return fields, [plain_numbers.real(f) for f in fields[least - 3 : least]]
         except ValueError:
             raise InputError(
                 f"{self.path}:{self.number}: expected {what}, found '{' '.join(fields)[:60]}'"

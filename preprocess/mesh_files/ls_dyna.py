@@ -19,6 +19,7 @@ from typing import NamedTuple
 from flexmbs.errors import InputError
 from flexmbs.files.inputs import read_text
 from preprocess.mesh.declarations import Item
+from preprocess.mesh_files import plain_numbers
 from preprocess.mesh_files.claims import Claims
 from preprocess.mesh_files.collapsed_solids import solid
 from preprocess.mesh_files.include import Includes, listed_names
@@ -194,7 +195,7 @@ class _Reader:
         if "&" in text and key in self.parameters:
             return sign * self.parameters[key]
         try:
-            value = float(text.upper().replace("D", "E"))
+            value = plain_numbers.real(text)
         except ValueError:
             value = math.nan
         if not math.isfinite(value):
@@ -366,7 +367,7 @@ class _Reader:
                 words = name.split()
                 key = words[-1][1:] if len(words) == 1 else words[-1]
                 try:
-                    self.parameters[key.upper()] = float(value)
+                    self.parameters[key.upper()] = plain_numbers.real(value)
                 except ValueError:
                     continue
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from flexmbs.errors import InputError
+from preprocess.mesh_files import plain_numbers
 from preprocess.mesh_files.claims import CARD, Claims
 from preprocess.mesh_files.include import Includes
 
@@ -221,11 +222,10 @@ def real(text: str) -> float:
     Raises ValueError.
     """
     try:
-        return float(text)
+        return plain_numbers.real(text)
     except ValueError:
-        plain = text.upper().replace("D", "E")
-    short = re.fullmatch(r"([+-]?(?:\d+\.?\d*|\.\d+))([+-]\d+)", plain)
-    return float(f"{short.group(1)}E{short.group(2)}" if short else plain or "0")
+        short = re.fullmatch(r"([+-]?(?:\d+\.?\d*|\.\d+))([+-]\d+)", text)
+    return plain_numbers.real(f"{short.group(1)}E{short.group(2)}" if short else text or "0")
 
 
 def text_field(card: Card, index: int) -> str:

@@ -20,6 +20,7 @@ from pathlib import Path
 from flexmbs.errors import InputError
 from flexmbs.files.inputs import read_text
 from preprocess.inputs.units import Units
+from preprocess.mesh_files import plain_numbers
 from preprocess.mesh_files.part_deck import LARGEST, PartDeck, refuse_kinds
 from preprocess.mesh_files.raw_mesh import RawMesh
 
@@ -125,7 +126,7 @@ class _Reader:
         if len(parts) < fewest:
             parts = [line[k : k + 10].strip() for k in range(0, len(line.rstrip()), 10)]
         try:
-            found = [int(part) for part in parts]
+            found = [plain_numbers.whole(part) for part in parts]
         except ValueError:
             found = []
         if len(found) < fewest or any(abs(each) > LARGEST for each in found):
@@ -137,7 +138,7 @@ class _Reader:
     def _real(self, line: str, count: int) -> list[float]:
         """Finite numbers of a line, also with Fortran's D. Raises InputError."""
         try:
-            found = [float(part) for part in line.upper().replace("D", "E").split()[:count]]
+            found = [plain_numbers.real(part) for part in line.split()[:count]]
         except ValueError:
             found = []
         if len(found) < count or not all(map(math.isfinite, found)):

@@ -10,7 +10,10 @@ import pytest
 
 import flexmbs as fm
 import preprocess as pp
+from flexmbs.audit.closed_contacts import forces_of_contacts
 from flexmbs.audit.friction_law import friction_law
+from flexmbs.dynamics.work import make_work
+from flexmbs.initial.initial_state import settle
 
 pytestmark = pytest.mark.filterwarnings("ignore::flexmbs.AuditWarning")
 LENGTH, PIECES = 0.6, 16
@@ -132,3 +135,44 @@ def test_friction_that_is_not_that_of_coulomb(factor: float, wanted: str) -> Non
     changed = replace(run, trajectory=run.trajectory._replace(contact=contact))
     [check] = friction_law(changed)
     assert check.status == wanted
+
+
+def leaning(method: str | fm.MoreauJean) -> fm.Solution:
+    """A rod that slides on a floor by its tip, with a force on its other end."""
+    model = fm.Model("leaning")
+    frames = {"tip": (0.5, 0, 0), "top": (-0.5, 0, 0.02)}
+    rod = model.add(fm.RigidBody("rod", mass=2.0, inertia=(0.01, 0.17, 0.17), frames=frames))
+    start = (0, 0, 0.5 * np.sin(0.5) + 0.02, np.cos(0.25), 0, np.sin(0.25), 0)
+    model.add(fm.Free("flight", model.ground, rod, q0=start))
+    model.add(fm.SpherePlane("floor", model.ground, rod["tip"], radius=0.02, friction=0.2))
+    model.add(fm.FrameForce("push", rod["top"], force=(0, 0, -5.0)))
+    return fm.simulate(model, t_end=0.2, output_step=0.01, integrator=method, audit="none")
+
+
+@pytest.mark.parametrize("method", ["event-driven", fm.MoreauJean(step=1e-3)])
+@pytest.mark.parametrize(
+    "how, wanted", [("right", "PASS"), ("forces", "WARN"), ("both", "FAIL"), ("first", "FAIL")]
+)
+def test_forces_of_contacts_that_are_wrong(
+    method: str | fm.MoreauJean, how: str, wanted: str
+) -> None:
+    """Forces of contacts changed by a third, alone or with the accelerations that follow from
+    them, and those of the first output set to zero.
+    """
+    run = leaning(method)
+    now = run.trajectory
+    contact, sd = now.contact.copy(), now.sd.copy()
+    if how != "right":
+        chosen = slice(0, 1) if how == "first" else slice(None)
+        contact[chosen] *= 0.0 if how == "first" else 0.67
+    if how in ("both", "first"):
+        work = make_work(run.compiled.system, now.beta[0])
+        for k, t in enumerate(now.t):
+            work.path.force[:] = contact[k]
+            settled = settle(run.compiled, work, float(t), now.q[k].copy(), now.s[k].copy())
+            sd[k] = settled.sd
+    changed = replace(run, trajectory=now._replace(contact=contact, sd=sd))
+    [check] = forces_of_contacts(changed)
+    assert check.status == wanted
+    if how == "right":
+        assert float(str(check).rpartition(" ")[2]) < 1e-3

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
 from preprocess.inputs.number_parsing import content
+from preprocess.mesh_files import plain_numbers
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -55,7 +56,7 @@ def read_archive_nodes(path: Path) -> tuple[Indices, Array]:
         ]
         try:
             ids.append(int(line[:wide]))
-            positions.append([float(field) for field in fields])
+            positions.append([plain_numbers.real(field) for field in fields])
         except ValueError:
             raise InputError(f"{path}:{number + 1}: {line[:50]!r} is not a node") from None
     x = np.array(positions).reshape(-1, 3)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from flexmbs.errors import InputError
 from preprocess.elements import ELEMENTS
 from preprocess.inputs.number_parsing import content
+from preprocess.mesh_files import plain_numbers
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -138,7 +139,7 @@ def _elements(path: Path, lines: list[str], start: int, cells: dict[str, list[li
 def _number(path: Path, line: int, text: str) -> float:
     """Finite number of a field. Raises `InputError`."""
     try:
-        value = float(text)
+        value = plain_numbers.real(text)
     except ValueError:
         value = np.nan
     if not abs(value) < 1e300:

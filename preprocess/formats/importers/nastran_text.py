@@ -12,6 +12,7 @@ import numpy as np
 from flexmbs.errors import InputError
 from preprocess.formats.importers.labelled import Array, Entries, Indices
 from preprocess.inputs.number_parsing import content
+from preprocess.mesh_files import plain_numbers
 from preprocess.mesh_files.nastran_cards import fields_of, real
 
 
@@ -149,7 +150,7 @@ class _Op4:
             for k in range(0, len(line.rstrip()), w)
         ]
         try:
-            values = np.array([float(word.replace("D", "E")) for word in words])
+            values = np.array([plain_numbers.real(word) for word in words])
         except ValueError:
             values = np.array([np.nan])
         if not np.isfinite(values).all():

@@ -18,6 +18,7 @@ from preprocess.formats.standard_input_data import (
     shapes_of_blocks,
 )
 from preprocess.inputs.number_parsing import content
+from preprocess.mesh_files import plain_numbers
 
 # number of modes; guards against allocating memory for damaged files: the first-order terms of Gr
 # have 9 n² numbers
@@ -164,7 +165,7 @@ class _Text:
     def _float(self, number: int, text: str) -> float:
         """Finite number of a field. Raises `InputError`."""
         try:
-            value = float(re.sub("[dD]", "e", text))
+            value = plain_numbers.real(text)
         except ValueError:
             value = np.nan
         if not np.isfinite(value):

@@ -1,5 +1,6 @@
 """Decks of Ansys, LS-DYNA, FEBio and universal files are the Nastran deck of the same part."""
 
+import re
 import warnings
 
 import numpy as np
@@ -573,3 +574,16 @@ def test_files_that_decks_include_belong_to_the_inputs(tmp_path, suffix, text):
     digest = input_digest({}, [path])
     other.write_text(CONTENT.get(suffix, "$ nothing\n") + "\n")
     assert input_digest({}, [path]) != digest
+
+
+@pytest.mark.parametrize("suffix", [*WRITERS, ".bdf"])
+def test_numbers_in_pythons_notation_are_rejected(tmp_path, suffix):
+    """1_5 is fifteen in Python, and in no program that writes such files."""
+    nodes, elements = solid("hex8")
+    x = next(x for x in nodes[:, 0] if x > 10.0)
+    text = {**WRITERS, ".bdf": nastran}[suffix](nodes, elements)
+    written = re.search(rf"{str(x)[:5]}[\d.eE+]*", text)
+    damaged = written.group().replace(str(x)[:2], f"{str(x)[0]}_{str(x)[1]}", 1)
+    text = text[: written.start()] + damaged[: len(written.group())] + text[written.end() :]
+    with pytest.raises(InputError, match=rf"part\{suffix}"):
+        read(tmp_path / f"part{suffix}", text)
