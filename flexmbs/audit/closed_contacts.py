@@ -1,4 +1,4 @@
-"""Forces of closed rigid contacts at outputs, by the equations of motion and by kinematics.
+"""Forces of closed rigid contacts and of dry friction at outputs, by equations and kinematics.
 
 They are right if the accelerations follow from them and the contacts stay closed:
 
@@ -66,7 +66,7 @@ def forces_of_contacts(solution: SolutionData) -> list[Check]:
         errors += [(accelerations, "accelerations at body"), (reactions, "reactions at joint")]
     worst, what = max(errors, key=lambda each: each[0].share)
     status = graded(worst.share, LIMITS)
-    text = f"{len(chosen)} outputs with closed contacts: errors of up to {worst.share:.1e}"
+    text = f"{len(chosen)} outputs with closed contacts or dry friction: errors of up to {worst.share:.1e}"
     if status == PASS:
         return [Check(TITLE, status, text)]
     text += f" of {what} {worst.item}, t = {worst.t:.4g} s"
@@ -74,10 +74,14 @@ def forces_of_contacts(solution: SolutionData) -> list[Check]:
 
 
 def _closed_contacts(solution: SolutionData) -> ClosedContacts:
-    """Closed rigid contacts at outputs without impacts and jumps of drives around them."""
+    """Closed rigid contacts, and outputs at which they or dry friction act.
+
+    Without impacts, reversals of dry friction and jumps of drives at neighbouring outputs.
+    """
     t, contacts = solution.t, solution.compiled.system.contacts
-    rigid = (contacts.law_kernel < 0) & (contacts.geometry_kernel != OF_FRICTION)
-    if len(t) < 2 or not rigid.any():
+    dry = contacts.geometry_kernel == OF_FRICTION
+    rigid = (contacts.law_kernel < 0) & ~dry
+    if len(t) < 2 or not (rigid | dry).any():
         return ClosedContacts(np.zeros(0, int), *np.zeros((3, len(t), len(rigid)), bool))
     views = [solution.contact(name) for name in solution.contacts]
     gap, rate, normal = (
@@ -92,7 +96,11 @@ def _closed_contacts(solution: SolutionData) -> ClosedContacts:
     impacts = np.sort([impact.t for impact in solution.run.impacts])
     struck = np.searchsorted(impacts, after, "right") > np.searchsorted(impacts, before, "left")
     masks = _lasting(pressed), _lasting(touching), _lasting(pressed & (slip <= slow))
-    usable = masks[1].any(axis=1) & ~struck & ~near_jumps(solution, t)
+    friction = np.sign(solution.trajectory.contact[:, dry, 1])
+    reverses = np.diff(friction, axis=0).any(axis=1)
+    settled = ~(np.concatenate([[False], reverses]) | np.concatenate([reverses, [False]]))
+    acting = masks[1].any(axis=1) | friction.any(axis=1)
+    usable = acting & settled & ~struck & ~near_jumps(solution, t)
     outputs = evenly_spaced(np.flatnonzero(usable), STATES)
     return ClosedContacts(outputs, *(mask[outputs] for mask in masks))
 
@@ -130,5 +138,7 @@ def _parting(solution: SolutionData, at: Trajectory, closed: ClosedContacts) -> 
     off = np.where(closed.pressed, np.abs(own[:, :, 0]), np.maximum(-own[:, :, 0], 0.0))
     off = np.where(closed.sticking, np.linalg.norm(own, axis=2), off)
     share = np.where(closed.touching, off / np.maximum(scale, 1e-300), 0.0)
+    if not share.size:
+        return Difference(0.0, "", 0.0)
     k, c = map(int, np.unravel_index(share.argmax(), share.shape))
     return Difference(float(share[k, c]), compiled.contacts[c], float(at.t[k]))

@@ -346,7 +346,7 @@ def solve_step(memory, context, h, m):
     The impulses are those for the velocities that the iteration would reach. K_b has the factors
     1/(θ²h²) of M and 1/(θh) of D_d; a displacement δ changes v by δ/(θ²h). Theory, section 42.
     """
-    state, x = context.state, context.exchange.x
+    state, at, x = context.state, context.at, context.exchange.x
     ns, nc = state.s.shape[0], state.lam.shape[0]
     t0 = context.clock.time
     c_mass = 1.0 / (memory.theta * memory.theta * h * h)
@@ -389,8 +389,12 @@ def solve_step(memory, context, h, m):
         if not size < 1e30:
             return NOT_FINITE
         speed = largest(state.s)
-        if it == 0 and nc > 0 and m > 0:
-            # the power of drives is that of the λ with the impulses, which the next evaluation has
+        change = 0.0
+        for a in range(nc):
+            change = max(change, abs(state.lam[a] - at.lam[a]))
+        if it == 0 and change > memory.tolerance * largest(at.lam):
+            # the power of drives is that of λ, which the next evaluation has: it differs from the
+            # last step's by impulses in one of them
             continue
         if size <= memory.tolerance * speed + SMOOTH or (
             it > 2 and size <= 1e3 * memory.tolerance * speed and size >= 0.5 * before

@@ -84,6 +84,11 @@ def delassus(memory, context, m, scale):
         for i in range(3 * m):
             memory.problem.D[i, j] = 0.0
             memory.G[i, j] = 0.0
+        # of another contact in an earlier step; given impulses of dry friction multiply them, too
+        for a in range(ns):
+            memory.Y[j, a] = 0.0
+        for a in range(memory.reaction.shape[1]):
+            memory.reaction[j, a] = 0.0
         # tangents without friction have no impulse, dry friction has none but that of one tangent:
         # their columns stay zero
         k = context.contact.row[j // 3]

@@ -18,7 +18,12 @@ from flexmbs.dynamics.constraints import (
     with_couplers,
     with_terms,
 )
-from flexmbs.dynamics.contacts import contact_kinematics, given_contact_forces, law_forces
+from flexmbs.dynamics.contacts import (
+    contact_kinematics,
+    given_contact_forces,
+    law_forces,
+    own_row,
+)
 from flexmbs.dynamics.equations import (
     body_motion,
     clear_energies,
@@ -37,7 +42,7 @@ from flexmbs.dynamics.joint_forces import (
 )
 from flexmbs.dynamics.laws import law_of_time
 from flexmbs.dynamics.rotors import rotor_energy, rotor_loads
-from flexmbs.system.records import OF_FRICTION, Evaluation
+from flexmbs.system.records import OF_BOUND, OF_FRICTION, Evaluation
 from flexmbs.system.trajectory import Trajectory
 
 
@@ -210,10 +215,10 @@ def contact_history(system, work, states, out):
 
 @part
 def with_coordinate_contacts(contacts, work, k, wrench):
-    """Wrench (f, n) of cut joint k plus N a C⁺_v of contacts on its coordinates.
+    """Wrench (f, n) of cut joint k plus that of rigid contacts on its coordinates.
 
-    N a C⁺_v of unilateral functions of its coordinates, and C⁺_v Q of its dry friction. wrench: (f,
-    n) of the other forces.
+    N a C⁺_v of unilateral functions of its coordinates, C⁺_v N of its stops and C⁺_v Q of its dry
+    friction. wrench: (f, n) of the other forces.
     """
     f, n = wrench
     given, place = (contacts.terms, work.contact.factor), (work.cut, k)
@@ -221,9 +226,15 @@ def with_coordinate_contacts(contacts, work, k, wrench):
         f, n = with_terms(
             given, (contacts.first[c], contacts.end[c]), place, work.contact.force[c, 0], (f, n)
         )
-        if contacts.cut[c] == k and contacts.geometry_kernel[c] == OF_FRICTION:
-            f = add(f, scale(work.contact.force[c, 1], load3_at(work.contact.covectors, c, 6)))
-            n = add(n, scale(work.contact.force[c, 1], load3_at(work.contact.covectors, c, 9)))
+        kernel = contacts.geometry_kernel[c]
+        # elastic stops are joint forces
+        if contacts.cut[c] == k and (
+            kernel == OF_FRICTION or (kernel == OF_BOUND and contacts.law_kernel[c] < 0)
+        ):
+            row = own_row(contacts, c)
+            force, covectors = work.contact.force[c, row], work.contact.covectors
+            f = add(f, scale(force, load3_at(covectors, c, 6 * row)))
+            n = add(n, scale(force, load3_at(covectors, c, 6 * row + 3)))
     return f, n
 
 

@@ -508,3 +508,41 @@ def test_accelerations_after_samples() -> None:
     np.testing.assert_allclose(
         run.acceleration[:, 0], 6.0 * (2.0 - run.position[:, 0]) / 0.4, rtol=1e-9
     )
+
+
+@pytest.mark.parametrize("order", [("stop", "brake"), ("brake", "stop")])
+@pytest.mark.parametrize("method", ["event-driven", fm.MoreauJean(step=1e-3)])
+def test_dry_friction_does_not_act_along_a_contact_that_was_closed(order, method):
+    """A slider hits a stop and is stopped by friction on its way back: x = x₀ − u²/(2 a)."""
+    model = fm.Model("slider", gravity=(0, 0, 0))
+    body = model.add(fm.RigidBody("block", mass=1.0, inertia=(1, 1, 1)))
+    model.add(fm.Prismatic("rail", model.ground, body, axis="x", v0=2.0))
+    items = {
+        "stop": fm.JointLimit("stop", "rail", upper=0.5, restitution=0.5),
+        "brake": fm.DryFriction("brake", "rail", coulomb=2.0),
+    }
+    for name in order:
+        model.add(items[name])
+    run = fm.simulate(model, t_end=1.0, integrator=method, output_step=0.1)
+    u = 0.5 * math.sqrt(2.0**2 - 2.0 * 2.0 * 0.5)
+    assert run.joint("rail").position[-1, 0] == pytest.approx(0.5 - u**2 / 4.0, abs=1e-3)
+
+
+@pytest.mark.parametrize("coordinates", ["joint", "absolute", "rheonomic"])
+def test_work_of_a_drive_through_an_impact(coordinates):
+    """The motor of a flywheel on a body that strikes a wall keeps its speed: J Δω Ω."""
+    model = fm.Model("flywheel", gravity=(0, 0, 0), frames={"wall": (1.0, 0, 0)})
+    frames = {"tip": (0.2, 0.3, 0)}
+    body = model.add(fm.RigidBody("body", mass=2.0, inertia=(0.1, 0.1, 0.1), frames=frames))
+    wheel = model.add(fm.RigidBody("wheel", mass=1.0, inertia=(0.03, 0.03, 0.05)))
+    model.add(fm.Planar("plane", model.ground, body, axis="z", v0=(2.0, 0, 0)))
+    model.add(fm.Revolute("shaft", body, wheel, axis="z", v0=50.0))
+    model.add(fm.Drive("motor", "shaft", fm.Ramp(0.0, rate=50.0)))
+    contact = fm.SpherePlane("c", "ground/wall", body["tip"], normal="-x", restitution=0.6)
+    model.add(contact)
+    run = fm.simulate(
+        model, t_end=0.6, integrator=fm.MoreauJean(step=1e-4), coordinates=coordinates
+    )
+    change = 0.3 * 3.2 / (1.0 / 3.0 + 0.09 / 0.15) / 0.15  # rad/s of the body
+    assert run.energy.work_of_drives[-1] == pytest.approx(0.05 * change * 50.0, rel=1e-3)
+    assert run.verdict == "PASS"

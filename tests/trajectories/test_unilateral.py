@@ -395,3 +395,17 @@ def test_wrong_functions_are_refused(bound: dict, text: str) -> None:
     with pytest.raises(fm.InputError) as caught:
         fm.simulate(falling(bound), t_end=0.1, **FAST)
     assert text in str(caught.value)
+
+
+@pytest.mark.parametrize("coordinates", ["joint", "absolute"])
+@pytest.mark.parametrize("method", ["event-driven", fm.MoreauJean(step=1e-3)])
+def test_the_torque_of_a_joint_contains_that_of_its_stop(coordinates, method):
+    """A pendulum that rests against a stop: the joint transmits the moment m g c of the stop."""
+    model = fm.Model("rest")
+    arm = model.add(fm.RigidBody("arm", mass=2.0, com=(0.3, 0, 0), inertia=(0.01, 0.1, 0.1)))
+    model.add(fm.Revolute("hinge", model.ground, arm, axis="y"))
+    model.add(fm.JointLimit("stop", "hinge", upper=0.0))
+    run = fm.simulate(
+        model, t_end=0.1, output_step=0.01, integrator=method, coordinates=coordinates
+    )
+    assert run.joint("hinge").torque[:, 1] == pytest.approx(-2.0 * 9.81 * 0.3)
