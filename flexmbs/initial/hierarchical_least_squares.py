@@ -6,14 +6,18 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 
-RANK = 1e-11  # of the largest singular value of a condition's matrix
+RANK = 1e-11  # of the largest singular value of a condition's matrix, or of its usual size
 
 
 class Condition(NamedTuple):
-    """A x = b, in the sense of least squares."""
+    """A x = b, in the sense of least squares.
+
+    size: usual size of A, so that a matrix that is round-off altogether has rank 0.
+    """
 
     A: np.ndarray
     b: np.ndarray
+    size: float = 0.0
 
 
 def by_priority(conditions: Sequence[Condition], n: int) -> np.ndarray:
@@ -23,7 +27,7 @@ def by_priority(conditions: Sequence[Condition], n: int) -> np.ndarray:
     finally |x| is least.
     """
     x, N = np.zeros(n), np.eye(n)
-    for A, b in conditions:
+    for A, b, usual in conditions:
         if N.shape[1] == 0:
             break
         if len(b) == 0:
@@ -33,7 +37,8 @@ def by_priority(conditions: Sequence[Condition], n: int) -> np.ndarray:
         u, size, vt = np.linalg.svd(A @ N)
         rank = int(
             (
-                size > RANK * max(float(size.max(initial=0.0)), float(np.abs(A).max(initial=0.0)))
+                size
+                > RANK * max(float(size.max(initial=0.0)), float(np.abs(A).max(initial=0.0)), usual)
             ).sum()
         )
         x = x + N @ (vt[:rank].T @ ((u[:, :rank].T @ (b - A @ x)) / size[:rank]))

@@ -171,7 +171,10 @@ def _of_least_norm(
     out = np.empty_like(lam)
     for i in range(len(lam)):
         out[i] = lam[i] + stress[i] @ by_priority(
-            [Condition(W[i], -base[i]), Condition(stress[i], -lam[i])], d
+            # unit multipliers of unit rows are forces of 1/size. Stresses of couplings among
+            # themselves have no wrenches but round-off
+            [Condition(W[i], -base[i], 1.0 / model_size(compiled)), Condition(stress[i], -lam[i])],
+            d,
         )
     return out / rows
 

@@ -426,3 +426,37 @@ def test_inverse_dynamics_of_a_train() -> None:
     inertia = 0.1 + 0.4 * carrier**2 + 3 * (0.05 * spin**2 + MASS * 0.1**2 * carrier**2)
     efforts = fm.inverse_dynamics(fm.kinematics(model, [0.1, 0.2]))
     np.testing.assert_allclose(efforts.effort["motor"][:, 0], 7.0 * inertia, rtol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("coordinates", ["joint", "absolute", "rheonomic"])
+def test_couplings_in_parallel_share_their_torque(seed: int, coordinates: str) -> None:
+    """A gear train closed by several equal couplings, each a multiple of the others.
+
+    Multipliers of rows a₁, a₂ = c a₁, … are of least norm in rows of length one: all efforts are
+    equal, and the sum is that of a single coupling.
+    """
+    rng = np.random.default_rng(seed)
+    ratios, copies = rng.uniform(0.4, 2.5, 3), int(rng.integers(2, 5))
+    factors = rng.uniform(0.1, 10.0, copies)
+
+    def run(factors: np.ndarray) -> fm.Solution:
+        """The train with one coupling between neighbours for each of the factors."""
+        frames = {f"b{k}": (0.1 * k, 0, 0) for k in range(4)}
+        model = fm.Model("train", gravity=(0, 0, 0), frames=frames)
+        for k in range(4):
+            wheel = model.add(fm.RigidBody(f"w{k}", mass=1.0, inertia=(1, 1, 0.01 * (k + 1))))
+            model.add(fm.Revolute(f"j{k}", f"ground/b{k}", wheel, axis="z"))
+        for k, ratio in enumerate(ratios):
+            for n, c in enumerate(factors):
+                model.add(fm.LinearCoupling(f"c{k}{n}", {f"j{k}": c, f"j{k + 1}": c * ratio}))
+        model.add(fm.JointTorque("motor", "j0", 1.0))
+        return fm.simulate(model, t_end=0.02, coordinates=coordinates, rtol=1e-9, atol=1e-11)
+
+    several, single = run(factors), run(np.ones(1))
+    for k in range(3):
+        whole = single.coupling(f"c{k}0").effort[f"j{k}"]
+        for n in range(copies):
+            found = several.coupling(f"c{k}{n}").effort[f"j{k}"]
+            assert found == pytest.approx(whole / copies, rel=1e-6)
+    assert several.joint("j0").torque == pytest.approx(single.joint("j0").torque, abs=1e-9)
