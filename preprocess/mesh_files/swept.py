@@ -1,0 +1,429 @@
+"""Solids of plane meshes, extruded over their thickness, and of axisymmetric meshes, revolved.
+
+Plane elements in the plane z = 0 with the thickness t become solids between z = −t/2 and t/2.
+Where thicknesses differ, the thicker parts have further layers, so that the solids match.
+Axisymmetric elements, at x ≥ 0, are revolved about the y axis in sectors of 2π/N; those with nodes
+on the axis become wedges, pyramids and tetrahedra. Nodes and elements of the first layer or sector
+keep their numbers. Node sets get all nodes over the thickness or around the axis, element sets all
+solids.
+
+Source: Abaqus Elements Guide, Two-dimensional solid elements, Axisymmetric solid elements;
+CalculiX CrunchiX User's Manual, CPS4, CPE4, CAX4.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs.errors import InputError
+from preprocess.mesh_files.raw_mesh import AXISYMMETRIC, PLANES, SOLIDS, RawMesh
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+# distance from the plane z = 0, or from the axis, relative to the size of the mesh, that counts as
+# none; positions in files have about six digits
+SAME_PLACE = 1e-6
+FARTHEST = 1e100  # whose square is a number
+MOST_NODES = 5_000_000  # as of sectors with cyclic symmetry
+MOST_THICKNESSES = 8  # different ones of a mesh; more are a varying thickness
+# fewest and most sectors by default; facets of linear elements need more for the same mass
+SECTORS = {1: (48, 96), 2: (16, 48)}
+FEWEST, MOST = 6, 2000  # sectors that may be asked for
+# Nodes of the solid that a triangle or quadrilateral with some first corners on the axis becomes:
+# node of the plane element, and step: 0 at the first position, 1 between, 2 at the next one. The
+# type as meshio names it, and nodes of the first, then those of second order.
+Pattern = tuple[tuple[str, str], str, str]
+PATTERNS: dict[tuple[int, int], Pattern] = {
+    (3, 0): (
+        ("wedge", "wedge15"),
+        "00 10 20 02 12 22",
+        "30 40 50 32 42 52 01 11 21",
+    ),
+    (4, 0): (
+        ("hexahedron", "hexahedron20"),
+        "00 10 20 30 02 12 22 32",
+        "40 50 60 70 42 52 62 72 01 11 21 31",
+    ),
+    (3, 1): (("pyramid", "pyramid13"), "10 12 22 20 00", "11 42 21 40 30 32 52 50"),
+    (3, 2): (("tetra", "tetra10"), "00 10 20 22", "30 40 50 52 42 21"),
+    (4, 2): (("wedge", "wedge15"), "00 30 32 10 20 22", "70 31 72 50 21 52 40 60 62"),
+}
+
+
+class _Cells(NamedTuple):
+    """Plane elements of one type: nodes (ne, nn), numbers (ne,).
+
+    child: 1 for second parts of elements that were divided.
+    """
+
+    table: Indices
+    ids: Indices
+    child: int = 0
+
+    @property
+    def corners(self) -> int:
+        """Number of corners."""
+        return 3 if self.table.shape[1] in (3, 6) else 4
+
+
+class _Part(NamedTuple):
+    """Solids of one type: keys of their nodes (n, nn), plane element (n,) and its copy (n,)."""
+
+    kind: str
+    keys: Indices
+    parents: Indices
+    copies: Indices
+
+
+@dataclass(frozen=True)
+class _Sweep:
+    """Positions of swept nodes.
+
+    count: of half steps; a key is row · count + half step. fixed (N,): True for nodes on the axis,
+    which have one position. place: positions of rows (n, 3) at half steps (n,).
+    """
+
+    count: int
+    fixed: NDArray[np.bool_]
+    place: Callable[[Array, Indices], Array]
+
+    def key(self, rows: Indices, half: Indices) -> Indices:
+        """Keys of nodes at half steps."""
+        return np.asarray(rows * self.count + np.where(self.fixed[rows], 0, half % self.count))
+
+
+def swept(path: Path, raw: RawMesh, sectors: int | None = None) -> RawMesh:
+    """Raw mesh with solids instead of plane or axisymmetric elements; others are unchanged.
+
+    sectors: of solids of revolution, by default from the size of the elements. Raises InputError
+    for elements outside their plane, without thickness, and for connections of single nodes.
+    """
+    tables = {name: table for name, table in raw.connectivity.items() if name in PLANES}
+    axisymmetric = {PLANES[name][0] == AXISYMMETRIC for name in tables} == {True}
+    if sectors is not None and not axisymmetric:
+        raise InputError(
+            f"{path}: sectors: the file has no axisymmetric elements, which alone are revolved"
+        )
+    if not tables:
+        return raw
+    if sectors is not None and not FEWEST <= sectors <= MOST:
+        raise InputError(f"{path}: sectors: {sectors}; give a number from {FEWEST} to {MOST}")
+    rows = np.unique(np.concatenate([table.ravel() for table in tables.values()]))
+    _check_places(path, raw, rows, axisymmetric)
+    _check_connections(path, raw, raw.node_ids[rows])
+    if axisymmetric:
+        found, notice = _revolved(path, raw, tables, sectors)
+    else:
+        found, notice = _extruded(path, raw, tables)
+    states = {
+        name: str(each["kind"])
+        for name, each in raw.declared.sections.items()
+        if each["kind"] in {state for state, _ in PLANES.values()}
+    }
+    declared = replace(
+        raw.declared,
+        sections={name: each for name, each in raw.declared.sections.items() if name not in states},
+        planes={} if axisymmetric else states,
+    )
+    return replace(found, declared=declared, notices=(*raw.notices, notice))
+
+
+def _check_places(path: Path, raw: RawMesh, rows: Indices, axisymmetric: bool) -> None:
+    """Raise InputError for nodes outside the plane z = 0, or beyond the axis."""
+    x = raw.points[rows]
+    if not (np.abs(x) < FARTHEST).all():
+        worst = rows[~(np.abs(x) < FARTHEST).all(axis=1)][0]
+        raise InputError(f"{path}: node {raw.node_ids[worst]} is beyond all bounds; correct it")
+    size = SAME_PLACE * float(np.ptp(x, axis=0).max())
+    outside = rows[np.abs(x[:, 2]) > size]
+    if len(outside):
+        raise InputError(
+            f"{path}: node {raw.node_ids[outside[0]]} of a plane or axisymmetric element is at "
+            f"z = {raw.points[outside[0], 2]:g}; such elements are in the plane z = 0: move them, "
+            "or give S3 or S4 for a curved sheet"
+        )
+    beyond = rows[x[:, 0] < -size]
+    if axisymmetric and len(beyond):
+        raise InputError(
+            f"{path}: node {raw.node_ids[beyond[0]]} is at x = {raw.points[beyond[0], 0]:g}; "
+            "axisymmetric elements are at x ≥ 0, beside the axis y"
+        )
+
+
+def _check_connections(path: Path, raw: RawMesh, ids: Indices) -> None:
+    """Raise InputError for what acts at a single node of the plane mesh, which becomes several."""
+    used = {each["where"]: [each["node"]] for each in raw.declared.masses}
+    for name, each in raw.declared.connections.items():
+        places = [each[key] for key in ("reference", "first", "second") if key in each]
+        numbers = [each for each in places if isinstance(each, int)]
+        numbers += [number for number, _, _ in each.get("terms", ())]
+        sets = [raw.node_ids[raw.node_sets[name]] for name in places if isinstance(name, str)]
+        used[name] = [*numbers, *(n for members in sets for n in members.tolist())]
+    own = set(ids.tolist())
+    wrong = [(name, n) for name, numbers in used.items() for n in numbers if n in own]
+    if wrong:
+        name, number = wrong[0]
+        raise InputError(
+            f"{path}: {name}: acts at node {number} of a plane or axisymmetric element, of which "
+            "the solid has several; give a reference node coupled to a set, or PointMass in Python"
+        )
+
+
+def _extruded(path: Path, raw: RawMesh, tables: dict[str, Indices]) -> tuple[RawMesh, str]:
+    """Mesh extruded over the thickness of its sections, and a notice."""
+    t = {name: _thickness(path, raw, raw.element_ids[name]) for name in tables}
+    values = np.unique(np.concatenate(list(t.values())))
+    m = len(values)
+    if m > MOST_THICKNESSES:
+        raise InputError(
+            f"{path}: plane elements of {m} thicknesses are not supported; give at most "
+            f"{MOST_THICKNESSES}, or solids"
+        )
+    levels = 0.5 * np.concatenate([-values[::-1], values])
+    z = np.interp(np.arange(4 * m - 1) / 2, np.arange(2 * m), levels)
+
+    def place(x: Array, half: Indices) -> Array:
+        """Nodes at their height."""
+        return np.column_stack([x[:, :2], z[half]])
+
+    sweep = _Sweep(len(z), np.zeros(len(raw.points), dtype=bool), place)
+    _check_count(path, len(raw.points) * len(z))
+    parts = []
+    for name, table in tables.items():
+        order = np.searchsorted(values, t[name])  # of the thickness among all
+        for layer in range(2 * m - 1):
+            some = np.abs(layer - (m - 1)) <= order
+            cells = _Cells(table[some], raw.element_ids[name][some])
+            # the middle layer, which all elements have, is the first copy
+            copy = np.array([(layer - (m - 1)) % (2 * m - 1)])
+            parts += _parts(path, sweep, cells, np.array([2 * layer]), copy)
+    states = sorted({PLANES[name][0] for name in tables})
+    count = sum(len(table) for table in tables.values())
+    thickness = " and ".join(f"{value:g}" for value in values)
+    return _solids(raw, raw.points, sweep, parts), (
+        f"{count} elements in {' and '.join(states)} are extruded over the thickness {thickness}; "
+        "the solid has their stiffness in the plane, and bends across it as a plate"
+    )
+
+
+def _thickness(path: Path, raw: RawMesh, ids: Indices) -> Array:
+    """Thickness of plane elements by their numbers. Raises InputError."""
+    t = np.zeros(len(ids))
+    for name, each in raw.declared.sections.items():
+        t[np.isin(ids, raw.element_sets[name])] = each["thickness"]
+    missing = ids[~(t > 0)]
+    if len(missing):
+        raise InputError(
+            f"{path}: {len(missing)} plane element(s) have no thickness: element {missing[0]}; "
+            "give *SOLID SECTION with it for their set"
+        )
+    return t
+
+
+def _revolved(
+    path: Path, raw: RawMesh, tables: dict[str, Indices], sectors: int | None
+) -> tuple[RawMesh, str]:
+    """Mesh revolved about the y axis, and a notice."""
+    materials = raw.declared.materials
+    turned = [
+        name for name, each in materials.items() if each.get("kind", "isotropic") != "isotropic"
+    ]
+    if turned:
+        raise InputError(
+            f"{path}: material of '{turned[0]}': axisymmetric elements of anisotropic materials "
+            "are not supported; give an isotropic one"
+        )
+    rows = np.unique(np.concatenate([table.ravel() for table in tables.values()]))
+    radius = np.abs(raw.points[:, 0])
+    fixed = np.zeros(len(radius), dtype=bool)
+    fixed[rows] = radius[rows] <= SAME_PLACE * float(np.ptp(raw.points[rows], axis=0).max())
+    cells = [_Cells(table, raw.element_ids[name]) for name, table in tables.items()]
+    order = max(2 if each.table.shape[1] > each.corners else 1 for each in cells)
+    N = sectors or _sectors(raw.points, cells, order)
+    points, fixed, cells = _without_quads_at_axis(raw.points, fixed, cells)
+
+    def place(x: Array, half: Indices) -> Array:
+        """Nodes turned about the axis."""
+        angle = np.pi / N * half
+        return np.column_stack([x[:, 0] * np.cos(angle), x[:, 1], x[:, 0] * np.sin(angle)])
+
+    sweep = _Sweep(2 * N, fixed, place)
+    _check_count(path, len(points) * order * N)
+    k = np.arange(N)
+    parts = [
+        part for each in cells for part in _parts(path, sweep, each, 2 * k, k + N * each.child)
+    ]
+    facets = 100 * (1 - _facet_ratio(np.pi / N, order))
+    count = sum(len(table) for table in tables.values())
+    return _solids(raw, points, sweep, parts), (
+        f"{count} axisymmetric elements are revolved about the y axis in {N} sectors, whose facets "
+        f"omit {facets:.2g} % of the volume; sectors= sets their number"
+    )
+
+
+def _sectors(points: Array, cells: Sequence[_Cells], order: int) -> int:
+    """Number of sectors whose arcs at the largest radius are two elements long, within bounds."""
+    lengths = [
+        np.linalg.norm(
+            points[each.table[:, : each.corners]]
+            - points[np.roll(each.table[:, : each.corners], 1, axis=1)],
+            axis=2,
+        ).ravel()
+        for each in cells
+    ]
+    radius = max(float(np.abs(points[each.table, 0]).max()) for each in cells)
+    size = float(np.median(np.concatenate(lengths)))
+    wanted = np.pi * radius / size if size > 0 else 0.0
+    low, high = SECTORS[order]
+    return 4 * int(np.ceil(np.clip(wanted, low, high) / 4))  # equal about x and z
+
+
+def _facet_ratio(half: float, order: int) -> float:
+    """Volume of facets, of an angle 2 · half each, over that of a solid of revolution."""
+    area = np.sin(half) * np.cos(half)
+    if order == 2:  # parabolas through three points of the circle
+        area += 4 / 3 * np.sin(half) * (1 - np.cos(half))
+    return float(area / half)
+
+
+def _without_quads_at_axis(
+    points: Array, fixed: NDArray[np.bool_], cells: Sequence[_Cells]
+) -> tuple[Array, NDArray[np.bool_], list[_Cells]]:
+    """Points, those on the axis, and elements, with quadrilaterals of one corner there divided.
+
+    They become two triangles, of which pyramids are made.
+    """
+    found = []
+    for each in cells:
+        one = fixed[each.table[:, :4]].sum(axis=1) == 1
+        if each.corners == 3 or not one.any():
+            found.append(each)
+            continue
+        found.append(_Cells(each.table[~one], each.ids[~one]))
+        table = _rolled(each.table[one], fixed, 4)
+        a, b, c, d, *middle = table.T
+        if middle:
+            x = points[table]
+            centre = 0.5 * x[:, 4:].sum(axis=1) - 0.25 * x[:, :4].sum(axis=1)
+            between = len(points) + np.arange(len(table))
+            points = np.concatenate([points, centre])
+            fixed = np.concatenate([fixed, np.zeros(len(table), dtype=bool)])
+            ab, bc, cd, da = middle
+            halves = [[a, b, c, ab, bc, between], [a, c, d, between, cd, da]]
+        else:
+            halves = [[a, b, c], [a, c, d]]
+        found += [
+            _Cells(np.column_stack(half), each.ids[one], child) for child, half in enumerate(halves)
+        ]
+    return points, fixed, found
+
+
+def _rolled(table: Indices, fixed: NDArray[np.bool_], corners: int) -> Indices:
+    """Plane elements whose first corners are those on the axis; others are unchanged."""
+    on = fixed[table[:, :corners]]
+    start = np.argmax(on & ~np.roll(on, 1, axis=1), axis=1)
+    order = (start[:, None] + np.arange(corners)) % corners
+    if table.shape[1] > corners:
+        order = np.hstack([order, order + corners])
+    return np.take_along_axis(table, order, axis=1)
+
+
+def _parts(path: Path, sweep: _Sweep, cells: _Cells, half: Indices, copies: Indices) -> list[_Part]:
+    """Solids of plane elements between each of the half steps (k,) and the next but one."""
+    table, corners = cells.table, cells.corners
+    on = sweep.fixed[table[:, :corners]]
+    count, beside = on.sum(axis=1), (on & np.roll(on, 1, axis=1)).any(axis=1)
+    wrong = ~(
+        (count == 0)
+        | ((count == 1) & (corners == 3))
+        | ((count == 2) & beside & _straight(sweep.fixed, table, corners))
+    )
+    if wrong.any():
+        raise InputError(
+            f"{path}: axisymmetric element {cells.ids[wrong][0]} has {count[wrong][0]} corners on "
+            "the axis that are not those of one straight edge; remesh there"
+        )
+    found = []
+    for n in np.unique(count).tolist():
+        kinds, first, second = PATTERNS[corners, n]
+        own = _rolled(table[count == n], sweep.fixed, corners)
+        higher = table.shape[1] > corners
+        pattern = np.array([[int(each[0]), int(each[1])] for each in first.split()])
+        if higher:
+            more = np.array([[int(each[0]), int(each[1])] for each in second.split()])
+            pattern = np.concatenate([pattern, more])
+        nodes, steps = pattern.T
+        keys = sweep.key(own[:, nodes], half[:, None, None] + steps)
+        ids = cells.ids[count == n]
+        found.append(
+            _Part(
+                kinds[int(higher)],
+                keys.reshape(-1, len(nodes)),
+                np.tile(ids, len(half)),
+                np.repeat(copies, len(ids)),
+            )
+        )
+    return found
+
+
+def _straight(fixed: NDArray[np.bool_], table: Indices, corners: int) -> NDArray[np.bool_]:
+    """True for elements (ne,) whose edges between corners on the axis are on it."""
+    middle = fixed[table[:, corners:]]
+    on = fixed[table[:, :corners]]
+    ends = on & np.roll(on, -1, axis=1)
+    return np.asarray((middle | ~ends[:, : middle.shape[1]]).all(axis=1))
+
+
+def _solids(raw: RawMesh, points: Array, sweep: _Sweep, parts: Sequence[_Part]) -> RawMesh:
+    """Mesh of swept nodes and solids; nodes without a plane element stay as they are.
+
+    points: those of the mesh and behind them new ones.
+    """
+    keys = np.unique(np.concatenate([each.keys.ravel() for each in parts]))
+    row = keys // sweep.count
+    first = np.searchsorted(row, row)  # of the nodes of the same row
+    loose = np.setdiff1d(np.arange(len(raw.points)), row)
+    number = np.concatenate(
+        [raw.node_ids, raw.node_ids.max() + 1 + np.arange(len(points) - len(raw.points))]
+    )
+    up, up_e = (
+        10 ** len(str(int(each.max())))
+        for each in (number, np.concatenate([each.parents for each in parts]))
+    )
+    old = np.concatenate([row, loose])
+    blocks: dict[str, list[Indices]] = defaultdict(list)
+    ids: dict[str, list[Indices]] = defaultdict(list)
+    for each in parts:
+        if len(each.keys):
+            blocks[SOLIDS[each.kind]].append(np.searchsorted(keys, each.keys))
+            ids[SOLIDS[each.kind]].append(each.parents + each.copies * up_e)
+    parents = np.concatenate([each.parents for each in parts])
+    numbers = np.concatenate([each.parents + each.copies * up_e for each in parts])
+    return replace(
+        raw,
+        points=np.concatenate([sweep.place(points[row], keys % sweep.count), raw.points[loose]]),
+        node_ids=np.concatenate([number[row] + (np.arange(len(row)) - first) * up, number[loose]]),
+        connectivity={name: np.concatenate(tables) for name, tables in blocks.items()},
+        element_ids={name: np.concatenate(each) for name, each in ids.items()},
+        node_sets={
+            name: np.flatnonzero(np.isin(old, members)) for name, members in raw.node_sets.items()
+        },
+        element_sets={
+            name: np.sort(numbers[np.isin(parents, members)])
+            for name, members in raw.element_sets.items()
+        },
+    )
+
+
+def _check_count(path: Path, count: int) -> None:
+    """Raise InputError for a solid of too many nodes."""
+    if count > MOST_NODES:
+        raise InputError(f"{path}: its solid has more than {MOST_NODES} nodes; mesh it coarser")
