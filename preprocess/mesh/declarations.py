@@ -58,8 +58,8 @@ DIMENSIONS = {
 class FileDeclarations:
     """Declarations of a file by name, as in part files: the kind and the arguments of its class.
 
-    masses: node and arguments. planes: element sets whose material is in plane stress or plane strain
-    in the plane z = 0, by name: "plane stress" or "plane strain". Incomplete materials have a key "problem", those without density a
+    masses: node and arguments. planes: "plane stress" or "plane strain" in the plane z = 0, by
+    element set. Incomplete materials have a key "problem", those without density a
     key "lacks" with a text, until `with_density`.
     """
 

@@ -32,8 +32,8 @@ from preprocess.mesh_files.abaqus_fields import TemperatureTables, integer, real
 from preprocess.mesh_files.abaqus_materials import AbaqusMaterials
 from preprocess.mesh_files.abaqus_options import REFUSED
 from preprocess.mesh_files.abaqus_surfaces import same_name
-from preprocess.mesh_files.raw_mesh import AXISYMMETRIC, PLANES, STRESS
 from preprocess.mesh_files.nastran_shapes import angle, box, i_section
+from preprocess.mesh_files.raw_mesh import AXISYMMETRIC, PLANES, STRESS
 
 Array = NDArray[np.float64]
 

@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -49,7 +50,7 @@ class RawMesh:
     """Raw content of a mesh file: all points, elements by type, sets as point indices.
 
     notices: omitted content; declared: declarations of its beams, shells and connections; units:
-    those that the file states.
+    those that the file states; axis: of axisymmetric elements, which are in the plane of x and it.
     """
 
     points: Array
@@ -61,6 +62,7 @@ class RawMesh:
     notices: tuple[str, ...] = ()
     declared: FileDeclarations = field(default_factory=FileDeclarations)
     units: Units | None = None
+    axis: Literal["y", "z"] = "y"
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +143,7 @@ def raw_mesh_of(
         for name in block.names:
             if block.type in kept:
                 groups[name].append(block.ids)
-            if block.type not in SOLIDS:
+            if block.type not in SOLIDS and block.type not in PLANES:
                 sets[name].append(block.rows.ravel())
     return RawMesh(
         points=_three_columns(path, points),

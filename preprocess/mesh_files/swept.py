@@ -2,13 +2,13 @@
 
 Plane elements in the plane z = 0 with the thickness t become solids between z = −t/2 and t/2.
 Where thicknesses differ, the thicker parts have further layers, so that the solids match.
-Axisymmetric elements, at x ≥ 0, are revolved about the y axis in sectors of 2π/N; those with nodes
-on the axis become wedges, pyramids and tetrahedra. Nodes and elements of the first layer or sector
+Axisymmetric elements, at x ≥ 0, are revolved in sectors of 2π/N about the axis, y in Abaqus and z
+in Nastran; those with nodes on it become wedges, pyramids and tetrahedra. Nodes and elements of the first layer or sector
 keep their numbers. Node sets get all nodes over the thickness or around the axis, element sets all
 solids.
 
 Source: Abaqus Elements Guide, Two-dimensional solid elements, Axisymmetric solid elements;
-CalculiX CrunchiX User's Manual, CPS4, CPE4, CAX4.
+CalculiX CrunchiX User's Manual, CPS4, CPE4, CAX4; MSC Nastran, Quick Reference Guide, CTRIAX6.
 """
 
 from __future__ import annotations
@@ -36,6 +36,9 @@ MOST_NODES = 5_000_000  # as of sectors with cyclic symmetry
 MOST_THICKNESSES = 8  # different ones of a mesh; more are a varying thickness
 # fewest and most sectors by default; facets of linear elements need more for the same mass
 SECTORS = {1: (48, 96), 2: (16, 48)}
+# rotation of rows of points that brings the axis to y
+TO_Y = {"y": np.eye(3), "z": np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])}
+ACROSS = {"y": "z", "z": "y"}  # the coordinate that vanishes
 FEWEST, MOST = 6, 2000  # sectors that may be asked for
 # Nodes of the solid that a triangle or quadrilateral with some first corners on the axis becomes:
 # node of the plane element, and step: 0 at the first position, 1 between, 2 at the next one. The
@@ -112,17 +115,18 @@ def swept(path: Path, raw: RawMesh, sectors: int | None = None) -> RawMesh:
         raise InputError(
             f"{path}: sectors: the file has no axisymmetric elements, which alone are revolved"
         )
-    if not tables:
-        return raw
     if sectors is not None and not FEWEST <= sectors <= MOST:
         raise InputError(f"{path}: sectors: {sectors}; give a number from {FEWEST} to {MOST}")
+    if not tables:
+        return raw
+    turn = TO_Y[raw.axis]
+    flat = replace(raw, points=raw.points @ turn)
     rows = np.unique(np.concatenate([table.ravel() for table in tables.values()]))
-    _check_places(path, raw, rows, axisymmetric)
-    _check_connections(path, raw, raw.node_ids[rows])
-    if axisymmetric:
-        found, notice = _revolved(path, raw, tables, sectors)
-    else:
-        found, notice = _extruded(path, raw, tables)
+    _check_places(path, flat, rows, axisymmetric)
+    _check_connections(path, flat, raw.node_ids[rows])
+    found, notice = (
+        _revolved(path, flat, tables, sectors) if axisymmetric else _extruded(path, flat, tables)
+    )
     states = {
         name: str(each["kind"])
         for name, each in raw.declared.sections.items()
@@ -133,7 +137,12 @@ def swept(path: Path, raw: RawMesh, sectors: int | None = None) -> RawMesh:
         sections={name: each for name, each in raw.declared.sections.items() if name not in states},
         planes={} if axisymmetric else states,
     )
-    return replace(found, declared=declared, notices=(*raw.notices, notice))
+    return replace(
+        found,
+        points=found.points @ turn.T,
+        declared=declared,
+        notices=(*raw.notices, notice),
+    )
 
 
 def _check_places(path: Path, raw: RawMesh, rows: Indices, axisymmetric: bool) -> None:
@@ -147,14 +156,14 @@ def _check_places(path: Path, raw: RawMesh, rows: Indices, axisymmetric: bool) -
     if len(outside):
         raise InputError(
             f"{path}: node {raw.node_ids[outside[0]]} of a plane or axisymmetric element is at "
-            f"z = {raw.points[outside[0], 2]:g}; such elements are in the plane z = 0: move them, "
-            "or give S3 or S4 for a curved sheet"
+            f"a distance of {abs(raw.points[outside[0], 2]):g} from the plane {ACROSS[raw.axis]} = 0, "
+            "in which such elements are; move them, or give shells for a curved sheet"
         )
     beyond = rows[x[:, 0] < -size]
     if axisymmetric and len(beyond):
         raise InputError(
             f"{path}: node {raw.node_ids[beyond[0]]} is at x = {raw.points[beyond[0], 0]:g}; "
-            "axisymmetric elements are at x ≥ 0, beside the axis y"
+            f"axisymmetric elements are at x ≥ 0, beside the axis {raw.axis}"
         )
 
 
@@ -162,10 +171,11 @@ def _check_connections(path: Path, raw: RawMesh, ids: Indices) -> None:
     """Raise InputError for what acts at a single node of the plane mesh, which becomes several."""
     used = {each["where"]: [each["node"]] for each in raw.declared.masses}
     for name, each in raw.declared.connections.items():
-        places = [each[key] for key in ("reference", "first", "second") if key in each]
-        numbers = [each for each in places if isinstance(each, int)]
+        ends = ("reference", "first", "second", *(("where",) if "weights" in each else ()))
+        places = [each[key] for key in ends if key in each]
+        numbers = [place for place in places if isinstance(place, int)]
         numbers += [number for number, _, _ in each.get("terms", ())]
-        sets = [raw.node_ids[raw.node_sets[name]] for name in places if isinstance(name, str)]
+        sets = [raw.node_ids[raw.node_sets[place]] for place in places if isinstance(place, str)]
         used[name] = [*numbers, *(n for members in sets for n in members.tolist())]
     own = set(ids.tolist())
     wrong = [(name, n) for name, numbers in used.items() for n in numbers if n in own]
@@ -231,7 +241,7 @@ def _thickness(path: Path, raw: RawMesh, ids: Indices) -> Array:
 def _revolved(
     path: Path, raw: RawMesh, tables: dict[str, Indices], sectors: int | None
 ) -> tuple[RawMesh, str]:
-    """Mesh revolved about the y axis, and a notice."""
+    """Mesh revolved about the axis, and a notice."""
     materials = raw.declared.materials
     turned = [
         name for name, each in materials.items() if each.get("kind", "isotropic") != "isotropic"
@@ -264,8 +274,8 @@ def _revolved(
     facets = 100 * (1 - _facet_ratio(np.pi / N, order))
     count = sum(len(table) for table in tables.values())
     return _solids(raw, points, sweep, parts), (
-        f"{count} axisymmetric elements are revolved about the y axis in {N} sectors, whose facets "
-        f"omit {facets:.2g} % of the volume; sectors= sets their number"
+        f"{count} axisymmetric elements are revolved about the {raw.axis} axis in {N} sectors, whose "
+        f"facets omit {facets:.2g} % of the volume; sectors= sets their number"
     )
 
 

@@ -249,7 +249,8 @@ def test_a_cone_of_quadrilaterals_has_its_apex_on_the_axis(tmp_path):
         (second, "pyramid13", 2, 2e-4),
     ):
         mesh = read(tmp_path, text, sectors=48)
-        assert list(mesh.blocks) == [kind] and len(mesh.blocks[kind].ids) == 96
+        assert list(mesh.blocks) == [kind]
+        assert len(mesh.blocks[kind].ids) == 96
         mass = pp.assemble(mesh).mass
         assert mass == pytest.approx(RHO * 4 * np.pi * facets(48, order)[0], rel=tolerance)
 
@@ -326,6 +327,64 @@ def test_couplings_and_instances_of_axisymmetric_parts(tmp_path):
     np.testing.assert_allclose(mesh.nodes[:, 1].min(), 1.0)
 
 
+def nastran_ring(order):
+    """A ring of CTRIAX6, radii 0.1 and 0.3, heights 0 and 0.1, in the plane of x and z."""
+    lines = ["BEGIN BULK"]
+    grid = [(i, j) for i in range(5) for j in range(3)]
+    number = {place: k for k, place in enumerate(grid, 1)}
+    lines += [f"GRID,{number[i, j]},,{0.1 + 0.05 * i},0.,{0.05 * j}" for i, j in grid]
+    for k, i in enumerate((0, 2)):
+        below = [(i, 0), (i + 1, 0), (i + 2, 0), (i + 2, 1), (i + 2, 2), (i + 1, 1)]
+        above = [(i, 0), (i + 1, 1), (i + 2, 2), (i + 1, 2), (i, 2), (i, 1)]
+        for n, places in enumerate((below, above)):
+            around = places if order == 1 else [places[0], *places[:0:-1]]
+            nodes = [number[each] for each in around]
+            lines.append(f"CTRIAX6,{2 * k + n + 1},7,{','.join(map(str, nodes))}")
+    lines += ["MAT1,7,2.1+11,,.3,7850.", "SPC1,1,13,1,2,3", "ENDDATA", ""]
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_nastran_rings_are_revolved_about_z(tmp_path, order):
+    """CTRIAX6 in either direction: mass, inertia and the ring of an SPC set."""
+    path = tmp_path / "ring.bdf"
+    path.write_text(nastran_ring(order))
+    with pytest.warns(
+        PreprocessWarning, match="4 axisymmetric elements are revolved about the z axis"
+    ):
+        mesh = pp.read_mesh(path, unit="m", sectors=24)
+    fe = pp.assemble(mesh)
+    mass = RHO * np.pi * (0.3**2 - 0.1**2) * 0.1
+    assert fe.mass == pytest.approx(mass, rel=1e-4)
+    R = fe.rigid_motion(fe.centre_of_mass)
+    spin = 0.5 * RHO * np.pi * (0.3**4 - 0.1**4) * 0.1
+    tilt = spin / 2 + mass * 0.1**2 / 12
+    inertia = (R.T @ (fe.M @ R))[3:, 3:]
+    np.testing.assert_allclose(inertia, np.diag([tilt, tilt, spin]), atol=1e-4 * spin)
+    np.testing.assert_allclose(fe.centre_of_mass, [0, 0, 0.05], atol=1e-9)
+    inner = mesh.nodes[mesh.node_sets["SPC 1"]]
+    assert len(inner) == 24 * 3 + 24 * 2  # corners, and those between the sectors
+    np.testing.assert_allclose(np.hypot(inner[:, 0], inner[:, 1]), 0.1, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("CTRIAX6,1", "CQUADX,1", "1 CQUADX elements are not supported; of plane and axisymmetric"),
+        ("CTRIAX6,1", "CPLSTN6,1", "1 CPLSTN6 elements are not supported; of plane"),
+        ("CTRIAX6,2", "CTRIAX6,1", "CTRIAX6 1 occurs twice"),
+        ("0.1,0.,0.0", "0.1,0.02,0.0", "a distance of 0.02 from the plane y = 0"),
+        ("0.1,0.,0.0", "-0.1,0.,0.0", "axisymmetric elements are at x ≥ 0, beside the axis z"),
+    ],
+)
+def test_bad_nastran_rings_are_named(tmp_path, old, new, message):
+    path = tmp_path / "ring.bdf"
+    assert old in nastran_ring(1)
+    path.write_text(nastran_ring(1).replace(old, new))
+    with pytest.raises(InputError, match=message):
+        pp.read_mesh(path, unit="m")
+
+
 def test_materials_given_in_python_are_in_the_plane_state_too(tmp_path):
     mesh = read(tmp_path, plane_deck("CPE8", (2, 1), (0.2, 0.1)))
     fe, own = pp.assemble(mesh), pp.assemble(mesh, pp.Isotropic(E=E, nu=NU, rho=RHO))
@@ -340,7 +399,8 @@ def test_faces_of_solids_written_as_plane_elements_stay_names(tmp_path):
     brick += "*ELEMENT, TYPE=C3D8, ELSET=brick\n1, 1, 2, 3, 4, 5, 6, 7, 8\n"
     brick += "*ELEMENT, TYPE=CPS4, ELSET=floor\n2, 1, 2, 3, 4\n"
     mesh = read(tmp_path, brick, message="only its solids are read")
-    assert list(mesh.blocks) == ["hex8"] and len(mesh.nodes) == 8
+    assert list(mesh.blocks) == ["hex8"]
+    assert len(mesh.nodes) == 8
 
 
 @pytest.mark.skipif(CCX is None, reason="CalculiX (ccx) is not installed")
@@ -397,7 +457,7 @@ RING = plane_deck("CAX4", (2, 1), (0.2, 0.1), (0.1, 0.0), section="")
         (SHEET + "*ELEMENT, TYPE=B21\n9, 1, 2\n", "B21 are not supported; plane frames"),
         (
             SHEET.replace("1, 0.0, 0.0", "1, 0.0, 0.0, 0.05"),
-            "z = 0.05; such elements are in the plane",
+            "a distance of 0.05 from the plane z = 0, in which",
         ),
         (RING.replace("1, 0.1, 0.0", "1, -0.1, 0.0"), "axisymmetric elements are at x ≥ 0"),
         (SHEET.partition("*SOLID")[0], "2 plane element.s. have no thickness: element 1; give"),
