@@ -393,6 +393,29 @@ def test_materials_given_in_python_are_in_the_plane_state_too(tmp_path):
     assert abs(fe.K - pieces.K).max() < 1e-12 * abs(fe.K).max()
 
 
+def test_a_plane_mesh_may_be_moved_in_its_plane(tmp_path):
+    """A rotation within the plane turns K; one out of it would turn the plane state away."""
+    mesh = read(tmp_path, plane_deck("CPE4", (2, 1), (0.2, 0.1)))
+    turned = mesh.moved(lambda x: x @ [[0.0, 1, 0], [-1, 0, 0], [0, 0, 1]])
+    own, other = (np.sort(np.linalg.eigvalsh(pp.assemble(m).K.toarray())) for m in (mesh, turned))
+    np.testing.assert_allclose(own, other, atol=1e-9 * own.max())
+    tilted = mesh.moved(lambda x: x @ [[1.0, 0, 0], [0, 0, 1], [0, -1, 0]])
+    with pytest.raises(InputError, match="in plane strain is not along z, as after a rotation"):
+        pp.assemble(tilted)
+
+
+def test_inverted_plane_elements_are_reordered_when_asked(tmp_path):
+    text = plane_deck("CPS8", (1, 1), (0.2, 0.1))
+    line = next(text for text in text.splitlines() if text.startswith("1, 1, 2, 3"))
+    number, *nodes = line.split(", ")
+    back = [number, *(nodes[k] for k in (0, 3, 2, 1, 7, 6, 5, 4))]
+    (tmp_path / "sheet.inp").write_text(text.replace(line, ", ".join(back)))
+    with pytest.raises(InputError, match="inverted: read with fix='orientation'"):
+        pp.read_mesh(tmp_path / "sheet.inp", unit="m")
+    mesh = read(tmp_path, text.replace(line, ", ".join(back)), fix="orientation")
+    assert pp.assemble(mesh).mass == pytest.approx(RHO * 0.2 * 0.1 * 0.02, rel=1e-12)
+
+
 def test_faces_of_solids_written_as_plane_elements_stay_names(tmp_path):
     """As mesh generators write them: the solids are read, the plane elements give no matrices."""
     brick = "*NODE\n1, 0, 0\n2, 1, 0\n3, 1, 1\n4, 0, 1\n5, 0, 0, 1\n6, 1, 0, 1\n7, 1, 1, 1\n8, 0, 1, 1\n"
