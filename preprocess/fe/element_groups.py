@@ -77,8 +77,8 @@ def _check_plane(mesh: Mesh, state: str, corners: Indices, ids: Indices) -> None
     turned = (along[..., :2].max(axis=2) > ALONG * along[..., 2]).any(axis=1)
     if turned.any():
         raise InputError(
-            f"{mesh.source}: element {ids[turned][0]} in {state} is not along z, as after a rotation "
-            "of the mesh; turn the body instead"
+            f"{mesh.source}: element {ids[turned][0]} in {state} is not along z, as after a "
+            "rotation of the mesh; turn the body instead"
         )
 
 

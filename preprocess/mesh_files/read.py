@@ -46,11 +46,12 @@ def read_mesh(
     triangles, quadrilaterals of Gmsh, MED and VTU; S3, S4, S6, S8, B31, B32, T3D2; CTRIA3, CQUAD4,
     CTRIA6, CQUAD8, CBAR, CBEAM, CROD, CTUBE, CONROD) as elements instead of named edges and faces,
     with the sections, materials, connections and masses of the deck, for `assemble`; by default of
-    decks that declare any of these. separate: accept parts that do not share nodes, for connections between them.
+    decks that declare any of these. Plane decks (CPS, CPE) are extruded over their thickness,
+    axisymmetric ones (CAX, CTRIAX6) revolved in ``sectors``, by default as many as their elements
+    need. separate: accept parts that do not share nodes, for connections between them.
     density: of the materials of the file that have none [kg/m³], one or by element set; without it
     they have no mass if the file has masses on nodes. allow_outside: accept included files outside
-    the folder of the file. sectors: around the axis, in which axisymmetric elements are revolved.
-    Node sets, named surfaces (their nodes) and physical groups become node
+    the folder of the file. Node sets, named surfaces (their nodes) and physical groups become node
     sets; nodes without an element are omitted. Raises InputError for an unreadable file or an
     invalid mesh.
 

@@ -3,9 +3,9 @@
 Plane elements in the plane z = 0 with the thickness t become solids between z = −t/2 and t/2.
 Where thicknesses differ, the thicker parts have further layers, so that the solids match.
 Axisymmetric elements, at x ≥ 0, are revolved in sectors of 2π/N about the axis, y in Abaqus and z
-in Nastran; those with nodes on it become wedges, pyramids and tetrahedra. Nodes and elements of the first layer or sector
-keep their numbers. Node sets get all nodes over the thickness or around the axis, element sets all
-solids.
+in Nastran; those with nodes on it become wedges, pyramids and tetrahedra. Nodes and elements of the
+first layer or sector keep their numbers. Node sets get all nodes over the thickness or around the
+axis, element sets all solids.
 
 Source: Abaqus Elements Guide, Two-dimensional solid elements, Axisymmetric solid elements;
 CalculiX CrunchiX User's Manual, CPS4, CPE4, CAX4; MSC Nastran, Quick Reference Guide, CTRIAX6.
@@ -155,9 +155,9 @@ def _check_places(path: Path, raw: RawMesh, rows: Indices, axisymmetric: bool) -
     outside = rows[np.abs(x[:, 2]) > size]
     if len(outside):
         raise InputError(
-            f"{path}: node {raw.node_ids[outside[0]]} of a plane or axisymmetric element is at "
-            f"a distance of {abs(raw.points[outside[0], 2]):g} from the plane {ACROSS[raw.axis]} = 0, "
-            "in which such elements are; move them, or give shells for a curved sheet"
+            f"{path}: node {raw.node_ids[outside[0]]} of a plane or axisymmetric element is at a "
+            f"distance of {abs(raw.points[outside[0], 2]):g} from the plane {ACROSS[raw.axis]} = 0, in "
+            "which such elements are; move them, or give shells for a curved sheet"
         )
     beyond = rows[x[:, 0] < -size]
     if axisymmetric and len(beyond):

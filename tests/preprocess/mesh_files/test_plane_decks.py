@@ -59,8 +59,8 @@ def plane_matrices(fe):
 )
 @pytest.mark.parametrize("state", ["CPS", "CPE"])
 def test_the_solid_has_the_matrices_of_plane_elements(tmp_path, state, kind, element, mesh):
-    """K and M of motions in the plane are those of scikit-fem's plane elements, times the thickness;
-    in plane stress with λ' = 2 λ μ / (λ + 2 μ).
+    """K and M of motions in the plane are those of scikit-fem's plane elements, times the
+    thickness; in plane stress with λ' = 2 λ μ / (λ + 2 μ).
     """
     fe = pp.assemble(read(tmp_path, plane_deck(state + kind, (3, 2), (0.3, 0.1))))
     K, M, places = plane_matrices(fe)
@@ -234,7 +234,7 @@ def test_a_disc_has_the_mass_and_inertia_of_its_facets(tmp_path, kind, inner):
 
 
 def test_a_cone_of_quadrilaterals_has_its_apex_on_the_axis(tmp_path):
-    """A rhombus with one corner on the axis, divided into pyramids; volume of Pappus, 2π · 1 · 2."""
+    """A rhombus with one corner on the axis, divided into pyramids: volume 2π · 1 · 2 (Pappus)."""
     corners = "*NODE\n1, 0, 0\n2, 1, -1\n3, 2, 0\n4, 1, 1\n"
     between = "5, 0.5, -0.5\n6, 1.5, -0.5\n7, 1.5, 0.5\n8, 0.5, 0.5\n"
     steel = "*MATERIAL, NAME=steel\n*ELASTIC\n2.1e11, 0.3\n*DENSITY\n7850.\n"
