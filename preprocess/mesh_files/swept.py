@@ -35,6 +35,7 @@ FARTHEST = 1e100  # whose square is a number
 MOST_NODES = 5_000_000  # as of sectors with cyclic symmetry
 MOST_THICKNESSES = 8  # different ones of a mesh; more are a varying thickness
 # fewest and most sectors by default; facets of linear elements need more for the same mass
+USUAL_NODES = 200_000  # by default; minutes of reduction
 SECTORS = {1: (48, 96), 2: (16, 48)}
 # rotation of rows of points that brings the axis to y
 TO_Y = {"y": np.eye(3), "z": np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])}
@@ -156,8 +157,9 @@ def _check_places(path: Path, raw: RawMesh, rows: Indices, axisymmetric: bool) -
     if len(outside):
         raise InputError(
             f"{path}: node {raw.node_ids[outside[0]]} of a plane or axisymmetric element is at a "
-            f"distance of {abs(raw.points[outside[0], 2]):g} from the plane {ACROSS[raw.axis]} = 0, in "
-            "which such elements are; move them, or give shells for a curved sheet"
+            f"distance of {abs(raw.points[outside[0], 2]):g} from the plane "
+            f"{ACROSS[raw.axis]} = 0, in which such elements are; move them, or give shells for a "
+            "curved sheet"
         )
     beyond = rows[x[:, 0] < -size]
     if axisymmetric and len(beyond):
@@ -274,13 +276,16 @@ def _revolved(
     facets = 100 * (1 - _facet_ratio(np.pi / N, order))
     count = sum(len(table) for table in tables.values())
     return _solids(raw, points, sweep, parts), (
-        f"{count} axisymmetric elements are revolved about the {raw.axis} axis in {N} sectors, whose "
-        f"facets omit {facets:.2g} % of the volume; sectors= sets their number"
+        f"{count} axisymmetric elements are revolved about the {raw.axis} axis in {N} sectors, "
+        f"whose facets omit {facets:.2g} % of the volume; sectors= sets their number"
     )
 
 
 def _sectors(points: Array, cells: Sequence[_Cells], order: int) -> int:
-    """Number of sectors whose arcs at the largest radius are two elements long, within bounds."""
+    """Number of sectors whose arcs at the largest radius are two elements long, within bounds.
+
+    Fewer than that if the solid would have more than the usual number of nodes.
+    """
     lengths = [
         np.linalg.norm(
             points[each.table[:, : each.corners]]
@@ -293,6 +298,8 @@ def _sectors(points: Array, cells: Sequence[_Cells], order: int) -> int:
     size = float(np.median(np.concatenate(lengths)))
     wanted = np.pi * radius / size if size > 0 else 0.0
     low, high = SECTORS[order]
+    nodes = sum(len(np.unique(each.table)) for each in cells)
+    high = max(low, min(high, USUAL_NODES // (order * nodes)))
     return 4 * int(np.ceil(np.clip(wanted, low, high) / 4))  # equal about x and z
 
 
@@ -436,4 +443,6 @@ def _solids(raw: RawMesh, points: Array, sweep: _Sweep, parts: Sequence[_Part]) 
 def _check_count(path: Path, count: int) -> None:
     """Raise InputError for a solid of too many nodes."""
     if count > MOST_NODES:
-        raise InputError(f"{path}: its solid has more than {MOST_NODES} nodes; mesh it coarser")
+        raise InputError(
+            f"{path}: its solid has more than {MOST_NODES} nodes; mesh it coarser, or in fewer sectors"
+        )

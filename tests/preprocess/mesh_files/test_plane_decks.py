@@ -169,8 +169,8 @@ def test_a_plane_body_has_interfaces_at_its_edges(tmp_path):
 
 @pytest.mark.parametrize("kind", ["CPS8", "CPE8"])
 def test_stress_across_the_plane(tmp_path, kind):
-    """A strip under ε_x: in plane strain σ_x = E/(1 − ν²) ε_x and σ_z = ν σ_x, in plane stress σ_x =
-    E ε_x and σ_z = 0.
+    """A strip under ε_x: in plane strain σ_x = E/(1 − ν²) ε_x and σ_z = ν σ_x, in plane stress
+    σ_x = E ε_x and σ_z = 0.
     """
     from preprocess.fe.nodal_stress import nodal_stress, stress_rows
 
@@ -256,8 +256,8 @@ def test_a_cone_of_quadrilaterals_has_its_apex_on_the_axis(tmp_path):
 
 
 def test_a_shaft_has_the_frequencies_of_a_bar(tmp_path):
-    """Free round shaft: torsion √(G/ρ)/2L, extension with lateral inertia (Rayleigh and Love), first
-    bending of Timoshenko's beam (22.373 less shear and rotation, Timoshenko's approximation).
+    """Free round shaft: torsion √(G/ρ)/2L, extension with lateral inertia (Rayleigh and Love),
+    first bending of Timoshenko's beam (22.373 less shear and rotation, Timoshenko's approximation).
     """
     length, r = 1.0, 0.03
     fe = pp.assemble(read(tmp_path, plane_deck("CAX8", (2, 20), (r, length), section="")))
@@ -308,9 +308,11 @@ def test_couplings_and_instances_of_axisymmetric_parts(tmp_path):
     mesh_lines, _, rest = part.partition("*MATERIAL")
     text = "*PART, NAME=Pulley\n" + mesh_lines + "*SURFACE, NAME=bore\nsheet\n"
     text += "*SOLID SECTION, ELSET=sheet, MATERIAL=steel\n*END PART\n*ASSEMBLY, NAME=A\n"
-    text += "*INSTANCE, NAME=P-1, PART=Pulley\n0., 1.\n*END INSTANCE\n*NODE, NSET=centre\n1, 0., 1.025\n"
+    text += "*INSTANCE, NAME=P-1, PART=Pulley\n0., 1.\n*END INSTANCE\n"
+    text += "*NODE, NSET=centre\n1, 0., 1.025\n"
     text += "*NSET, NSET=hole, INSTANCE=P-1\nleft\n*SURFACE, NAME=inside, TYPE=NODE\nhole\n"
-    text += "*COUPLING, CONSTRAINT NAME=hub, REF NODE=centre, SURFACE=inside\n*KINEMATIC\n*END ASSEMBLY\n"
+    text += "*COUPLING, CONSTRAINT NAME=hub, REF NODE=centre, SURFACE=inside\n*KINEMATIC\n"
+    text += "*END ASSEMBLY\n"
     text += "*MATERIAL" + rest.partition("*SOLID")[0]
     mesh = read(tmp_path, text)
     assert len(mesh.node_sets["hole"]) == 3 * 48
@@ -525,6 +527,14 @@ def test_what_is_not_extruded_or_revolved_is_refused_by_name(tmp_path, text, mes
         pp.read_mesh(path, unit="m")
 
 
+def test_fine_sections_have_fewer_sectors(tmp_path):
+    """By default, from 16 for a solid of more than 200 000 nodes to 48 for small ones."""
+    long = plane_deck("CAX8", (1, 1800), (0.01, 10.0), (0.1, 0.0), section="")
+    assert len(read(tmp_path, long).blocks["hex20"].ids) == 16 * 1800
+    short = plane_deck("CAX8", (1, 1), (0.001, 0.001), (0.1, 0.0), section="")
+    assert len(read(tmp_path, short).blocks["hex20"].ids) == 48
+
+
 def test_the_number_of_sectors_is_that_of_axisymmetric_decks(tmp_path):
     for text, sectors, message in (
         (SHEET, 24, "sectors: the file has no axisymmetric elements"),
@@ -538,6 +548,18 @@ def test_the_number_of_sectors_is_that_of_axisymmetric_decks(tmp_path):
         tmp_path, RING, message="in 24 sectors, whose facets omit 1.1 % of the volume", sectors=24
     )
     assert len(mesh.blocks["hex8"].ids) == 2 * 24
+
+
+def test_part_files_set_the_number_of_sectors(tmp_path):
+    (tmp_path / "ring.inp").write_text(RING)
+    part = tmp_path / "part.toml"
+    part.write_text(
+        'format = "flexmbs-part/1"\nmesh = "ring.inp"\nunit = "m"\nsectors = 30\n'
+        'reference = "bore"\n[interfaces.bore]\nset = "left"\n'
+    )
+    with pytest.warns(PreprocessWarning, match="in 30 sectors"):
+        mesh = pp.read_part(part).read_mesh()
+    assert len(mesh.node_sets["left"]) == 2 * 30
 
 
 def test_a_missing_thickness_is_one(tmp_path):
