@@ -3,9 +3,9 @@
 Plane elements in the plane z = 0 with the thickness t become solids between z = −t/2 and t/2.
 Where thicknesses differ, the thicker parts have further layers, so that the solids match.
 Axisymmetric elements, at x ≥ 0, are revolved in sectors of 2π/N about the axis, y in Abaqus and z
-in Nastran; those with nodes on it become wedges, pyramids and tetrahedra. Nodes and elements of the
-first layer or sector keep their numbers. Node sets get all nodes over the thickness or around the
-axis, element sets all solids.
+in Nastran; those with nodes on it become wedges, pyramids and tetrahedra. One of the nodes and
+solids that each node and element becomes keeps its number. Node sets get all nodes over the
+thickness or around the axis, element sets all solids.
 
 Source: Abaqus Elements Guide, Two-dimensional solid elements, Axisymmetric solid elements;
 CalculiX CrunchiX User's Manual, CPS4, CPE4, CAX4; MSC Nastran, Quick Reference Guide, CTRIAX6.
@@ -13,17 +13,22 @@ CalculiX CrunchiX User's Manual, CPS4, CPE4, CAX4; MSC Nastran, Quick Reference 
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
-from preprocess.mesh_files.raw_mesh import AXISYMMETRIC, PLANES, SOLIDS, RawMesh
+from preprocess.mesh_files.raw_mesh import AXISYMMETRIC, PLANES, RawMesh
+from preprocess.mesh_files.swept_elements import (
+    PlaneCells,
+    Sweep,
+    rolled,
+    swept_parts,
+    swept_solids,
+)
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -34,74 +39,13 @@ SAME_PLACE = 1e-6
 FARTHEST = 1e100  # whose square is a number
 MOST_NODES = 5_000_000  # as of sectors with cyclic symmetry
 MOST_THICKNESSES = 8  # different ones of a mesh; more are a varying thickness
+USUAL_NODES = 200_000  # of a solid of revolution by default; minutes of reduction
 # fewest and most sectors by default; facets of linear elements need more for the same mass
-USUAL_NODES = 200_000  # by default; minutes of reduction
 SECTORS = {1: (48, 96), 2: (16, 48)}
 # rotation of rows of points that brings the axis to y
 TO_Y = {"y": np.eye(3), "z": np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])}
 ACROSS = {"y": "z", "z": "y"}  # the coordinate that vanishes
 FEWEST, MOST = 6, 2000  # sectors that may be asked for
-# Nodes of the solid that a triangle or quadrilateral with some first corners on the axis becomes:
-# node of the plane element, and step: 0 at the first position, 1 between, 2 at the next one. The
-# type as meshio names it, and nodes of the first, then those of second order.
-Pattern = tuple[tuple[str, str], str, str]
-PATTERNS: dict[tuple[int, int], Pattern] = {
-    (3, 0): (
-        ("wedge", "wedge15"),
-        "00 10 20 02 12 22",
-        "30 40 50 32 42 52 01 11 21",
-    ),
-    (4, 0): (
-        ("hexahedron", "hexahedron20"),
-        "00 10 20 30 02 12 22 32",
-        "40 50 60 70 42 52 62 72 01 11 21 31",
-    ),
-    (3, 1): (("pyramid", "pyramid13"), "10 12 22 20 00", "11 42 21 40 30 32 52 50"),
-    (3, 2): (("tetra", "tetra10"), "00 10 20 22", "30 40 50 52 42 21"),
-    (4, 2): (("wedge", "wedge15"), "00 30 32 10 20 22", "70 31 72 50 21 52 40 60 62"),
-}
-
-
-class _Cells(NamedTuple):
-    """Plane elements of one type: nodes (ne, nn), numbers (ne,).
-
-    child: 1 for second parts of elements that were divided.
-    """
-
-    table: Indices
-    ids: Indices
-    child: int = 0
-
-    @property
-    def corners(self) -> int:
-        """Number of corners."""
-        return 3 if self.table.shape[1] in (3, 6) else 4
-
-
-class _Part(NamedTuple):
-    """Solids of one type: keys of their nodes (n, nn), plane element (n,) and its copy (n,)."""
-
-    kind: str
-    keys: Indices
-    parents: Indices
-    copies: Indices
-
-
-@dataclass(frozen=True)
-class _Sweep:
-    """Positions of swept nodes.
-
-    count: of half steps; a key is row · count + half step. fixed (N,): True for nodes on the axis,
-    which have one position. place: positions of rows (n, 3) at half steps (n,).
-    """
-
-    count: int
-    fixed: NDArray[np.bool_]
-    place: Callable[[Array, Indices], Array]
-
-    def key(self, rows: Indices, half: Indices) -> Indices:
-        """Keys of nodes at half steps."""
-        return np.asarray(rows * self.count + np.where(self.fixed[rows], 0, half % self.count))
 
 
 def swept(path: Path, raw: RawMesh, sectors: int | None = None) -> RawMesh:
@@ -206,21 +150,21 @@ def _extruded(path: Path, raw: RawMesh, tables: dict[str, Indices]) -> tuple[Raw
         """Nodes at their height."""
         return np.column_stack([x[:, :2], z[half]])
 
-    sweep = _Sweep(len(z), np.zeros(len(raw.points), dtype=bool), place)
+    sweep = Sweep(len(z), np.zeros(len(raw.points), dtype=bool), place)
     _check_count(path, len(raw.points) * len(z))
     parts = []
     for name, table in tables.items():
         order = np.searchsorted(values, t[name])  # of the thickness among all
         for layer in range(2 * m - 1):
             some = np.abs(layer - (m - 1)) <= order
-            cells = _Cells(table[some], raw.element_ids[name][some])
+            cells = PlaneCells(table[some], raw.element_ids[name][some])
             # the middle layer, which all elements have, is the first copy
             copy = np.array([(layer - (m - 1)) % (2 * m - 1)])
-            parts += _parts(path, sweep, cells, np.array([2 * layer]), copy)
+            parts += swept_parts(path, sweep, cells, np.array([2 * layer]), copy)
     states = sorted({PLANES[name][0] for name in tables})
     count = sum(len(table) for table in tables.values())
     thickness = " and ".join(f"{value:g}" for value in values)
-    return _solids(raw, raw.points, sweep, parts), (
+    return swept_solids(raw, raw.points, sweep, parts), (
         f"{count} elements in {' and '.join(states)} are extruded over the thickness {thickness}; "
         "the solid has their stiffness in the plane, and bends across it as a plate"
     )
@@ -257,7 +201,7 @@ def _revolved(
     radius = np.abs(raw.points[:, 0])
     fixed = np.zeros(len(radius), dtype=bool)
     fixed[rows] = radius[rows] <= SAME_PLACE * float(np.ptp(raw.points[rows], axis=0).max())
-    cells = [_Cells(table, raw.element_ids[name]) for name, table in tables.items()]
+    cells = [PlaneCells(table, raw.element_ids[name]) for name, table in tables.items()]
     order = max(2 if each.table.shape[1] > each.corners else 1 for each in cells)
     N = sectors or _sectors(raw.points, cells, order)
     points, fixed, cells = _without_quads_at_axis(raw.points, fixed, cells)
@@ -267,21 +211,21 @@ def _revolved(
         angle = np.pi / N * half
         return np.column_stack([x[:, 0] * np.cos(angle), x[:, 1], x[:, 0] * np.sin(angle)])
 
-    sweep = _Sweep(2 * N, fixed, place)
+    sweep = Sweep(2 * N, fixed, place)
     _check_count(path, len(points) * order * N)
     k = np.arange(N)
     parts = [
-        part for each in cells for part in _parts(path, sweep, each, 2 * k, k + N * each.child)
+        part for each in cells for part in swept_parts(path, sweep, each, 2 * k, k + N * each.child)
     ]
     facets = 100 * (1 - _facet_ratio(np.pi / N, order))
     count = sum(len(table) for table in tables.values())
-    return _solids(raw, points, sweep, parts), (
+    return swept_solids(raw, points, sweep, parts), (
         f"{count} axisymmetric elements are revolved about the {raw.axis} axis in {N} sectors, "
         f"whose facets omit {facets:.2g} % of the volume; sectors= sets their number"
     )
 
 
-def _sectors(points: Array, cells: Sequence[_Cells], order: int) -> int:
+def _sectors(points: Array, cells: Sequence[PlaneCells], order: int) -> int:
     """Number of sectors whose arcs at the largest radius are two elements long, within bounds.
 
     Fewer than that if the solid would have more than the usual number of nodes.
@@ -312,8 +256,8 @@ def _facet_ratio(half: float, order: int) -> float:
 
 
 def _without_quads_at_axis(
-    points: Array, fixed: NDArray[np.bool_], cells: Sequence[_Cells]
-) -> tuple[Array, NDArray[np.bool_], list[_Cells]]:
+    points: Array, fixed: NDArray[np.bool_], cells: Sequence[PlaneCells]
+) -> tuple[Array, NDArray[np.bool_], list[PlaneCells]]:
     """Points, those on the axis, and elements, with quadrilaterals of one corner there divided.
 
     They become two triangles, of which pyramids are made.
@@ -324,8 +268,8 @@ def _without_quads_at_axis(
         if each.corners == 3 or not one.any():
             found.append(each)
             continue
-        found.append(_Cells(each.table[~one], each.ids[~one]))
-        table = _rolled(each.table[one], fixed, 4)
+        found.append(PlaneCells(each.table[~one], each.ids[~one]))
+        table = rolled(each.table[one], fixed, 4)
         a, b, c, d, *middle = table.T
         if middle:
             x = points[table]
@@ -338,106 +282,10 @@ def _without_quads_at_axis(
         else:
             halves = [[a, b, c], [a, c, d]]
         found += [
-            _Cells(np.column_stack(half), each.ids[one], child) for child, half in enumerate(halves)
+            PlaneCells(np.column_stack(half), each.ids[one], child)
+            for child, half in enumerate(halves)
         ]
     return points, fixed, found
-
-
-def _rolled(table: Indices, fixed: NDArray[np.bool_], corners: int) -> Indices:
-    """Plane elements whose first corners are those on the axis; others are unchanged."""
-    on = fixed[table[:, :corners]]
-    start = np.argmax(on & ~np.roll(on, 1, axis=1), axis=1)
-    order = (start[:, None] + np.arange(corners)) % corners
-    if table.shape[1] > corners:
-        order = np.hstack([order, order + corners])
-    return np.take_along_axis(table, order, axis=1)
-
-
-def _parts(path: Path, sweep: _Sweep, cells: _Cells, half: Indices, copies: Indices) -> list[_Part]:
-    """Solids of plane elements between each of the half steps (k,) and the next but one."""
-    table, corners = cells.table, cells.corners
-    on = sweep.fixed[table[:, :corners]]
-    count, beside = on.sum(axis=1), (on & np.roll(on, 1, axis=1)).any(axis=1)
-    wrong = ~(
-        (count == 0)
-        | ((count == 1) & (corners == 3))
-        | ((count == 2) & beside & _straight(sweep.fixed, table, corners))
-    )
-    if wrong.any():
-        raise InputError(
-            f"{path}: axisymmetric element {cells.ids[wrong][0]} has {count[wrong][0]} corners on "
-            "the axis that are not those of one straight edge; remesh there"
-        )
-    found = []
-    for n in np.unique(count).tolist():
-        kinds, first, second = PATTERNS[corners, n]
-        own = _rolled(table[count == n], sweep.fixed, corners)
-        higher = table.shape[1] > corners
-        pattern = np.array([[int(each[0]), int(each[1])] for each in first.split()])
-        if higher:
-            more = np.array([[int(each[0]), int(each[1])] for each in second.split()])
-            pattern = np.concatenate([pattern, more])
-        nodes, steps = pattern.T
-        keys = sweep.key(own[:, nodes], half[:, None, None] + steps)
-        ids = cells.ids[count == n]
-        found.append(
-            _Part(
-                kinds[int(higher)],
-                keys.reshape(-1, len(nodes)),
-                np.tile(ids, len(half)),
-                np.repeat(copies, len(ids)),
-            )
-        )
-    return found
-
-
-def _straight(fixed: NDArray[np.bool_], table: Indices, corners: int) -> NDArray[np.bool_]:
-    """True for elements (ne,) whose edges between corners on the axis are on it."""
-    middle = fixed[table[:, corners:]]
-    on = fixed[table[:, :corners]]
-    ends = on & np.roll(on, -1, axis=1)
-    return np.asarray((middle | ~ends[:, : middle.shape[1]]).all(axis=1))
-
-
-def _solids(raw: RawMesh, points: Array, sweep: _Sweep, parts: Sequence[_Part]) -> RawMesh:
-    """Mesh of swept nodes and solids; nodes without a plane element stay as they are.
-
-    points: those of the mesh and behind them new ones.
-    """
-    keys = np.unique(np.concatenate([each.keys.ravel() for each in parts]))
-    row = keys // sweep.count
-    first = np.searchsorted(row, row)  # of the nodes of the same row
-    loose = np.setdiff1d(np.arange(len(raw.points)), row)
-    number = np.concatenate(
-        [raw.node_ids, raw.node_ids.max() + 1 + np.arange(len(points) - len(raw.points))]
-    )
-    up, up_e = (
-        10 ** len(str(int(each.max())))
-        for each in (number, np.concatenate([each.parents for each in parts]))
-    )
-    old = np.concatenate([row, loose])
-    blocks: dict[str, list[Indices]] = defaultdict(list)
-    ids: dict[str, list[Indices]] = defaultdict(list)
-    for each in parts:
-        if len(each.keys):
-            blocks[SOLIDS[each.kind]].append(np.searchsorted(keys, each.keys))
-            ids[SOLIDS[each.kind]].append(each.parents + each.copies * up_e)
-    parents = np.concatenate([each.parents for each in parts])
-    numbers = np.concatenate([each.parents + each.copies * up_e for each in parts])
-    return replace(
-        raw,
-        points=np.concatenate([sweep.place(points[row], keys % sweep.count), raw.points[loose]]),
-        node_ids=np.concatenate([number[row] + (np.arange(len(row)) - first) * up, number[loose]]),
-        connectivity={name: np.concatenate(tables) for name, tables in blocks.items()},
-        element_ids={name: np.concatenate(each) for name, each in ids.items()},
-        node_sets={
-            name: np.flatnonzero(np.isin(old, members)) for name, members in raw.node_sets.items()
-        },
-        element_sets={
-            name: np.sort(numbers[np.isin(parents, members)])
-            for name, members in raw.element_sets.items()
-        },
-    )
 
 
 def _check_count(path: Path, count: int) -> None:
