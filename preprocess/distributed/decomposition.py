@@ -205,7 +205,7 @@ class Decomposition:
             blocks=blocks,
             node_sets={},
             element_sets=sets,
-            declared=FileDeclarations(),
+            declared=FileDeclarations(planes=mesh.declared.planes),
         )
 
     def _layout(self, rank: int, local: _LocalNumbering) -> Layout:

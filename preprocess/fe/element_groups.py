@@ -11,10 +11,13 @@ from numpy.typing import NDArray
 from flexmbs.errors import InputError, raise_problems
 from preprocess.elements import ELEMENTS, Element
 from preprocess.fe.material import Material
+from preprocess.fe.plane_states import InPlane
 from preprocess.mesh.mesh import ElementBlock, Mesh
 
 Indices = NDArray[np.int64]
 
+# sine of the angle to z that counts as zero; positions in files have about six digits
+ALONG = 1e-5
 SHOWN = 5  # number of elements that a message lists
 
 
@@ -45,12 +48,38 @@ def element_groups(
     """
     owner = owners_by_block(mesh, mesh.blocks, material, "material")
     groups = []
+    in_plane: dict[tuple[int, str], Material] = {}  # one object for each material and state
     for name, block in mesh.solids.items():
         for each, rows in owner[name]:
-            groups.append(
-                ElementGroup(elements[name], block.connectivity[rows], block.ids[rows], each)
-            )
+            for state, some in _states(mesh, block.ids[rows]):
+                own = (
+                    in_plane.setdefault((id(each), state), InPlane(each, state)) if state else each
+                )
+                table, ids = block.connectivity[rows[some]], block.ids[rows[some]]
+                if state:
+                    _check_plane(mesh, state, table[:, : ELEMENTS[name].corners], ids)
+                groups.append(ElementGroup(elements[name], table, ids, own))
     return tuple(groups)
+
+
+def _states(mesh: Mesh, ids: Indices) -> list[tuple[str, Indices]]:
+    """Plane state, "" for none, and the rows of the elements in it."""
+    state = np.full(len(ids), "", dtype=object)
+    for name, each in mesh.declared.planes.items():
+        state[np.isin(ids, mesh.element_sets[name])] = each
+    return [(each, np.flatnonzero(state == each)) for each in dict.fromkeys(state.tolist())]
+
+
+def _check_plane(mesh: Mesh, state: str, corners: Indices, ids: Indices) -> None:
+    """Raise InputError for solids in a plane state that are no longer extruded along z."""
+    below, above = np.split(mesh.nodes[corners], 2, axis=1)
+    along = np.abs(above - below)
+    turned = (along[..., :2].max(axis=2) > ALONG * along[..., 2]).any(axis=1)
+    if turned.any():
+        raise InputError(
+            f"{mesh.source}: element {ids[turned][0]} in {state} is not along z, as after a "
+            "rotation of the mesh; turn the body instead"
+        )
 
 
 def owners_by_block(

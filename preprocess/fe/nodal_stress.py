@@ -23,6 +23,7 @@ from preprocess.fe.element_matrices import (
     internal_displacements,
 )
 from preprocess.fe.material import Material, elasticity_tensor
+from preprocess.fe.plane_states import stress_matrix
 
 CHUNK = 2**21  # number of entries of the displacement gradients computed at once: 16 MB
 _ORDER = (0, 1, 2, 5, 3, 4)  # xx, yy, zz, xy, yz, zx of this module in the order of `material`
@@ -62,7 +63,7 @@ def _place(materials: Sequence[Material], group: ElementGroup) -> int:
 
 def elasticity(material: Material) -> FloatArray:
     """Elasticity matrix C (6, 6) with σ = C ε in mesh axes, components xx, yy, zz, xy, yz, zx."""
-    return np.asarray(material.elasticity, dtype=float)[np.ix_(_ORDER, _ORDER)]
+    return np.asarray(stress_matrix(material), dtype=float)[np.ix_(_ORDER, _ORDER)]
 
 
 def nodal_stress(

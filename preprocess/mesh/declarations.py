@@ -58,7 +58,8 @@ DIMENSIONS = {
 class FileDeclarations:
     """Declarations of a file by name, as in part files: the kind and the arguments of its class.
 
-    masses: node and arguments. Incomplete materials have a key "problem", those without density a
+    masses: node and arguments. planes: "plane stress" or "plane strain" in the plane z = 0, by
+    element set. Incomplete materials have a key "problem", those without density a
     key "lacks" with a text, until `with_density`.
     """
 
@@ -66,6 +67,7 @@ class FileDeclarations:
     connections: Items = field(default_factory=dict)
     materials: Items = field(default_factory=dict)
     masses: list[Item] = field(default_factory=list)
+    planes: Mapping[str, str] = field(default_factory=dict)
 
     def connected(self, node_ids: Indices, node_sets: Mapping[str, Indices]) -> Indices:
         """Rows of the nodes of the connections.
@@ -93,7 +95,11 @@ class FileDeclarations:
         sections, connections = parts
         materials = {name: _scaled(each, units) for name, each in self.materials.items()}
         return FileDeclarations(
-            sections, connections, materials, [_scaled(each, units) for each in self.masses]
+            sections,
+            connections,
+            materials,
+            [_scaled(each, units) for each in self.masses],
+            self.planes,
         )
 
     def with_density(self, density: float | Mapping[str, float] | None) -> "FileDeclarations":

@@ -312,4 +312,5 @@ def _declared(
         {name: given for name, given in items.items() if name not in gone}
         for items in (mesh.declared.sections, mesh.declared.materials)
     )
-    return FileDeclarations(sections, connections, materials, own)
+    planes = {name: state for name, state in mesh.declared.planes.items() if name not in gone}
+    return FileDeclarations(sections, connections, materials, own, planes)

@@ -17,6 +17,7 @@ from flexmbs.files.inputs import read_text
 from preprocess.mesh_files.abaqus_assembly import Rows, split
 from preprocess.mesh_files.include import Includes
 from preprocess.mesh_files.number_tables import extract_tables
+from preprocess.mesh_files.raw_mesh import AXISYMMETRIC, SHAPES, STRAIN, STRESS
 
 Array = NDArray[np.float64]
 
@@ -78,9 +79,15 @@ POINT_TYPES = {
     "GAPUNI": ("gap", 2),
 }
 POINTS = {name for name, _ in POINT_TYPES.values()}
-PLANE = "plane and axisymmetric elements do not belong to a three-dimensional body"
+# plane and axisymmetric elements, read as solids; in files with solids they name faces (above)
+PLANE_STATES = {"CPS": STRESS, "CPE": STRAIN, "CAX": AXISYMMETRIC}
+PLANE_SHAPES = {str(count): shape for shape, count in SHAPES.items()}
 OTHER_TYPES = (
-    (r"C(PS|PE|AX|GAX)\d.*", PLANE),
+    (r"CPEG\d.*", "in generalized plane strain a reference node moves one face; give CPE or CPS"),
+    (r"C(GAX|AXA)\d.*", "the revolved solid twists and bends as it is; give CAX of the same nodes"),
+    (r"(S|M|MG)AX.*", "give CAX elements, or the shell itself with S4 or S8"),
+    (r"(B2|T2D|FRAME2D)\d.*", "plane frames are not extruded; give B31, B32 or T3D2"),
+    (r"C(PS|PE|AX)\d.*", "of plane elements give CPS, CPE and CAX with 3, 4, 6 or 8 nodes"),
     (r"D", "networks of fluids and heat do not belong to a body"),
     (r"F3D\d.*|FC3D.*", "fluids do not belong to a body"),
     (r"(SPRING|DASHPOT)[12]", "springs to the ground hold the body; give SPRINGA"),
@@ -126,7 +133,8 @@ def _columns(header: str) -> int:
         return 0
     if keyword == "NODE":
         return 4 if options.get("SYSTEM", "R").upper()[:1] in ("R", "C") else 0
-    size = element_type(options.get("TYPE", "").upper())[1]
+    kind = options.get("TYPE", "").upper()
+    size = element_type(kind)[1] or plane_type(kind)[1]
     return size + 1 if size else 0
 
 
@@ -178,7 +186,9 @@ def element_type(kind: str, structural: bool = False) -> tuple[str, int]:
     """
     if structural and kind in {**STRUCTURAL_TYPES, **POINT_TYPES}:
         return {**STRUCTURAL_TYPES, **POINT_TYPES}[kind]
-    if kind in SKIN_TYPES and not (structural and re.fullmatch(OTHER_TYPES[0][0], kind)):
+    if structural and plane_type(kind)[1]:
+        return plane_type(kind)
+    if kind in SKIN_TYPES:
         return SKIN_TYPES[kind]
     base = re.match(r"C3D\d+", kind)
     if base and set(kind[base.end() :]) <= set(SUFFIXES):
@@ -186,16 +196,24 @@ def element_type(kind: str, structural: bool = False) -> tuple[str, int]:
     return "", 0
 
 
+def plane_type(kind: str) -> tuple[str, int]:
+    """Type and number of nodes of a plane or axisymmetric element; ("", 0) for any other."""
+    base = re.match(r"(CPS|CPE|CAX)(\d+)", kind)
+    if base is None or base[2] not in PLANE_SHAPES or not set(kind[base.end() :]) <= set(SUFFIXES):
+        return "", 0
+    return f"{PLANE_STATES[base[1]]} {PLANE_SHAPES[base[2]]}", int(base[2])
+
+
 def unsupported(kind: str, structural: bool) -> str:
     """Reason and remedy for elements of an unsupported type."""
     if structural:
         return next(
             (why for pattern, why in OTHER_TYPES if re.fullmatch(pattern, kind)),
-            f"use {', '.join([*SOLID_TYPES, *STRUCTURAL_TYPES])}",
+            f"use {', '.join([*SOLID_TYPES, *STRUCTURAL_TYPES, *PLANE_STATES])}",
         )
     return (
         "read it with structural=True"
-        if kind in STRUCTURAL_TYPES
+        if kind in STRUCTURAL_TYPES or plane_type(kind)[1]
         else f"export {', '.join(SOLID_TYPES)} only"
     )
 

@@ -21,6 +21,7 @@ from preprocess.mesh_files.abaqus_assembly import AbaqusContent, Rows, split
 from preprocess.mesh_files.abaqus_blocks import error_at
 from preprocess.mesh_files.abaqus_fields import integer, real
 from preprocess.mesh_files.abaqus_surfaces import outer_faces, same_name, surface_faces
+from preprocess.mesh_files.raw_mesh import PLANES
 
 ALL = "123456"
 RIGID, MEAN = "rigid-spider", "averaging-spider"
@@ -221,6 +222,11 @@ def _area_weights(reading: AbaqusContent, surface: str, reference: list[int]) ->
 
     The areas are in the order of the rows.
     """
+    if any(kind in PLANES for kind, _ in reading.elements.values()):
+        raise InputError(
+            f"surface '{surface}': *DISTRIBUTING of edges of plane or axisymmetric elements is not "
+            "supported; give their nodes by *SURFACE, TYPE=NODE, or use *KINEMATIC"
+        )
     outer = outer_faces(reading) if any(not face for _, face in reading.surfaces[surface]) else {}
     row, x = (
         {number: k for k, number in enumerate(reading.nodes)},

@@ -33,6 +33,7 @@ from preprocess.mesh_files.abaqus_materials import AbaqusMaterials
 from preprocess.mesh_files.abaqus_options import REFUSED
 from preprocess.mesh_files.abaqus_surfaces import same_name
 from preprocess.mesh_files.nastran_shapes import angle, box, i_section
+from preprocess.mesh_files.raw_mesh import AXISYMMETRIC, PLANES, STRESS
 
 Array = NDArray[np.float64]
 
@@ -42,7 +43,8 @@ SAME = 1e-6
 SOLID = ("SOLID SECTION", "SOLIDSECTION")
 PLACES = ("CENTROID", "SHEAR CENTER")
 # of cell types, by meshio's name
-FAMILIES = {each.meshio_name: each.family for each in STRUCTURAL.values()}
+STATES = {kind: state for kind, (state, _) in PLANES.items()}
+FAMILIES = {each.meshio_name: each.family for each in STRUCTURAL.values()} | STATES
 SHELLS = {kind for kind, family in FAMILIES.items() if family == "shell"}
 
 
@@ -159,7 +161,9 @@ class AbaqusSections:
                 given.options.get("MATERIAL", ""),
                 given.options.get("ORIENTATION", ""),
             )
-            if materials.plane(material) and not kinds <= SHELLS:
+            if materials.plane(material) and not (
+                kinds <= SHELLS or {STATES.get(kind) for kind in kinds} == {STRESS}
+            ):
                 raise error_at(
                     given.line,
                     f"*{given.keyword}: *ELASTIC, TYPE=LAMINA is of shells; give "
@@ -181,7 +185,8 @@ class AbaqusSections:
                     )
                 own = [n for n in numbers if owner[n] == k]
                 sections[name] = self._section(reading, given, structural.pop(), own, materials)
-                orientation = ""  # that of the section
+                if not kinds <= STATES.keys():
+                    orientation = ""  # that of the section
             if kinds <= SHELLS and (
                 normals := _normals_of(reading, [n for n in numbers if owner[n] == k])
             ):
@@ -198,7 +203,7 @@ class AbaqusSections:
                 given.turn is not None
                 and not orientation
                 and materials.kind(material) not in ("", "isotropic")
-                and not (kinds & FAMILIES.keys())
+                and not (kinds & (FAMILIES.keys() - STATES.keys()))
             ):
                 raise error_at(
                     given.line,
@@ -247,12 +252,15 @@ class AbaqusSections:
             "truss": SOLID,
             "beam": ("BEAM SECTION", "BEAM GENERAL SECTION"),
             "shell": ("SHELL SECTION",),
-        }[family]
-        if given.keyword not in expected or not given.rows:
+        }.get(family, SOLID)
+        plane = family in (*STATES.values(),)
+        if given.keyword not in expected or not (given.rows or plane):
             raise error_at(
                 given.line,
                 f"*{given.keyword} is not the section of {family} elements, or has no data",
             )
+        if plane:
+            return self._plane(given, family)
         if family == "truss":
             return {"kind": "truss", "area": reals(*given.rows[0])[0]}
         if family == "shell":
@@ -264,6 +272,22 @@ class AbaqusSections:
         section = _beam(given, self.of_abaqus)
         rows = self._directions(reading, given, numbers)
         return {**section, "orientation": rows} if rows else section
+
+    def _plane(self, given: SectionCard, state: str) -> dict[str, Any]:
+        """Declaration of a section of plane elements; its thickness is 1 if none is given."""
+        if state == AXISYMMETRIC:
+            return {"kind": state}
+        values = reals(*given.rows[0]) if given.rows else []
+        if not values or not values[0]:
+            self.notices.append(
+                f"*{given.keyword}, ELSET={given.options['ELSET']} has no thickness; 1 is used, as "
+                "Abaqus and CalculiX do"
+            )
+        elif values[0] < 0:
+            raise error_at(
+                given.line, f"*{given.keyword}: thickness {values[0]:g}; give a positive one"
+            )
+        return {"kind": state, "thickness": values[0] if values and values[0] else 1.0}
 
     def _directions(
         self, reading: AbaqusContent, given: SectionCard, numbers: list[int]

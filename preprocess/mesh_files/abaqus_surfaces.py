@@ -1,6 +1,7 @@
 """Surfaces of an Abaqus file: nodes on faces of elements, listed or the outer faces of a set."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from flexmbs.errors import InputError
 from preprocess.elements import ELEMENTS
 from preprocess.mesh.faces import all_faces
 from preprocess.mesh_files.abaqus_assembly import AbaqusContent
-from preprocess.mesh_files.raw_mesh import STRUCTURES
+from preprocess.mesh_files.raw_mesh import PLANES, SHAPES, STRUCTURES
 
 # Corner nodes of the faces S1 … by number of corners, as Abaqus numbers them.
 FACES = {
@@ -31,7 +32,10 @@ def same_name(sets: Mapping[str, object], name: str) -> str | None:
 
 
 def outer_faces(reading: AbaqusContent) -> dict[int, list[list[int]]]:
-    """Node numbers of the outer faces of each solid element, in the element's face order."""
+    """Node numbers of the outer faces of each solid element, in the element's face order.
+
+    Of plane elements, those of the outer edges.
+    """
     names = {element.meshio_name: element.name for element in ELEMENTS.values()}
     tables: dict[str, list[list[int]]] = {}
     ids: dict[str, list[int]] = {}
@@ -40,7 +44,7 @@ def outer_faces(reading: AbaqusContent) -> dict[int, list[list[int]]]:
             tables.setdefault(names[kind], []).append(nodes)
             ids.setdefault(names[kind], []).append(number)
     if not tables:
-        return {}
+        return _outer_edges(reading)
     _, flat = np.unique(
         np.concatenate([np.ravel(table) for table in tables.values()]), return_inverse=True
     )
@@ -58,6 +62,29 @@ def outer_faces(reading: AbaqusContent) -> dict[int, list[list[int]]]:
         nodes = reading.elements[owner][1]
         found.setdefault(owner, []).append([nodes[n] for n in shapes[table].nodes[face].tolist()])
     return found
+
+
+def _outer_edges(reading: AbaqusContent) -> dict[int, list[list[int]]]:
+    """Node numbers of the outer edges of each plane element."""
+    edges = {
+        number: _edges(kind, nodes)
+        for number, (kind, nodes) in reading.elements.items()
+        if kind in PLANES
+    }
+    count = Counter(frozenset(edge[:2]) for own in edges.values() for edge in own)
+    return {
+        number: [edge for edge in own if count[frozenset(edge[:2])] == 1]
+        for number, own in edges.items()
+    }
+
+
+def _edges(kind: str, nodes: list[int]) -> list[list[int]]:
+    """Edges S1 … of a plane element: both ends, then the node between them."""
+    corners = 3 if SHAPES[PLANES[kind][1]] in (3, 6) else 4
+    return [
+        [nodes[k], nodes[(k + 1) % corners], *nodes[corners + k : corners + k + 1]]
+        for k in range(corners)
+    ]
 
 
 def surface_nodes(
@@ -106,6 +133,8 @@ def _face_nodes(path: Path, reading: AbaqusContent, name: str, side: tuple[int, 
             f"{path}: surface '{name}' refers to element {number}, which does not exist"
         )
     kind, nodes = reading.elements[number]
+    if kind in PLANES and face in [f"S{k}" for k in range(1, len(_edges(kind, nodes)) + 1)]:
+        return _edges(kind, nodes)[int(face[1]) - 1]
     element = next((e for e in ELEMENTS.values() if e.meshio_name == kind), None)
     if (
         element is None

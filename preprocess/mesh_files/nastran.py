@@ -46,7 +46,7 @@ from preprocess.mesh_files.nastran_structures import (
     add_shell,
     add_spider,
 )
-from preprocess.mesh_files.raw_mesh import Cells, RawMesh, node_rows, raw_mesh_of
+from preprocess.mesh_files.raw_mesh import AXISYMMETRIC, Cells, RawMesh, node_rows, raw_mesh_of
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -77,6 +77,8 @@ STRUCTURAL = {
     "BEAMOR": add_defaults,
     **dict.fromkeys(PROPERTIES, add_property),
 }
+# plane and axisymmetric elements that are not read
+IN_PLANE = r"C(PLST[NS]|QUADX|TRIAX|TRAX|CONEAX|QUAD$)"
 SET3_KINDS = ("GRID", "ELEM", "ELEMENT")
 
 
@@ -88,6 +90,7 @@ class BulkData:
     # kind, number, property, nodes
     solids: list[tuple[str, int, int, list[int]]] = field(default_factory=list)
     skin: list[tuple[str, int, int, list[int]]] = field(default_factory=list)
+    revolved: dict[int, tuple[int, list[int]]] = field(default_factory=dict)  # material, nodes
     node_sets: dict[str, list[int]] = field(default_factory=dict)
     element_sets: dict[str, list[int]] = field(default_factory=dict)
     either_sets: dict[str, list[int]] = field(default_factory=dict)  # SET1: of nodes or of elements
@@ -122,7 +125,10 @@ def read_nastran(path: Path, structural: bool = False, *, allow_outside: bool = 
                 (f"property {region}",),
             )
         )
+    cells += _revolved_cells(path, bulk, node_ids)
+    revolved = {f"material {material}": material for material, _ in bulk.revolved.values()}
     elements = {number for _, number, _, _ in (*bulk.solids, *bulk.structures.shells)}
+    elements |= bulk.revolved.keys()
     elements |= {integer_field(card, 0) for card in bulk.structures.beams} | {
         rod.number for rod in bulk.structures.rods
     }
@@ -147,12 +153,35 @@ def read_nastran(path: Path, structural: bool = False, *, allow_outside: bool = 
     groups = {name: _unique(members) for name, members in both.items()}
     groups |= {name: _unique(members) for name, (members, _, _) in beams_and_shells.items()}
     declared = (
-        _with_weights(bulk.structures.declared(solids), raw) if structural else FileDeclarations()
+        _with_weights(bulk.structures.declared(solids, revolved), raw)
+        if structural
+        else FileDeclarations()
     )
     notices = tuple(dict.fromkeys([*bulk.structures.notices, *bulk.notices]))
     return replace(
-        raw, element_sets={**raw.element_sets, **groups}, notices=notices, declared=declared
+        raw,
+        element_sets={**raw.element_sets, **groups},
+        notices=notices,
+        declared=declared,
+        axis="z",
     )
+
+
+def _revolved_cells(path: Path, bulk: BulkData, node_ids: Indices) -> list[Cells]:
+    """Cells of CTRIAX6 by material, counter-clockwise in the plane of x and z."""
+    by_material: dict[int, list[tuple[int, list[int]]]] = defaultdict(list)
+    for number, (material, nodes) in bulk.revolved.items():
+        by_material[material].append((number, nodes))
+    x = np.array(list(bulk.positions.values()), dtype=float)
+    cells = []
+    for material, found in by_material.items():
+        ids = np.array([number for number, _ in found])
+        table = node_rows(path, node_ids, [nodes for _, nodes in found], ids)
+        a, b, c = (x[table[:, k]][:, [0, 2]] for k in range(3))
+        area = (b - a)[:, 0] * (c - a)[:, 1] - (b - a)[:, 1] * (c - a)[:, 0]
+        rows = np.where(area[:, None] < 0, table[:, [0, 2, 1, 5, 4, 3]], table)
+        cells.append(Cells(f"{AXISYMMETRIC} triangle6", rows, ids, (f"material {material}",)))
+    return cells
 
 
 def _structural_cells(path: Path, found: StructuralCards, node_ids: Indices) -> list[Cells]:
@@ -259,7 +288,12 @@ def _refuse_elements(path: Path, unread: Counter[str], structural: bool) -> None
         return
     what = " and ".join(f"{n} {name}" for name, n in sorted(found.items()))
     elements = (name for name in STRUCTURAL if name.startswith("C"))
-    read = (*SOLIDS, *elements, *LINKS) if structural else tuple(SOLIDS)
+    if structural and all(re.match(IN_PLANE, name) for name in found):
+        raise InputError(
+            f"{path}: {what} elements are not supported; of plane and axisymmetric elements give "
+            "CTRIAX6, or CPS, CPE and CAX in an Abaqus deck"
+        )
+    read = (*SOLIDS, *elements, "CTRIAX6", *LINKS) if structural else tuple(SOLIDS)
     raise InputError(
         f"{path}: {what} elements are not supported; "
         f"{'use' if structural else 'export only'} {', '.join(read)}"
@@ -415,6 +449,15 @@ def _add_solid(bulk: BulkData, card: Card) -> None:
     bulk.solids.append((kind, number, integer_field(card, 1, number), [nodes[k] for k in order]))
 
 
+def _add_revolved(bulk: BulkData, card: Card) -> None:
+    """Add the axisymmetric triangle of a CTRIAX6 card, which lists its nodes around it."""
+    number = integer_field(card, 0)
+    if number in bulk.revolved:
+        raise InputError(f"{card.line}: CTRIAX6 {number} occurs twice; number them uniquely")
+    around = [integer_field(card, k) for k in range(2, 8)]
+    bulk.revolved[number] = integer_field(card, 1), [*around[::2], *around[1::2]]
+
+
 def _add_spc(bulk: BulkData, card: Card) -> None:
     """Add the nodes of an SPC card to its node set."""
     nodes = [integer_field(card, k) for k in (1, 4) if text_field(card, k)]
@@ -487,6 +530,7 @@ MESH_CARDS: Handlers = {
 STRUCTURAL_CARDS: Handlers = {
     **MESH_CARDS,
     **dict.fromkeys(STRUCTURAL, _add_structure),
+    "CTRIAX6": _add_revolved,
     **dict.fromkeys(MATERIALS, _add_material),
     **dict.fromkeys(POINTS, _add_point),
     "BEGIN": _refuse_superelement,

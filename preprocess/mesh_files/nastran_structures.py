@@ -325,10 +325,10 @@ class StructuralCards:
                 "BEGIN BULK"
             )
 
-    def declared(self, solids: Mapping[str, int]) -> FileDeclarations:
+    def declared(self, solids: Mapping[str, int], revolved: Mapping[str, int]) -> FileDeclarations:
         """Sections and materials by element set, connections and masses.
 
-        solids: property by element set of solids.
+        solids: property by element set of solids; revolved: material by that of CTRIAX6.
         """
         sets = self.element_sets()
         owners = {**solids, **{name: owner for name, (_, owner, _) in sets.items()}}
@@ -344,7 +344,7 @@ class StructuralCards:
                 name: self._of_solid(owners[name], number)
                 if name in solids
                 else self._material(number)
-                for name, number in used.items()
+                for name, number in {**used, **revolved}.items()
             }
             if self.materials
             else {},

@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,6 +32,15 @@ LOWER = {
     **{STRUCTURAL[name].meshio_name: 1 for name in names_of("beam")},
     **{STRUCTURAL[name].meshio_name: 2 for name in names_of("shell")},
 }
+# plane elements in the plane z = 0 and cross-sections of solids of revolution, by their type here:
+# state and type as meshio names it; `swept` makes solids of them
+SHAPES = {"triangle": 3, "triangle6": 6, "quad": 4, "quad8": 8}
+STRESS, STRAIN, AXISYMMETRIC = "plane stress", "plane strain", "axisymmetric"
+PLANES = {
+    f"{state} {shape}": (state, shape)
+    for state in (STRESS, STRAIN, AXISYMMETRIC)
+    for shape in SHAPES
+}
 SHELLS = ", or read its beams and shells with structural=True"
 SHOWN = 5  # number of elements that a message lists
 
@@ -40,7 +50,7 @@ class RawMesh:
     """Raw content of a mesh file: all points, elements by type, sets as point indices.
 
     notices: omitted content; declared: declarations of its beams, shells and connections; units:
-    those that the file states.
+    those that the file states; axis: of axisymmetric elements, which are in the plane of x and it.
     """
 
     points: Array
@@ -52,6 +62,7 @@ class RawMesh:
     notices: tuple[str, ...] = ()
     declared: FileDeclarations = field(default_factory=FileDeclarations)
     units: Units | None = None
+    axis: Literal["y", "z"] = "y"
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +116,8 @@ def raw_mesh_of(
     are not on a solid.
     """
     cells = [block for block in cells if len(block.rows)]
-    kept = {**SOLIDS, **STRUCTURES} if structural else SOLIDS
+    planes = {name: name for name in PLANES}
+    kept = {**SOLIDS, **STRUCTURES, **planes} if structural else SOLIDS
     _check_types(path, cells, structural)
     solid = [block for block in cells if block.type in kept]
     if not solid:
@@ -114,6 +126,7 @@ def raw_mesh_of(
             f"{path}: has no solid elements (found {what}); mesh the volume with "
             f"{', '.join(ELEMENTS)}{SHELLS}"
         )
+    _check_planes(path, solid)
     on_solid = np.zeros(len(points) + 1, dtype=bool)
     for block in solid:
         on_solid[np.clip(block.rows, -1, len(points))] = True
@@ -130,7 +143,7 @@ def raw_mesh_of(
         for name in block.names:
             if block.type in kept:
                 groups[name].append(block.ids)
-            if block.type not in SOLIDS:
+            if block.type not in SOLIDS and block.type not in PLANES:
                 sets[name].append(block.rows.ravel())
     return RawMesh(
         points=_three_columns(path, points),
@@ -155,7 +168,7 @@ def _numbers_of_types(cells: Iterable[Cells]) -> Counter[str]:
 
 def _check_types(path: Path, cells: Iterable[Cells], structural: bool) -> None:
     """Raise InputError naming the cells that are not supported."""
-    known = {*SOLIDS, *LOWER, *(STRUCTURES if structural else ())}
+    known = {*SOLIDS, *LOWER, *((*STRUCTURES, *PLANES) if structural else ())}
     if structural:
         known -= {
             name for name, dimension in LOWER.items() if dimension > 0 and name not in STRUCTURES
@@ -169,6 +182,18 @@ def _check_types(path: Path, cells: Iterable[Cells], structural: bool) -> None:
             else f"remesh with {', '.join(ELEMENTS)}"
         )
         raise InputError(f"{path}: {_counts(unknown)} are not supported; {remedy}")
+
+
+def _check_planes(path: Path, cells: Iterable[Cells]) -> None:
+    """Raise InputError for plane or axisymmetric elements together with any others."""
+    found = _numbers_of_types(cells)
+    planes = {name: count for name, count in found.items() if name in PLANES}
+    swept = {PLANES[name][0] == AXISYMMETRIC for name in planes}
+    if planes and (len(planes) < len(found) or len(swept) > 1):
+        raise InputError(
+            f"{path}: {_counts(found)} are in one file; plane elements are extruded and "
+            "axisymmetric ones revolved, each without others: remove one kind"
+        )
 
 
 def _check_unique_numbers(path: Path, ids: Indices) -> None:

@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 from flexmbs.errors import InputError, warn_caller
 from flexmbs.files.paths import file_path
 from preprocess.elements.structural import STRUCTURAL
-from preprocess.inputs.argument_checks import checked_arguments, flag, instance, positive
+from preprocess.inputs.argument_checks import checked_arguments, flag, instance, integer, positive
 from preprocess.inputs.units import SI, Units, mesh_units
 from preprocess.inputs.warning import PreprocessWarning
 from preprocess.mesh.checks import missing_nodes, reoriented
 from preprocess.mesh.mesh import ElementBlock, Mesh
 from preprocess.mesh_files.readers import READERS, RawMesh, raw_mesh
+from preprocess.mesh_files.swept import swept
 
 Indices = NDArray[np.int64]
 SAME = 1e-4  # relative difference of units that is only the rounding of their factors in files
@@ -31,6 +32,7 @@ def read_mesh(
     structural: bool | None = None,
     density: float | Mapping[str, float] | None = None,
     allow_outside: bool = False,
+    sectors: int | None = None,
 ) -> Mesh:
     """Mesh of a file of a finite-element program.
 
@@ -44,7 +46,9 @@ def read_mesh(
     triangles, quadrilaterals of Gmsh, MED and VTU; S3, S4, S6, S8, B31, B32, T3D2; CTRIA3, CQUAD4,
     CTRIA6, CQUAD8, CBAR, CBEAM, CROD, CTUBE, CONROD) as elements instead of named edges and faces,
     with the sections, materials, connections and masses of the deck, for `assemble`; by default of
-    decks that declare any of these. separate: accept parts that do not share nodes, for connections between them.
+    decks that declare any of these. Plane decks (CPS, CPE) are extruded over their thickness,
+    axisymmetric ones (CAX, CTRIAX6) revolved in ``sectors``, by default as many as their elements
+    need. separate: accept parts that do not share nodes, for connections between them.
     density: of the materials of the file that have none [kg/m³], one or by element set; without it
     they have no mass if the file has masses on nodes. allow_outside: accept included files outside
     the folder of the file. Node sets, named surfaces (their nodes) and physical groups become node
@@ -77,6 +81,12 @@ def read_mesh(
         if structural is None
         else raw_mesh(Path(path), flag(structural, f"{source}: structural"), allow_outside=outside)
     )
+    if sectors is not None:
+        integer(sectors, f"{source}: sectors")
+    with np.errstate(
+        all="ignore"
+    ):  # of extreme numbers in files, which the checks of the mesh find
+        raw = swept(Path(path), raw, sectors)
     if units is None and raw.units is None:
         raise InputError(f"{source}: unit: the file states no units; give its unit, such as 'mm'")
     units = units or raw.units or SI

@@ -7,6 +7,7 @@ mesh = "link.msh"
 unit = "mm"
 structural = true            # beams and shells of the mesh as elements; by default of decks with materials
 density = 7850.0             # of the materials of the mesh file that have none; or by element set
+sectors = 24                 # in which axisymmetric elements are revolved
 reference = "hub"            # an interface, "mean axes", "principal axes", "chord" or "node 17"
 damping = 0.01               # one ratio, or one per mode
 [material]                   # or [materials."name of an element set"], one for each region
@@ -146,6 +147,7 @@ class PartOptions:
     inertia_loads: bool = False
     structural: bool | None = None
     density: float | dict[str, float] | None = None
+    sectors: int | None = None
     material_file: str | None = None
 
 
@@ -273,6 +275,7 @@ class Part:
                 separate=bool(self.connections),
                 structural=self._structural,
                 density=self.options.density,
+                sectors=self.options.sectors,
                 allow_outside=self.allow_outside,
             )
 

@@ -64,6 +64,7 @@ OF_MESH = (
     "sections",
     "structural",
     "density",
+    "sectors",
     "formulation",
     "cad",
 )
@@ -186,7 +187,7 @@ def _source_problems(table: Mapping[str, Any]) -> list[Problem]:
     ]
     problems += [
         Problem((key,), "belongs to a mesh file; omit it with a CAD file")
-        for key in ("unit", "fix", "structural", "density", "section", "sections")
+        for key in ("unit", "fix", "structural", "density", "sectors", "section", "sections")
         if of_cad and key in table
     ]
     if "cad" in table and not of_cad:

@@ -16,7 +16,6 @@ import sys
 import tempfile
 import warnings
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +25,7 @@ import scipy.sparse.linalg as sla
 import preprocess as pp
 from flexmbs.errors import InputError
 from preprocess.mesh_files.abaqus_blocks import keyword_blocks
+from preprocess.mesh_files.include import Includes
 
 HERE = Path(__file__).parent
 WITHOUT_DENSITY = 1.0  # of materials that have none, kg/m³: for K and M alone
@@ -41,7 +41,8 @@ AS_CALCULIX = {
 REASONS = (
     ("element type D ", "networks of fluids and heat"),
     ("element type F3D8", "fluids"),
-    ("plane and axisymmetric", "plane and axisymmetric elements"),
+    ("are in one file", "plane, axisymmetric and other elements together"),
+    ("of a plane or axisymmetric element", "equations and springs at nodes of plane elements"),
     ("has no *ELASTIC", "read; no elastic constants (thermal or electromagnetic)"),
     ("is not linear elastic", "read; materials that are not linear elastic"),
 )
@@ -62,24 +63,14 @@ def model(path: Path) -> pp.FEModel:
     """Matrices of a deck, as CalculiX integrates them;
     materials without density have a small one.
     """
-    mesh = pp.read_mesh(path, unit="m", structural=True, separate=True)
-    materials = {name: dict(given) for name, given in mesh.declared.materials.items()}
-    sections = {name: dict(given) for name, given in mesh.declared.sections.items()}
-    for given in (
-        *materials.values(),
-        *(ply for each in sections.values() for ply in each.get("materials", ())),
-    ):
-        if given.get("kind") and not given.get("rho"):
-            given["rho"] = WITHOUT_DENSITY
-            del given["problem"]
-    mesh = replace(mesh, declared=replace(mesh.declared, materials=materials, sections=sections))
+    mesh = pp.read_mesh(path, unit="m", structural=True, separate=True, density=WITHOUT_DENSITY)
     return pp.assemble(mesh, formulation=formulation(path), held=True)
 
 
 def element_types(path: Path) -> set[str]:
     return {
         options.get("TYPE", "").upper()
-        for keyword, options, *_ in keyword_blocks(path)
+        for keyword, options, *_ in keyword_blocks(path, Includes(path, False))
         if keyword == "ELEMENT"
     }
 
@@ -102,7 +93,7 @@ def supports(path: Path, fe: pp.FEModel) -> np.ndarray:
     begun, fixed, place = False, [], {int(number): row for row, number in enumerate(fe.node_ids)}
     names = {name.upper(): rows for name, rows in fe.node_sets.items()}
     step: dict[str, str] = {}
-    for keyword, options, _, rows, _ in keyword_blocks(path):
+    for keyword, options, _, rows, _ in keyword_blocks(path, Includes(path, False)):
         step = options if keyword == "STEP" else step
         begun = begun or keyword == "FREQUENCY"
         if begun and keyword == "END STEP":

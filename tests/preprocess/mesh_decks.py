@@ -605,3 +605,33 @@ MAT8,8,1.35+5,1.+4,.3,5000.,4000.,3000.,1.6-9
 ,,,,1500.,1200.,50.,200.,70.
 ENDDATA
 """
+
+
+def plane_deck(kind, cells, size, corner=(0.0, 0.0), section="0.02"):
+    """Abaqus deck in m of a steel rectangle of plane or axisymmetric elements, two triangles or one
+    quadrilateral to a cell; node sets left, right, bottom, top."""
+    step = 2 if kind[3] in "68" else 1
+    counts = step * np.array(cells)
+    numbers: dict[tuple[int, ...], int] = {}
+    rows = []
+    for cell in np.ndindex(*cells):
+        square = step * (np.array(cell) + [(0, 0), (1, 0), (1, 1), (0, 1)])
+        for polygon in [square] if kind[3] in "48" else [square[[0, 1, 2]], square[[0, 2, 3]]]:
+            middle = (polygon + np.roll(polygon, -1, axis=0)) // 2
+            places = [*polygon, *middle] if step == 2 else polygon
+            rows.append([numbers.setdefault(tuple(each), len(numbers) + 1) for each in places])
+    places = np.array(list(numbers))
+    lines = ["*NODE, NSET=all"]
+    lines += [
+        f"{k}, {x!r}, {y!r}"
+        for k, (x, y) in enumerate((corner + places * size / counts).tolist(), 1)
+    ]
+    lines += [f"*ELEMENT, TYPE={kind}, ELSET=sheet"]
+    lines += [f"{k}, {', '.join(map(str, row))}" for k, row in enumerate(rows, 1)]
+    ends = {"left": (0, 0), "right": (0, counts[0]), "bottom": (1, 0), "top": (1, counts[1])}
+    for name, (axis, end) in ends.items():
+        lines += [f"*NSET, NSET={name}"]
+        lines += [f"{number}," for place, number in numbers.items() if place[axis] == end]
+    lines += ["*MATERIAL, NAME=steel", "*ELASTIC", "2.1e11, 0.3", "*DENSITY", "7850."]
+    lines += ["*SOLID SECTION, ELSET=sheet, MATERIAL=steel", *([section] if section else [])]
+    return "\n".join([*lines, ""])

@@ -225,7 +225,7 @@ def test_multi_point_constraints_allow_rigid_motions(tmp_path, kind, count):
         ("*SHELL SECTION, ELSET=brick, MATERIAL=steel\n", r"is not the section|\*SHELL SECTION"),
         (
             "*ELEMENT, TYPE=CPS4\n9, 1, 2, 3, 4",
-            "CPS4 are not supported; plane and axisymmetric elements do not belong to a three-dimensional body",
+            "1 hexahedron and 1 plane stress quad elements are in one file; plane elements are extruded",
         ),
         (
             "*ELEMENT, TYPE=D\n9, 1, 2, 3",

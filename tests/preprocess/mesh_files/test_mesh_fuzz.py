@@ -29,10 +29,12 @@ from mesh_decks import (
     every_shape_abaqus,
     gmsh_binary_partitioned,
     gmsh_text_partitioned,
+    plane_deck,
     pyramids_nastran,
     sheet_and_boom_abaqus,
     sheet_and_boom_nastran,
 )
+from test_plane_decks import nastran_ring
 from test_sectors import sector_deck
 
 from flexmbs.errors import InputError
@@ -82,6 +84,23 @@ end
 *EQUATION
 2
 1, 3, 1.0, 2, 3, -1.0"""
+
+
+def stepped():
+    """A plane sheet of two thicknesses with a rigid edge."""
+    text = plane_deck("CPE8", (2, 1), (0.2, 0.1)).replace(
+        "*SOLID", "*ELSET, ELSET=thick\n2,\n*SOLID", 1
+    )
+    text += "*SOLID SECTION, ELSET=thick, MATERIAL=steel\n0.05\n*NODE\n90, 0.3, 0.05\n"
+    return text + "*SURFACE, NAME=edge\nthick, S2\n*RIGID BODY, NSET=right, REF NODE=90\n"
+
+
+def revolved(kind):
+    """A disc whose inner elements are at its axis, with an outer surface."""
+    text = plane_deck(kind, (2, 1), (0.2, 0.1), section="") + "*SURFACE, NAME=rim\nsheet\n"
+    return text + "*NODE\n90, 0., 0.5\n*RIGID BODY, NSET=top, REF NODE=90\n"
+
+
 TAPERED, CHANNEL = (
     "PBEAML,8,1,,BAR\n,8.0,12.0,,YES,1.0,6.0,10.0",
     "PBEAML,8,1,,CHAN2\n,3.0,2.0,20.0,30.0",
@@ -109,6 +128,10 @@ FORMATS = {
         lambda path: path.write_text(every_shape_abaqus()),
     ),
     "abaqus sector of shells": (".inp", lambda path: path.write_text(sector_deck())),
+    "abaqus extruded": (".inp", lambda path: path.write_text(stepped())),
+    "abaqus revolved": (".inp", lambda path: path.write_text(revolved("CAX4"))),
+    "abaqus revolved of second order": (".inp", lambda path: path.write_text(revolved("CAX6"))),
+    "nastran revolved": (".bdf", lambda path: path.write_text(nastran_ring(1))),
     "nastran with everything of shells": (
         ".bdf",
         lambda path: path.write_text(every_card_nastran()),
