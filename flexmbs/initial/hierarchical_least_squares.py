@@ -6,18 +6,14 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 
-RANK = 1e-11  # of the largest singular value of a condition's matrix, or of its usual size
+RANK = 1e-11  # of the largest singular value of a condition's matrix
 
 
 class Condition(NamedTuple):
-    """A x = b, in the sense of least squares.
-
-    size: usual size of A, so that a matrix that is round-off altogether has rank 0.
-    """
+    """A x = b, in the sense of least squares."""
 
     A: np.ndarray
     b: np.ndarray
-    size: float = 0.0
 
 
 def by_priority(conditions: Sequence[Condition], n: int) -> np.ndarray:
@@ -27,7 +23,7 @@ def by_priority(conditions: Sequence[Condition], n: int) -> np.ndarray:
     finally |x| is least.
     """
     x, N = np.zeros(n), np.eye(n)
-    for A, b, usual in conditions:
+    for A, b in conditions:
         if N.shape[1] == 0:
             break
         if len(b) == 0:
@@ -37,8 +33,7 @@ def by_priority(conditions: Sequence[Condition], n: int) -> np.ndarray:
         u, size, vt = np.linalg.svd(A @ N)
         rank = int(
             (
-                size
-                > RANK * max(float(size.max(initial=0.0)), float(np.abs(A).max(initial=0.0)), usual)
+                size > RANK * max(float(size.max(initial=0.0)), float(np.abs(A).max(initial=0.0)))
             ).sum()
         )
         x = x + N @ (vt[:rank].T @ ((u[:, :rank].T @ (b - A @ x)) / size[:rank]))

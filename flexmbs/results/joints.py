@@ -24,6 +24,7 @@ RANKED = 20  # outputs at which the rank is evaluated
 # relative to the size of the model: frames closer together differ by round-off or by the digits of
 # a CAD export, and their distance is no lever arm
 COINCIDENT = 1e-6
+NO_WRENCH = 1e-11  # over the size of the model: wrenches of unit stresses below it are round-off
 NUMBERS = 10**7  # wrench components per self-stress in memory at a time, 80 MB
 
 
@@ -168,13 +169,13 @@ def _of_least_norm(
         or 1.0
     )
     W = np.stack([(wrenches(lam + size * stress[:, :, k]) - base) / size for k in range(d)], axis=2)
+    # unit multipliers of unit rows are forces of 1/size: stresses of couplings among themselves
+    # have no wrenches but round-off
+    W[np.abs(W) < NO_WRENCH / model_size(compiled)] = 0.0
     out = np.empty_like(lam)
     for i in range(len(lam)):
         out[i] = lam[i] + stress[i] @ by_priority(
-            # unit multipliers of unit rows are forces of 1/size. Stresses of couplings among
-            # themselves have no wrenches but round-off
-            [Condition(W[i], -base[i], 1.0 / model_size(compiled)), Condition(stress[i], -lam[i])],
-            d,
+            [Condition(W[i], -base[i]), Condition(stress[i], -lam[i])], d
         )
     return out / rows
 
