@@ -27,6 +27,7 @@ from flexmbs.audit.second_run import second_run
 from flexmbs.audit.spectrum import load_spectrum
 from flexmbs.audit.step_error import step_error
 from flexmbs.audit.truncation import TITLE, truncation
+from flexmbs.audit.undetermined_forces import undetermined_forces
 from flexmbs.audit.unresolved_modes import unresolved_modes
 from flexmbs.audit.work_in_steps import work_within_steps
 from flexmbs.errors import AuditError, AuditWarning, shown, warn_caller
@@ -64,6 +65,7 @@ def audited(
             *friction_law(solution),
             *event_steps(solution, run),
             *_attempted("Forces of contacts", lambda: forces_of_contacts(solution)),
+            *_attempted("Sharing of contact forces", lambda: undetermined_forces(solution)),
         ],
         "data of bodies": lambda: _failed_data(solution),
         "initial rates": lambda: initial_rates(solution, run),

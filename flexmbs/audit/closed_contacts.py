@@ -41,26 +41,30 @@ LIMITS = (0.02, 0.2)
 REMEDY = "use smaller steps, or compare with the other method"
 
 
-class ClosedContacts(NamedTuple):
-    """Outputs (k,) to examine, and masks (k, n) of rigid contacts, as at the outputs beside them."""
+class StatesOfContacts(NamedTuple):
+    """Masks (nt, n) of contacts at outputs; those of dry friction neither press nor touch."""
 
-    outputs: np.ndarray
     pressed: np.ndarray  # with a normal force
     touching: np.ndarray  # pressed, or without gap and speed of approach
-    sticking: np.ndarray
+    slow: np.ndarray  # without slip
 
 
 def forces_of_contacts(solution: SolutionData) -> list[Check]:
     """Check of accelerations and reactions with closed contacts, and of their forces."""
-    found = _closed_contacts(solution)
-    chosen = found.outputs
+    if not len(solution.contacts) or len(solution.t) < 2:
+        return []
+    found = states_of_contacts(solution)
+    # sticking contacts press, and slip before and after neither
+    steady = StatesOfContacts(*map(lasting, (found.pressed, found.touching, found.slow)))
+    chosen = _examined(solution, steady)
     if not len(chosen):
         return []
     beta = path_coordinates(solution.compiled, solution.trajectory)
     at = Trajectory(*(each[chosen] for each in solution.trajectory._replace(beta=beta)))
     mine = states_as_solution(solution.compiled, at, solution)
     theirs = states_in_both_coordinates(mine)
-    errors = [(_parting(solution, at, found), "the acceleration of contact")]
+    closed = StatesOfContacts(*(mask[chosen] for mask in steady))
+    errors = [(_parting(solution, at, closed), "the acceleration of contact")]
     if theirs is not None:
         accelerations, reactions = differences(solution, mine, theirs)
         errors += [(accelerations, "accelerations at body"), (reactions, "reactions at joint")]
@@ -73,16 +77,10 @@ def forces_of_contacts(solution: SolutionData) -> list[Check]:
     return [Check(TITLE, status, text, REMEDY)]
 
 
-def _closed_contacts(solution: SolutionData) -> ClosedContacts:
-    """Closed rigid contacts, and outputs at which they or dry friction act.
-
-    Without impacts, reversals of dry friction and jumps of drives at neighbouring outputs.
-    """
+def states_of_contacts(solution: SolutionData) -> StatesOfContacts:
+    """States of the contacts at all outputs."""
     t, contacts = solution.t, solution.compiled.system.contacts
-    dry = contacts.geometry_kernel == OF_FRICTION
-    rigid = (contacts.law_kernel < 0) & ~dry
-    if len(t) < 2 or not (rigid | dry).any():
-        return ClosedContacts(np.zeros(0, int), *np.zeros((3, len(t), len(rigid)), bool))
+    rigid = (contacts.law_kernel < 0) & (contacts.geometry_kernel != OF_FRICTION)
     views = [solution.contact(name) for name in solution.contacts]
     gap, rate, normal = (
         np.column_stack([getattr(view, key) for view in views]) for key in ("gap", "rate", "normal")
@@ -92,20 +90,27 @@ def _closed_contacts(solution: SolutionData) -> ClosedContacts:
     slow = TOUCHES * (np.hypot(rate, slip).max(axis=0, initial=0.0) + size / float(t[-1] - t[0]))
     pressed = rigid & (normal > LOADED * normal.max(axis=0, initial=0.0))
     touching = pressed | (rigid & (np.abs(gap) <= TOUCHES * size) & (np.abs(rate) <= slow))
+    return StatesOfContacts(pressed, touching, slip <= slow)
+
+
+def _examined(solution: SolutionData, found: StatesOfContacts) -> np.ndarray:
+    """Outputs at which closed contacts or dry friction act.
+
+    Without impacts, reversals of dry friction and jumps of drives at neighbouring outputs.
+    """
+    t, kernels = solution.t, solution.compiled.system.contacts.geometry_kernel
     before, after = np.concatenate([t[:1], t[:-1]]), np.concatenate([t[1:], t[-1:]])
     impacts = np.sort([impact.t for impact in solution.run.impacts])
     struck = np.searchsorted(impacts, after, "right") > np.searchsorted(impacts, before, "left")
-    masks = _lasting(pressed), _lasting(touching), _lasting(pressed & (slip <= slow))
-    friction = np.sign(solution.trajectory.contact[:, dry, 1])
+    friction = np.sign(solution.trajectory.contact[:, kernels == OF_FRICTION, 1])
     reverses = np.diff(friction, axis=0).any(axis=1)
     settled = ~(np.concatenate([[False], reverses]) | np.concatenate([reverses, [False]]))
-    acting = masks[1].any(axis=1) | friction.any(axis=1)
+    acting = found.touching.any(axis=1) | friction.any(axis=1)
     usable = acting & settled & ~struck & ~near_jumps(solution, t)
-    outputs = evenly_spaced(np.flatnonzero(usable), STATES)
-    return ClosedContacts(outputs, *(mask[outputs] for mask in masks))
+    return evenly_spaced(np.flatnonzero(usable), STATES)
 
 
-def _lasting(mask: np.ndarray) -> np.ndarray:
+def lasting(mask: np.ndarray) -> np.ndarray:
     """The mask (nt, n) where it is set at the outputs before and after, too."""
     found = mask.copy()
     found[1:] &= mask[:-1]
@@ -113,7 +118,7 @@ def _lasting(mask: np.ndarray) -> np.ndarray:
     return found
 
 
-def _parting(solution: SolutionData, at: Trajectory, closed: ClosedContacts) -> Difference:
+def _parting(solution: SolutionData, at: Trajectory, closed: StatesOfContacts) -> Difference:
     """Errors of the accelerations of closed contacts.
 
     Normal ones of contacts that press, approaching ones of all that touch, and tangential ones of
@@ -136,9 +141,7 @@ def _parting(solution: SolutionData, at: Trajectory, closed: ClosedContacts) -> 
     # contacts without any force, held by others, have the scale of the largest one
     scale = np.where(scale > 0.0, scale, scale.max(initial=0.0))
     off = np.where(closed.pressed, np.abs(own[:, :, 0]), np.maximum(-own[:, :, 0], 0.0))
-    off = np.where(closed.sticking, np.linalg.norm(own, axis=2), off)
+    off = np.where(closed.pressed & closed.slow, np.linalg.norm(own, axis=2), off)
     share = np.where(closed.touching, off / np.maximum(scale, 1e-300), 0.0)
-    if not share.size:
-        return Difference(0.0, "", 0.0)
     k, c = map(int, np.unravel_index(share.argmax(), share.shape))
     return Difference(float(share[k, c]), compiled.contacts[c], float(at.t[k]))
