@@ -8,6 +8,7 @@ from flexmbs.diagnosis.assemble import assembly, redundancy_text
 from flexmbs.diagnosis.change_points import change_points
 from flexmbs.diagnosis.constraint_table import class_lines, constraint_lines
 from flexmbs.diagnosis.contact_planes import planes_facing_away
+from flexmbs.diagnosis.locked import locked_couplings
 from flexmbs.diagnosis.planar import planar_line
 from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.work import make_work
@@ -83,6 +84,7 @@ def diagnose(model: ModelData) -> Diagnosis:
     warnings = [redundancy_text(compiled.model, name, rows) for name, rows in redundant]
     warnings += [line for moved in found.moved for line in moved.contradictions]
     warnings += [f"model: {found.singular}"] if found.singular else []
+    warnings += locked_couplings(compiled, regular)
     warnings += planes_facing_away(compiled, regular)
     warnings += change_points(compiled, ((cut, *tree) for cut, tree in loops.items()))
     return Diagnosis(

@@ -213,3 +213,23 @@ def test_angles_in_degrees() -> None:
     assert warned(
         model, "joints.sun.q0: the angle 90 rad is more than a full turn; 90° are 1.5708 rad"
     )
+
+
+@pytest.mark.parametrize(("radius", "locked"), [(0.05, True), (0.2, False)])
+def test_couplings_that_lock_each_other_are_named(radius: float, locked: bool) -> None:
+    """Two belts between the same shafts, with different ratios or with the same."""
+    model = fm.Model("train", frames={"b": (0.3, 0, 0)})
+    for name, place in (("a", "ground"), ("b", "ground/b"), ("free", "ground")):
+        body = model.add(fm.RigidBody(f"wheel {name}", mass=1.0, inertia=(1, 1, 1)))
+        model.add(fm.Revolute(name, place, body, axis="z"))
+    model.add(fm.Belt("one", "a", "b", radii=(0.1, 0.2)))
+    model.add(fm.Belt("other", "a", "b", radii=(0.1, radius)))
+    lines = [line for line in model.check().warnings if "cannot move" in line]
+    assert lines == (
+        [
+            "couplings 'one', 'other': their joints cannot move, since the constraints hold all of "
+            "them; remove one, or correct the ratios"
+        ]
+        if locked
+        else []
+    )
