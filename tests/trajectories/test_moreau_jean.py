@@ -546,3 +546,35 @@ def test_work_of_a_drive_through_an_impact(coordinates):
     change = 0.3 * 3.2 / (1.0 / 3.0 + 0.09 / 0.15) / 0.15  # rad/s of the body
     assert run.energy.work_of_drives[-1] == pytest.approx(0.05 * change * 50.0, rel=1e-3)
     assert run.verdict == "PASS"
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_order_of_contacts_does_not_matter(seed):
+    """Sliders that bounce between stops and floors, with brakes, in two orders of declaration."""
+    rng = np.random.default_rng(seed)
+    n = 3
+    masses, speeds, limits = rng.uniform(0.2, 2.0, (3, n))
+    restitution, brakes = rng.uniform(0.2, 0.9, (2, n))
+
+    def run(order):
+        """Final positions with contacts declared in this order."""
+        model = fm.Model("sliders")
+        contacts = []
+        for k in range(n):
+            body = model.add(fm.RigidBody(f"b{k}", mass=masses[k], inertia=(1, 1, 1)))
+            joint = f"j{k}"
+            start = {"q0": 0.1 + 0.2 * limits[k], "v0": -speeds[k]}
+            model.add(fm.Prismatic(joint, model.ground, body, axis="xyz"[k], **start))
+            stop = {"lower": 0.0, "restitution": restitution[k]}
+            contacts += [
+                fm.JointLimit(f"stop {k}", joint, **stop),
+                fm.DryFriction(f"brake {k}", joint, coulomb=brakes[k] * masses[k]),
+            ]
+        for k in order:
+            model.add(contacts[k])
+        solution = fm.simulate(model, t_end=1.5, integrator=fm.MoreauJean(step=2e-3))
+        return np.array([solution.joint(f"j{k}").position[:, 0] for k in range(n)])
+
+    first = run(range(2 * n))
+    for _ in range(2):
+        np.testing.assert_allclose(run(rng.permutation(2 * n)), first, rtol=0, atol=1e-8)
