@@ -63,13 +63,13 @@ def touches(memory, contact, k):
 
 @part
 def rests(contact, k, h):
-    """True if contact k is closed, or carried an impulse, and hardly moves in a step h.
+    """True if contact k carried an impulse and hardly moves in a step h.
 
-    It neither separates nor approaches by much in a step.
+    It neither separates nor approaches by much in a step. Without an impulse it has just closed: the
+    turn of its normal is examined then, since the size of a user function is not known.
     """
-    size = contact.size[k]
-    slow = 0.5 * h * abs(contact.rate[k, 0]) <= SHARE * size
-    return slow and (contact.impulse[k, 0] > 0.0 or contact.gap[k] <= TOUCHING * size)
+    slow = 0.5 * h * abs(contact.rate[k, 0]) <= SHARE * contact.size[k]
+    return slow and contact.impulse[k, 0] > 0.0
 
 
 @part
