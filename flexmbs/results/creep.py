@@ -32,6 +32,7 @@ LEAST = 1e-4  # rad, or relative to the model's size (at most 1 m): invisible cr
 JOINTS = "use DryFriction, which sticks, or a smaller regularization"
 CONTACTS = "use a contact without law, which sticks, or a smaller slip_velocity"
 SELDOM = 0.1  # of the outputs in motion: reversals take a smaller share
+REACHES = "smooth friction reaches its limit, except about reversals"
 SLOWLY = "use LuGreFriction, or a smaller regularization"
 # analyses of given motions, in which friction causes efforts instead of motions
 PRESCRIBED = ("kinematics", "inverse dynamics")
@@ -118,11 +119,17 @@ def _sliding_check(solution: SolutionData) -> list[Check]:
     if texts:
         text = f"{', '.join(texts)}: smooth friction is below its limit at such low rates"
         return [Check("Sticking", WARN, text, SLOWLY)]
-    return [Check("Sticking", PASS, "smooth friction reaches its limit")] if frictions else []
+    rests = [
+        f"forces.{force.name} (up to {dry_limits(solution, force).max():.3g})"
+        for force in frictions
+        if not solution.joint(force.joint).velocity[:, force.coordinate].any()
+    ]
+    text = f"dry friction at rest is omitted: {', '.join(rests)} N or N m" if rests else REACHES
+    return [Check("Sticking", PASS, text)] if frictions else []
 
 
 def _missing(solution: SolutionData, force: JointForce) -> str:
-    """What a smooth friction is of its limit where it moves slowly; "" if that is seldom."""
+    """Text with a smooth friction and its limit at low rates; "" if these are seldom."""
     rate = np.abs(solution.joint(force.joint).velocity[:, force.coordinate])
     slow = (rate > 0.0) & (rate < force.creep_rate)
     if np.count_nonzero(slow) <= SELDOM * np.count_nonzero(rate):

@@ -536,3 +536,7 @@ def test_friction_that_equilibria_omit_is_named() -> None:
         assert fm.inverse_dynamics(slow).effort["drive"][0, 0] == pytest.approx(10.0 * np.tanh(0.5))
     model.drives["drive"] = fm.Drive("drive", "rail", fm.Ramp(0.0, rate=0.1))
     assert fm.kinematics(model, [0.0, 0.01]).verdict == "PASS"
+    model.drives["drive"] = fm.Drive("drive", "rail", 0.1)
+    held_still = fm.kinematics(model, [0.0, 0.01])
+    check = next(check for check in held_still.audit if check.title == "Sticking")
+    assert "at rest is omitted: forces.friction (up to 10)" in check.found

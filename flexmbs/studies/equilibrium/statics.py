@@ -55,7 +55,7 @@ NUDGE = 1e-3  # perturbation of an unstable equilibrium
 LONGEST = 0.5
 SMALLEST_INCREMENT = 1e-3  # share of the load: ten halvings of the whole load
 RELAXATIONS = 400
-SLIDING = 40  # of a model with bristle friction
+SLIDING = 20  # of a model with bristle friction
 MOST_HALVINGS = 6  # of the time between two equilibria
 REACH = 0.2  # first length of a relaxation's step
 TRUSTED = 200  # steps of the trust region
@@ -395,7 +395,7 @@ def _warn_of_corners(found: Equilibrium) -> None:
 
 
 def _limits(bristles: Sequence[LuGreFriction]) -> str:
-    """What the bristles of frictions carry at most."""
+    """Text with the largest friction of bristles."""
     parts = [
         f"the bristles of 'forces.{each.name}' carry at most {each.limit:g}" for each in bristles
     ]
