@@ -348,3 +348,15 @@ def test_a_discrete_controller_has_no_forces_in_kinematics() -> None:
     with pytest.warns(fm.AuditWarning, match="kinematics does not support discrete controllers"):
         motion = fm.kinematics(pushed(fm.DigitalPID(sample_time=0.1, kp=10.0)), [0.0, 1.0])
     assert motion.verdict == "WARN"
+
+
+def test_states_of_a_motion_whose_outputs_rest() -> None:
+    """∫∫ of a step from rest to rest: z = ∫(x_ref − x) dt = −½ by symmetry, and bristles at F_c."""
+    model = pushed(fm.PID(kp=0.0, ki=100.0))
+    model.drives["push"] = fm.Drive("push", "rail", fm.SmoothStep(1.0, duration=1.0))
+    motion = fm.kinematics(model, [0.0, 1.0])
+    np.testing.assert_allclose(motion.drive("push").torque, (0.0, 50.0), atol=1e-5)
+    model = pushed(None)
+    model.drives["push"] = fm.Drive("push", "rail", fm.SmoothStep(1.0, duration=1.0))
+    motion = fm.kinematics(model, [0.0, 1.0])
+    assert motion.drive("push").torque[-1] == pytest.approx(8.0, rel=1e-5)

@@ -23,6 +23,9 @@ RELATIVE = 1e-8  # error of a step
 # of the largest change at the first rates: bristles and pressures settle at a small part of it
 ABSOLUTE = 1e-11
 JUDGED = 1e-4  # error of a step of the second integration
+SMALL = 0.1  # of the largest value: smaller ones count as that
+SAMPLES = 16  # of the rates between the outputs
+SMALLEST = 1e-16  # errors of states that stay zero
 AGREE = 1e-3  # of the largest value of a state: differences of both integrations
 REMEDY = "simulate the model, or compute the motion at more times"
 
@@ -44,11 +47,11 @@ def with_force_states(
     begins = f"those of {names} have their initial values at t = {motion[0].t:g} s"
     if len(motion) == 1:
         return list(motion), [Check(TITLE, PASS, begins)]
-    z = prescribed.integrated("LSODA", RELATIVE)
+    z = prescribed.integrated("LSODA", RELATIVE, ABSOLUTE * prescribed.size)
     checks = []
     if audit:
-        other = prescribed.integrated("Radau", JUDGED)
         largest = np.abs(z).max(axis=0)
+        other = prescribed.integrated("Radau", JUDGED, SMALL * JUDGED * largest)
         apart = np.abs(other - z).max(axis=0) / np.where(largest > 0.0, largest, 1.0)
         share = float(apart.max())
         text = f"{begins}; a second integration differs by {share:.1e} of the largest value"
@@ -64,7 +67,9 @@ class _Prescribed:
         """The motion, its last computed state and a size (nz,) of each force state."""
         self.motion, self.reach, self.last = motion, reach, motion[0]
         self.times = [state.t for state in motion]
-        rates = np.array([evaluate(state).force_rate for state in motion])
+        # a motion may rest at all of its outputs
+        between = [self.at(t) for t in np.linspace(self.times[0], self.times[-1], SAMPLES)]
+        rates = np.array([evaluate(state).force_rate for state in (*motion, *between)])
         self.size = np.abs(rates).max(axis=0) * (self.times[-1] - self.times[0])
 
     def rate(self, t: float, z: np.ndarray) -> np.ndarray:
@@ -79,14 +84,13 @@ class _Prescribed:
             self.last = start if start.t == t else self.reach(start, t)
         return self.last
 
-    def integrated(self, method: str, tolerance: float) -> np.ndarray:
+    def integrated(self, method: str, tolerance: float, floor: np.ndarray) -> np.ndarray:
         """Force states (nt, nz) at the times of the motion. Raises `SolverError`.
 
         Steps are not longer than the largest interval of these times, so that none of them passes
         over a short change of a drive that outputs show.
         """
         span, zero = (self.times[0], self.times[-1]), np.zeros(len(self.size))
-        floor = ABSOLUTE / RELATIVE * tolerance
         found = solve_ivp(
             self.rate,
             span,
@@ -94,7 +98,7 @@ class _Prescribed:
             method=method,
             t_eval=self.times,
             rtol=tolerance,
-            atol=np.maximum(floor * self.size, floor * RELATIVE),
+            atol=np.maximum(floor, SMALLEST),
             max_step=float(np.diff(self.times).max()),
         )
         if not found.success:
