@@ -199,6 +199,9 @@ class _Equations:
             self.elastic[at : at + nf] = True
         self.known = terms(system, work, t, q, s, z, loads)
         self.inertia = self.known.M @ sd
+        # forces of states alone may balance loads, without reactions that show their size
+        self.of_states = np.abs(terms(system, work, t, q, s, 0.0 * z, loads).k - self.known.k)
+        start_from(work, start.beta)
         signs = np.random.default_rng(1).choice([-1.0, 1.0], len(s))
         displaced(system, start.q, ROUND_OFF * self.sizes * signs, q)
         start_from(work, start.beta)
@@ -218,7 +221,9 @@ class _Equations:
         apart = abs(float(v @ (own.M @ sd - own.k)) - float(there @ self.residual))
         apart = max(apart - float(np.abs(there) @ self.noise), 0.0)
         largest = float(
-            (self.sizes * (np.abs(self.inertia) + np.abs(self.known.k))).max(initial=0.0)
+            (self.sizes * (np.abs(self.inertia) + np.abs(self.known.k) + self.of_states)).max(
+                initial=0.0
+            )
         )
         return apart / (largest * float(np.abs(there / self.sizes).max(initial=0.0)) or 1.0)
 
@@ -231,7 +236,7 @@ class _Equations:
         lam = np.linalg.lstsq(columns, S * self.residual, rcond=1e-10)[0] / width
         held = G.T @ lam
         left = np.maximum(np.abs(self.residual - held) - 10.0 * self.noise, 0.0)
-        parts = (self.inertia, self.known.k, held)
+        parts = (self.inertia, self.known.k, held, self.of_states)
         largest = max(float(np.abs(S * part).max(initial=0.0)) for part in parts)
         least = PRELOAD * float((S * self.noise)[~self.elastic].max(initial=0.0))
         return lam, float((S * left).max(initial=0.0)) / (max(largest, least) or 1.0), least

@@ -19,7 +19,7 @@ import numpy as np
 from flexmbs.model.contacts import FrameContact
 from flexmbs.model.forces.force import JointForce
 from flexmbs.model.forces.joint_friction import REACHED
-from flexmbs.results.joint_friction import coordinate_position
+from flexmbs.results.joint_friction import coordinate_position, dry_limits, friction_of
 from flexmbs.system.check import PASS, WARN, Check
 from flexmbs.system.step_scales import extent
 
@@ -31,6 +31,11 @@ OF_MOTION = 1e-3  # creep relative to the total motion that changes results by a
 LEAST = 1e-4  # rad, or relative to the model's size (at most 1 m): invisible creep
 JOINTS = "use DryFriction, which sticks, or a smaller regularization"
 CONTACTS = "use a contact without law, which sticks, or a smaller slip_velocity"
+SELDOM = 0.1  # of the outputs in motion: reversals take a smaller share
+REACHES = "smooth friction reaches its limit, except about reversals"
+SLOWLY = "use LuGreFriction, or a smaller regularization"
+# analyses of given motions, in which friction causes efforts instead of motions
+PRESCRIBED = ("kinematics", "inverse dynamics")
 TURNS = "use a smaller turn_velocity of the law"
 
 
@@ -73,9 +78,10 @@ def creep_check(solution: SolutionData) -> list[Check]:
 
     Empty for a model without smooth friction or motion.
     """
-    found = (
-        creeps(solution) if len(solution.t) > 1 and not solution.run.options.get("analysis") else []
-    )
+    analysis = solution.run.options.get("analysis")
+    if analysis in PRESCRIBED:
+        return _sliding_check(solution)
+    found = creeps(solution) if len(solution.t) > 1 and not analysis else []
     if not found:
         return []
     worst = max(found, key=lambda each: each.distance / each.allowed)
@@ -94,6 +100,45 @@ def creep_check(solution: SolutionData) -> list[Check]:
         f"{worst.time:.3g} s"
     )
     return [Check("Sticking", WARN, f"{text}, {share}", worst.remedy)]
+
+
+def _sliding_check(solution: SolutionData) -> list[Check]:
+    """Check that smooth frictions reach their limits in a prescribed motion, WARN where not.
+
+    The effort of a slow motion lacks what is missing.
+    """
+    frictions = [
+        force
+        for force in solution.model.forces.values()
+        if isinstance(force, JointForce) and force.creep_rate > 0.0
+    ]
+    texts = [text for force in frictions if (text := _missing(solution, force))]
+    if len(solution.t) > 1:
+        crept = (each for each in creeps(solution) if each.remedy != JOINTS)
+        texts += [each.name for each in crept if each.distance > each.allowed]
+    if texts:
+        text = f"{', '.join(texts)}: smooth friction is below its limit at such low rates"
+        return [Check("Sticking", WARN, text, SLOWLY)]
+    rests = [
+        f"forces.{force.name} (up to {dry_limits(solution, force).max():.3g})"
+        for force in frictions
+        if not solution.joint(force.joint).velocity[:, force.coordinate].any()
+    ]
+    text = f"dry friction at rest is omitted: {', '.join(rests)} N or N m" if rests else REACHES
+    return [Check("Sticking", PASS, text)] if frictions else []
+
+
+def _missing(solution: SolutionData, force: JointForce) -> str:
+    """Text with a smooth friction and its limit at low rates; "" if these are seldom."""
+    rate = np.abs(solution.joint(force.joint).velocity[:, force.coordinate])
+    slow = (rate > 0.0) & (rate < force.creep_rate)
+    if np.count_nonzero(slow) <= SELDOM * np.count_nonzero(rate):
+        return ""
+    limit, own = dry_limits(solution, force), np.abs(friction_of(solution, force).force)
+    k = int(np.where(slow, limit - own, -np.inf).argmax())
+    turns, _ = coordinate_position(solution.model.joints[force.joint], force.coordinate)
+    of = f"{own[k]:.3g} of {limit[k]:.3g} {'N m' if turns else 'N'}"
+    return f"forces.{force.name} is {of} at t = {solution.t[k]:.4g} s"
 
 
 def creep_rate_of(contact: FrameContact) -> float:

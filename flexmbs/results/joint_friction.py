@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from flexmbs.model.contacts import DryFriction
+from flexmbs.model.forces import LuGreFriction
 from flexmbs.model.forces.force import JointForce
+from flexmbs.model.model import ModelData
 from flexmbs.results.views import FloatArray, JointView
 
 if TYPE_CHECKING:
@@ -44,7 +46,7 @@ def joint_frictions(solution: SolutionData) -> tuple[list[FrictionHistory], list
     for force in solution.model.forces.values():
         if isinstance(force, JointForce) and force.kind in KINDS:
             try:
-                found.append(_friction(solution, force))
+                found.append(friction_of(solution, force))
             except Exception as error:  # a failing user function must not prevent the page
                 notes.append(f"{force.name} is not shown: {error}")
     found += [
@@ -53,6 +55,11 @@ def joint_frictions(solution: SolutionData) -> tuple[list[FrictionHistory], list
         if isinstance(each, DryFriction)
     ]
     return found, notes
+
+
+def bristle_frictions(model: ModelData) -> list[LuGreFriction]:
+    """Frictions of a model that hold by bristles up to a limit."""
+    return [force for force in model.forces.values() if isinstance(force, LuGreFriction)]
 
 
 def _dry(solution: SolutionData, friction: DryFriction) -> FrictionHistory:
@@ -74,24 +81,48 @@ def _states(solution: SolutionData, force: JointForce) -> FloatArray:
     return solution.trajectory.z[:, law.state[k] : law.state[k] + law.n_states[k]]
 
 
-def _friction(solution: SolutionData, force: JointForce) -> FrictionHistory:
+def friction_of(solution: SolutionData, force: JointForce) -> FrictionHistory:
     """Force and power of a friction force, evaluated again at the outputs."""
+    rate = solution.joint(force.joint).velocity[:, force.coordinate]
+    effort = _at_rates(solution, force, rate)
+    turns, _ = coordinate_position(solution.model.joints[force.joint], force.coordinate)
+    return FrictionHistory(
+        force.name, force.kind, force.joint, "N m" if turns else "N", effort, -effort * rate
+    )
+
+
+def _at_rates(solution: SolutionData, force: JointForce, rate: FloatArray) -> FloatArray:
+    """Friction (nt,) at the outputs, at their own or other rates of its coordinate."""
     joint, view = solution.model.joints[force.joint], solution.joint(force.joint)
     row = force.row()
     loads = _loads(joint, force.coordinate, view) if row.loaded else _states(solution, force)
     constants = [np.array(row.constants)] if row.constants else []
     beyond = [0.0] * (row.states + 1)  # no implicit stage
-    turns, q = coordinate_position(joint, force.coordinate)
-    rate, effort, out = view.velocity[:, force.coordinate], np.zeros(len(view.t)), np.zeros(8)
+    _, q = coordinate_position(joint, force.coordinate)
+    effort, out = np.zeros(len(view.t)), np.zeros(8)
     for i, t in enumerate(view.t):
         x = [float(t), float(view.position[i, q]), float(rate[i])]
         u = [float(law(*x, loads[i], *constants)) for law in row.laws]
         out[:] = 0.0
         row.law.value(row.parameters, u, [*x, *loads[i].tolist(), *beyond], out)
         effort[i] = out[0]
-    return FrictionHistory(
-        force.name, force.kind, force.joint, "N m" if turns else "N", effort, -effort * rate
-    )
+    return effort
+
+
+def dry_limits(solution: SolutionData, force: JointForce) -> FloatArray:
+    """Limits (nt,) of a smooth friction at the outputs, in the direction with the larger one.
+
+    Of slow motions: at its creep rate a smooth law reaches 99 % of it.
+    """
+    rate = np.full(len(solution.t), force.creep_rate)
+    sides = [np.abs(_at_rates(solution, force, sign * rate)) for sign in (1.0, -1.0)]
+    return np.asarray(np.maximum(*sides) / 0.99)
+
+
+def bristle_shares(solution: SolutionData, friction: LuGreFriction) -> FloatArray:
+    """Shares (nt,) of its limit that the bristles of a friction carry at the outputs."""
+    deflection = _states(solution, friction)[:, 0]
+    return np.asarray(np.abs(friction.stiffness * deflection) / friction.limit)
 
 
 def coordinate_position(joint: Joint, number: int) -> tuple[bool, int]:

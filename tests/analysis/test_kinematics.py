@@ -303,3 +303,60 @@ def test_four_bar_linkage_of_any_size(length: float) -> None:
         np.testing.assert_allclose(one, other, atol=1e-7)
     torques = [each.drive("motor").torque for each in (path, usual)]
     np.testing.assert_allclose(torques[0] / length**2, torques[1], rtol=1e-6, atol=1e-7)
+
+
+def pushed(law: object | None) -> fm.Model:
+    """A block of 2 kg that is pushed along a rail at 0.5 m/s against a law, or bristles of 8 N."""
+    model = fm.Model("pushed block", gravity=(0, 0, 0))
+    block = model.add(fm.RigidBody("block", mass=2.0, inertia=(1, 1, 1)))
+    rail = model.add(fm.Prismatic("rail", model.ground, block, axis="x"))
+    model.add(fm.Drive("push", rail, fm.Ramp(0.0, rate=0.5)))
+    if law is None:
+        model.add(fm.LuGreFriction("force", rail, coulomb=8.0, stiffness=1e5, damping=20.0))
+    else:
+        model.add(fm.JointTorque("force", rail, law))
+    return model
+
+
+@pytest.mark.parametrize(
+    ("law", "effort"),
+    [
+        # Q = −ki ∫x dt
+        (fm.PID(kp=0.0, ki=100.0), lambda t: 25.0 * t**2),
+        (fm.LimitedPID(kp=0.0, ki=100.0, lower=-10.0, upper=10.0), lambda t: np.minimum(25 * t**2, 10)),
+        # a spring of 100 N/m in series with a damper of 10 N s/m
+        (fm.Maxwell(k=100.0, relaxation_time=0.1), lambda t: 5.0 * (1.0 - np.exp(-t / 0.1))),
+        # bristles reach Fc within Fc/(σ₀ v); at first Q = −σ₁ v
+        (None, lambda t: np.where(t > 0.0, 8.0, 10.0)),
+        # L di/dt = U − R i − k v, Q = k i
+        (
+            fm.DCMotor(voltage=2.0, constant=0.5, resistance=1.0, inductance=0.2),
+            lambda t: -0.5 * 1.75 * (1.0 - np.exp(-t / 0.2)),
+        ),
+    ],
+)  # fmt: skip
+def test_states_of_forces_follow_the_motion(law, effort) -> None:
+    motion = fm.kinematics(pushed(law), np.linspace(0.0, 1.0, 6))
+    assert motion.verdict == "PASS"
+    assert "Force states" in [check.title for check in motion.audit]
+    exact = effort(motion.t)
+    np.testing.assert_allclose(motion.drive("push").torque, exact, atol=2e-5)
+    np.testing.assert_allclose(fm.inverse_dynamics(motion).effort["push"][:, 0], exact, atol=2e-5)
+
+
+def test_a_discrete_controller_has_no_forces_in_kinematics() -> None:
+    with pytest.warns(fm.AuditWarning, match="kinematics does not support discrete controllers"):
+        motion = fm.kinematics(pushed(fm.DigitalPID(sample_time=0.1, kp=10.0)), [0.0, 1.0])
+    assert motion.verdict == "WARN"
+
+
+def test_states_of_a_motion_whose_outputs_rest() -> None:
+    """∫∫ of a step from rest to rest: z = ∫(x_ref − x) dt = −½ by symmetry, and bristles at F_c."""
+    model = pushed(fm.PID(kp=0.0, ki=100.0))
+    model.drives["push"] = fm.Drive("push", "rail", fm.SmoothStep(1.0, duration=1.0))
+    motion = fm.kinematics(model, [0.0, 1.0])
+    np.testing.assert_allclose(motion.drive("push").torque, (0.0, 50.0), atol=1e-5)
+    model = pushed(None)
+    model.drives["push"] = fm.Drive("push", "rail", fm.SmoothStep(1.0, duration=1.0))
+    motion = fm.kinematics(model, [0.0, 1.0])
+    assert motion.drive("push").torque[-1] == pytest.approx(8.0, rel=1e-5)

@@ -449,3 +449,94 @@ def test_works_of_a_drive_with_corners() -> None:
     height = path.energy.potential - path.energy.potential[0]
     allowed = 1.01 * 0.2**2 / 12.0 * np.abs(height).max()
     np.testing.assert_allclose(path.energy.work_of_drives, height, rtol=0, atol=allowed)
+
+
+def held(load: fm.Table | float, stiffness: float, spring: float = 0.0) -> fm.Model:
+    """A block on a rail, held by bristles of at most 8 N and by a spring (N/m)."""
+    model = fm.Model("held block", gravity=(0, 0, 0))
+    block = model.add(fm.RigidBody("block", mass=1.0, inertia=(1, 1, 1)))
+    rail = model.add(fm.Prismatic("rail", model.ground, block, axis="x"))
+    model.add(fm.LuGreFriction("friction", rail, coulomb=8.0, stiffness=stiffness, damping=20.0))
+    model.add(fm.JointTorque("load", rail, load))
+    if spring:
+        model.add(fm.JointSpring("spring", rail, k=spring))
+    return model
+
+
+@pytest.mark.parametrize("load", [5.0, 7.9])
+def test_bristles_hold_loads_below_their_limit(load: float) -> None:
+    """dz/dx = 1 − σ₀ z/F_c, hence x = −(F_c/σ₀) ln(1 − Q/F_c), and the model stays there."""
+    found = fm.statics(held(load, 1e3))
+    assert found.state.q[0] == pytest.approx(-8e-3 * np.log(1.0 - load / 8.0), rel=1e-9)
+    assert found.verdict == "PASS"
+    assert found.stable
+    check = next(check for check in found.audit if check.title == "Bristles")
+    assert f"carry {100.0 * load / 8.0:.3g} % of their limit 8 " in check.found
+    stays = fm.simulate(held(load, 1e3), start=found, t_end=0.1, output_step=0.05)
+    np.testing.assert_allclose(stays.q, found.state.q[0], atol=1e-9)
+
+
+@pytest.mark.parametrize("load", [10.0, 1e4])
+def test_bristles_that_are_overloaded_have_no_equilibrium(load: float) -> None:
+    with pytest.raises(fm.SolverError, match=r"bristles of 'forces\.friction' carry at most 8"):
+        fm.statics(held(load, 1e3))
+
+
+def test_arm_that_slides_until_its_bristles_hold_it() -> None:
+    """m g l cos q = F_c; it passes that position with its speed."""
+    model = fm.Model("sliding arm", gravity=(0, 0, -10.0))
+    arm = model.add(fm.RigidBody("arm", mass=2.0, com=(0.5, 0, 0), inertia=(0.001, 0.1, 0.1)))
+    model.add(fm.Revolute("hinge", model.ground, arm, axis="-y"))
+    model.add(fm.LuGreFriction("friction", "hinge", coulomb=8.0, stiffness=1e3, damping=10.0))
+    with pytest.warns(fm.AuditWarning, match=r"carry 100 % of their limit"):
+        found = fm.statics(model)
+    assert found.state.q[0] == pytest.approx(-np.arccos(0.8), abs=1e-6)
+
+
+@pytest.mark.parametrize("outputs", [11, 21])
+def test_bristles_slide_along_a_path_of_equilibria(outputs: int) -> None:
+    """k x = Q ∓ F_c after far sliding up to Q = 20 N and back."""
+    load = fm.Table([0.0, 1.0, 2.0], [0.0, 20.0, 0.0], interpolation="linear")
+    path = fm.quasi_static(held(load, 1e5, spring=1e3), np.linspace(0.0, 2.0, outputs))
+    half = (outputs - 1) // 2
+    np.testing.assert_allclose(path.q[[half, -1], 0], (0.012, 0.008), rtol=1e-6)
+    friction = np.interp(path.t, (0, 1, 2), (0, 20, 0)) - 1e3 * path.q[:, 0]
+    assert np.abs(friction).max() < 8.0 * (1.0 + 1e-9)
+    assert path.verdict == "PASS"
+
+
+def test_controller_at_its_limit_has_no_equilibrium() -> None:
+    """With and without a derivative part: 52 N on 50 N."""
+    for gains in ({"kd": 40.0}, {}):
+        model = fm.Model("lift", gravity=(0, 0, -10.0))
+        load = model.add(fm.RigidBody("load", mass=2.0, inertia=(1, 1, 1)))
+        guide = model.add(fm.Prismatic("guide", model.ground, load, axis="z"))
+        control = fm.LimitedPID(kp=100.0, ki=50.0, lower=-50.0, upper=50.0, **gains)
+        model.add(fm.JointTorque("control", guide, control))
+        model.add(fm.JointTorque("weight", guide, -32.0))
+        with pytest.raises(fm.SolverError, match=r"'guide\.0'.*; support it by a joint, a drive"):
+            fm.statics(model)
+
+
+def test_friction_that_equilibria_omit_is_named() -> None:
+    """Smooth friction of 10 N at rest, and where its joint moves; in inverse dynamics 10 tanh(½)."""
+    model = held(fm.Ramp(0.0, rate=1.0), 1e3, spring=100.0)
+    model.forces["friction"] = fm.JointFriction("friction", "rail", coulomb=10.0)
+    found = fm.statics(model)
+    check = next(check for check in found.audit if check.title == "Friction")
+    assert check.found.startswith("dry friction of forces.friction (up to 10 N) is omitted")
+    assert found.verdict == "PASS"
+    with pytest.warns(fm.AuditWarning, match=r"\(up to 10 N\) is omitted, although its joint"):
+        fm.quasi_static(model, [0.0, 1.0])
+    del model.forces["load"]
+    model.add(fm.Drive("drive", "rail", fm.Ramp(0.0, rate=5e-4)))
+    with pytest.warns(fm.AuditWarning, match=r"forces\.friction is 4\.62 of 10 N"):
+        slow = fm.kinematics(model, [0.0, 0.01])
+    with pytest.warns(fm.AuditWarning, match=r"forces\.friction is 4\.62 of 10 N"):
+        assert fm.inverse_dynamics(slow).effort["drive"][0, 0] == pytest.approx(10.0 * np.tanh(0.5))
+    model.drives["drive"] = fm.Drive("drive", "rail", fm.Ramp(0.0, rate=0.1))
+    assert fm.kinematics(model, [0.0, 0.01]).verdict == "PASS"
+    model.drives["drive"] = fm.Drive("drive", "rail", 0.1)
+    held_still = fm.kinematics(model, [0.0, 0.01])
+    check = next(check for check in held_still.audit if check.title == "Sticking")
+    assert "at rest is omitted: forces.friction (up to 10)" in check.found

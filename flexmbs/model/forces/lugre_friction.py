@@ -120,9 +120,14 @@ class LuGreFriction(JointForce, kind="lugre-friction"):
         check_static("coulomb", self.coulomb, self.static, self.stribeck_velocity)
         return self
 
+    @property
+    def limit(self) -> float:
+        """Largest friction g(0) (N or N m) of slow motions."""
+        return self.coulomb if self.static is None else self.static
+
     def row(self) -> Row:
         """Kernel and parameters of the LuGre model; the bristle deflection is a state."""
-        static = self.coulomb if self.static is None else self.static
+        static = self.limit
         parameters = (
             self.stiffness,
             self.damping,

@@ -29,6 +29,8 @@ from flexmbs.initial.initial_state import consistent_state
 from flexmbs.initial.row_sizes import relative_sizes
 from flexmbs.model.argument_checks import require_switch
 from flexmbs.model.check import declaration_report
+from flexmbs.model.forces import LuGreFriction
+from flexmbs.results.joint_friction import bristle_frictions
 from flexmbs.results.state import HasState, State, given_state, started
 from flexmbs.studies.equilibrium.equilibrium import Equilibrium
 from flexmbs.studies.equilibrium.equilibrium_path import growth, path_checks
@@ -53,6 +55,7 @@ NUDGE = 1e-3  # perturbation of an unstable equilibrium
 LONGEST = 0.5
 SMALLEST_INCREMENT = 1e-3  # share of the load: ten halvings of the whole load
 RELAXATIONS = 400
+SLIDING = 20  # of a model with bristle friction
 MOST_HALVINGS = 6  # of the time between two equilibria
 REACH = 0.2  # first length of a relaxation's step
 TRUSTED = 200  # steps of the trust region
@@ -150,6 +153,9 @@ class _Search:
         """Search for an equilibrium from a state with balancing multipliers."""
         self.steady, self.allow_indifferent = steady, allow_indifferent
         self.load_steps = self.iterations = 0
+        self.bristles = bristle_frictions(state.compiled.model)
+        # loads beyond the limits of bristles move a model as far as the search goes
+        self.most = SLIDING if self.bristles else RELAXATIONS
         state = self._motion(state)
         work = state.work()
         G = terms(state.compiled.system, work, state.t, state.q, state.s, state.z).G
@@ -162,7 +168,12 @@ class _Search:
 
         By relaxation if the start is not stable, or as a zero of the residual.
         """
-        found = self._found(load_steps)
+        try:
+            found = self._found(load_steps)
+        except SolverError as error:
+            if not self.bristles:
+                raise
+            raise SolverError(f"{error}; {_limits(self.bristles)}") from None
         _warn_of_corners(found)
         return found
 
@@ -200,7 +211,7 @@ class _Search:
         state, done, increment = self.start, 0.0, 1.0 / load_steps
         while done < 1.0:
             factor = min(1.0, done + increment)
-            found, count = self._newton(state, (1.0 - factor) * residual)
+            found, count = self._newton(state, (1.0 - factor) * residual, state)
             if found is None:
                 increment *= 0.5
                 if increment < SMALLEST_INCREMENT:
@@ -212,11 +223,14 @@ class _Search:
                 increment *= 2.0
         return state
 
-    def _newton(self, state: State, load: np.ndarray) -> tuple[State | None, int]:
-        """(state with residual R = load or None, number of Newton steps)."""
+    def _newton(self, state: State, load: np.ndarray, origin: State) -> tuple[State | None, int]:
+        """(state with residual R = load or None, number of Newton steps).
+
+        origin: state from which a slow motion leads to it.
+        """
         before = np.inf
         for count in range(1, NEWTON_STEPS + 1):
-            here = balance(state)
+            here = balance(state, origin)
             self.iterations += 1
             delta, change = here.step(load)
             size = here.span(delta)
@@ -231,15 +245,15 @@ class _Search:
         """Find a stable equilibrium by bounded descent steps, then Newton's method."""
         state, reach, nothing = self.start, REACH, np.zeros(len(self.start.s))
         last: np.ndarray | None = None
-        for _ in range(RELAXATIONS):
-            here = balance(state)
+        for _ in range(self.most):
+            here = balance(state, self.start)
             self.iterations += 1
             value, direction = here.free()
             lowest = float(value.min(initial=np.inf))
             shift = 0.0 if lowest >= -here.held else 2.0 * here.held - 1.01 * lowest
             delta, change = here.step(nothing, shift)
             if shift == 0.0 and here.span(delta) < 0.1 and here.fall() < AT_REST:
-                found, _ = self._newton(state, nothing)
+                found, _ = self._newton(state, nothing, self.start)
                 if found is not None:
                     self.load_steps += 1
                     return found
@@ -265,15 +279,16 @@ class _Search:
         from which a step begins.
         """
         here, reach, nothing = balance(self.start), REACH, np.zeros(len(self.start.s))
-        for _ in range(TRUSTED):
+        for _ in range(min(TRUSTED, self.most)):
             delta, change = here.trusted(reach)
             length = here.span(delta)
             if length < NUDGE:
-                found, _ = self._newton(here.state, nothing)
+                found, _ = self._newton(here.state, nothing, self.start)
                 if found is not None:
                     self.load_steps += 1
                     return found
-            W, there = here.weights(), balance(self._motion(moved(here.state, delta, change)))
+            there = balance(self._motion(moved(here.state, delta, change)), self.start)
+            W = here.weights()
             self.iterations += 1
             before, after = float(np.linalg.norm(W @ here.r)), float(np.linalg.norm(W @ there.r))
             predicted = before - float(np.linalg.norm(W @ (here.r + here.K @ delta)))
@@ -379,6 +394,14 @@ def _warn_of_corners(found: Equilibrium) -> None:
         warn_caller(f"statics: {text}; the frequencies are those of a mean slope", ModelWarning)
 
 
+def _limits(bristles: Sequence[LuGreFriction]) -> str:
+    """Text with the largest friction of bristles."""
+    parts = [
+        f"the bristles of 'forces.{each.name}' carry at most {each.limit:g}" for each in bristles
+    ]
+    return f"{', '.join(parts)} N or N m; simulate the model if its loads exceed that"
+
+
 def _name(here: Balance, direction: np.ndarray) -> str:
     """The velocity coordinate with the largest component in a direction."""
     return velocity_names(here.state.compiled)[int(np.argmax(np.abs(direction / here.sizes)))]
@@ -415,8 +438,9 @@ def quasi_static(
     audit: judge the result; it warns of the first output at which the equilibrium is unstable, as
     `Equilibrium.stable` is, and of jumps between branches. The solution has the multipliers of
     rest, s = ṡ = 0; works are sums of mean forces of two equilibria times the displacements between
-    them. Coulomb friction does not act. Raises `InputError`, and `SolverError` with the solution up
-    to the time of failure. Source: docs/theory.md, section 51.
+    them. Bristles of friction slide at their limits; smooth friction does not act. Raises
+    `InputError`, and `SolverError` with the solution up to the time of failure. Source:
+    docs/theory.md, section 51.
 
     Examples
     --------

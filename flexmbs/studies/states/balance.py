@@ -9,18 +9,21 @@ Force states with rates that depend on them, as currents and pressures, are elim
 mass matrix, so that the eigenvalues of NᵀKN are squares of frequencies (rad/s)².
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import cholesky, orthogonal_procrustes, solve_triangular
+from scipy.integrate import solve_ivp
+from scipy.linalg import cholesky, expm, orthogonal_procrustes, solve_triangular
 
 from flexmbs.diagnosis.rank import displaced, own_sizes
 from flexmbs.dynamics.dense import terms
 from flexmbs.errors import SolverError
 from flexmbs.initial.row_sizes import relative_sizes
 from flexmbs.results.state import State
-from flexmbs.studies.states.tangent import Tangents, Values, evaluate, tangents
+from flexmbs.studies.states.state_sequence import displacement
+from flexmbs.studies.states.tangent import Tangents, Values, evaluate, rates_along, tangents
 from flexmbs.system.records import SPARE
 from flexmbs.system.step_scales import displacement_sizes
 
@@ -28,7 +31,9 @@ RANK = 1e-10  # relative singular value below which rows are dependent
 SINGULAR = 1e-8  # of differences
 UNSEEN = 1e-6  # displacement, rad or relative to the size of the model
 SLOW = 1e-6  # 1/s: velocities at which dampers are negligible
-PARTS = 4  # of a step, in which states that motions change are integrated
+CARRIED = 1e-11  # error of a step in the integration of states that motions change
+AFFINE = 1e-10  # of rates: they are linear up to round-off
+NOWHERE = 1e-13  # rad or relative to the size of the model: displacements without a direction
 SETTLINGS, SETTLED = 50, 1e-12  # Newton steps of force states; of their size
 ROUND_OFF = 1e-14  # relative to the size of rows between frames, and to lengths
 # largest part of a row of unit length that may be round-off; shorter rows are enlarged less
@@ -45,7 +50,8 @@ class OwnStates(NamedTuple):
     Indices in z, response −(∂ż/∂z)⁻¹, their change response · ż, and its slope along δ.
 
     Where a row of ∂ż/∂z is zero, a slow motion alone changes the state, by ∂ż/∂s δ, as pressures of
-    oil that is shut in follow from its volume. kept: δz by these changes.
+    oil that is shut in follow from its volume, and bristles of friction from the path (`carried`).
+    kept: δz by these changes.
     """
 
     places: np.ndarray
@@ -133,8 +139,6 @@ class Balance:
         """Change of (λ, z) that balances ``out`` + K δ along the constraints."""
         change = balancing(self.forces, out + self.K @ delta, self.sizes, self.rows)
         change[len(self.state.lam) + self.own.places] = self.own.change + self.own.slope @ delta
-        if self.own.kept.any():
-            change[len(self.state.lam) + self.own.places] += self._carried(delta)
         return np.asarray(change)
 
     def weights(self) -> np.ndarray:
@@ -162,7 +166,9 @@ class Balance:
 
         def at(damping: float) -> np.ndarray:
             """Damped least-squares step for a damping factor."""
-            return np.asarray(closing - self.N @ (right.T @ (size / (size**2 + damping) * b)))
+            # forces at their limits have no slope, which no step changes
+            part = np.divide(size, size**2 + damping, out=np.zeros_like(size), where=size > 0.0)
+            return np.asarray(closing - self.N @ (right.T @ (part * b)))
 
         delta, low, high = at(0.0), 1e-30, 1e30
         if self.span(delta) > reach:
@@ -171,33 +177,6 @@ class Balance:
                 low, high = (middle, high) if self.span(at(middle)) > reach else (low, middle)
             delta = at(high)
         return delta, self._change(self.r, delta)
-
-    def _carried(self, delta: np.ndarray) -> np.ndarray:
-        """Change along δ of the force states at rest, beyond its linear part, by Runge–Kutta.
-
-        By a Runge–Kutta rule.
-        """
-        places = self.own.places
-
-        def rate(part: float, change: np.ndarray) -> np.ndarray:
-            """Rate of change of the force states that move along with a slow motion."""
-            state = moved(self.state, part * delta)
-            z = state.z.copy()
-            z[places] += change
-            still, moving = (
-                evaluate(replace(state, z=z, s=factor * delta)).force_rate[places]
-                for factor in (0.0, SLOW)
-            )
-            return np.asarray(self.own.kept @ (moving - still)) / SLOW
-
-        z, linear = np.zeros(len(places)), rate(0.0, np.zeros(len(places)))
-        for k in range(PARTS):
-            at, h = k / PARTS, 1.0 / PARTS
-            first = rate(at, z)
-            second = rate(at + 0.5 * h, z + 0.5 * h * first)
-            third = rate(at + 0.5 * h, z + 0.5 * h * second)
-            z = z + h / 6.0 * (first + 2.0 * second + 2.0 * third + rate(at + h, z + h * third))
-        return np.asarray(z - linear)
 
     def fall(self) -> float:
         """Largest acceleration along unsupported directions.
@@ -229,12 +208,19 @@ class Balance:
         return float(left[seen].max(initial=0.0)) / max(largest, 1e-300)
 
 
-def balance(state: State) -> Balance:
-    """Linearisation of the static equations at a state."""
+def balance(state: State, origin: State | None = None) -> Balance:
+    """Linearisation of the static equations at a state.
+
+    origin: state from which a slow motion led here, along which force states are `carried`. Without
+    it they are those of the state, and their slopes are those of a motion to either side.
+    """
     work = state.work()
     known = terms(state.compiled.system, work, state.t, state.q, state.s, state.z)
     state = replace(state, beta=work.beta[:-SPARE].copy())
-    state, values, slopes, own = settled_states(state)
+    if origin is None:
+        state, values, slopes, own = settled_states(state)
+    else:
+        state, values, slopes, own = _led_from(origin, state)
     used = np.abs(slopes.z.r).max(axis=1, initial=0.0) > 0.0
     used[own.places] = False
     with_state = slopes.z.r.T * used
@@ -305,9 +291,74 @@ def settled_states(state: State) -> tuple[State, Values, Tangents, OwnStates]:
     return state, values, slopes, own
 
 
-def own_states(state: State, values: Values, slopes: Tangents) -> OwnStates:
+def _led_from(origin: State, state: State) -> tuple[State, Values, Tangents, OwnStates]:
+    """`settled_states` at the end of a slow motion, with slopes along its direction."""
+    here = settled_states(state)
+    own = here[-1]
+    if not own.kept.any():
+        return here
+    delta = displacement(origin, state)
+    z = state.z.copy()
+    z[own.places] += own.kept @ (carried(origin, delta, own) - z[own.places])
+    state, values, slopes, own = settled_states(replace(state, z=z))
+    span = float(np.abs(delta / displacement_sizes(state.compiled)).max(initial=0.0))
+    if span > NOWHERE:
+        moving = tangents(replace(state, s=SLOW / span * delta))
+        own = own_states(state, values, slopes, moving.s.force_rate)
+    return state, values, slopes, own
+
+
+def carried(origin: State, delta: np.ndarray, own: OwnStates) -> np.ndarray:
+    """Own force states (n,) after a slow motion by δ from a state: dz/dx = ∂ż/∂s δ, 0 ≤ x ≤ 1.
+
+    The motion is straight. At small rates, ż of oil and of bristles is of first degree in s, so
+    that the result does not depend on the rate. The equation is stiff where bristles slide far; it
+    is linear with constant coefficients for them, and solved in closed form then.
+    """
+    along = rates_along(origin, delta, SLOW)
+
+    def rate(part: float, z: np.ndarray) -> np.ndarray:
+        """dz/dx by the difference of the rates at motion and at rest."""
+        full = origin.z.copy()
+        full[own.places] = z
+        still, moving = along(part, full)[:, own.places]
+        return np.asarray(own.kept @ (moving - still)) / SLOW
+
+    first = origin.z[own.places]
+    found = _by_constant_coefficients(rate, first)
+    if found is None:
+        size = np.abs(rate(0.0, first)) + np.abs(first)
+        atol = 1e-3 * CARRIED * np.where(size > 0.0, size, 1.0)
+        path = solve_ivp(rate, (0.0, 1.0), first, method="LSODA", rtol=CARRIED, atol=atol)
+        found = path.y[:, -1]
+    return np.asarray(found)
+
+
+def _by_constant_coefficients(
+    rate: Callable[[float, np.ndarray], np.ndarray], z: np.ndarray
+) -> np.ndarray | None:
+    """z(1) of dz/dx = a + B (z − z(0)), by the exponential of [[B, a], [0, 0]].
+
+    None if the rate is not of this form at the start, in the middle and at the end.
+    """
+    n, a = len(z), rate(0.0, z)
+    steps = np.diag(np.where(a != 0.0, np.abs(a), 1.0))
+    B = np.column_stack([(rate(0.0, z + step) - a) / step.max() for step in steps])
+    far = 2.0 * steps.sum(axis=0)
+    size = AFFINE * (np.abs(a) + np.abs(B) @ far)
+    for part in (0.5, 1.0):
+        for given in (np.zeros(n), far):
+            if (np.abs(rate(part, z + given) - a - B @ given) > size).any():
+                return None
+    return np.asarray(z + expm(np.block([[B, a[:, None]], [np.zeros((1, n + 1))]]))[:n, n])
+
+
+def own_states(
+    state: State, values: Values, slopes: Tangents, by_s: np.ndarray | None = None
+) -> OwnStates:
     """The force states whose rates depend on force states.
 
+    by_s (ns, nz): derivatives of the rates by velocities, by default those of ``slopes``.
     Raises `SolverError` where rest leaves combinations of them undetermined, but not each of these
     states.
     """
@@ -332,8 +383,8 @@ def own_states(state: State, values: Values, slopes: Tangents) -> OwnStates:
         )
         text = f"statics: rest does not determine the force states of {names}"
         raise SolverError(f"{text}; shut-in oil that leaks: open the valve, or set leakage=0")
-    carried = slopes.s.force_rate.T[places]
-    slope = response @ by_q[places] + kept @ carried
+    by_s = slopes.s.force_rate if by_s is None else by_s
+    slope = response @ by_q[places] + kept @ by_s.T[places]
     return OwnStates(places, response, response @ values.force_rate[places], slope, kept)
 
 

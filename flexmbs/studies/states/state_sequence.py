@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from flexmbs.api.solution import Solution
+from flexmbs.audit.friction_at_rest import friction_at_rest
 from flexmbs.audit.state_checks import audited_states
 from flexmbs.diagnosis.rank import redundant_rows
 from flexmbs.errors import InputError
 from flexmbs.initial.assembly import offset
 from flexmbs.results.state import State
+from flexmbs.results.summary import AT_REST_ANALYSES
 from flexmbs.studies.states.tangent import evaluate
 from flexmbs.system.check import SWITCHED_OFF, Check
 from flexmbs.system.trajectory import RunInfo, Trajectory
@@ -107,6 +109,9 @@ def with_state_checks(
     if not audit:
         return solution.with_checks([*solution.run.checks, SWITCHED_OFF])
     found = audited_states(solution, balanced=balanced, deformed=deformed, shape=shape)
+    at_rest = solution.run.options.get("analysis") in AT_REST_ANALYSES and not solution.s.any()
+    if at_rest:
+        found += friction_at_rest(solution)
     return solution.with_checks([*solution.run.checks, *found, *more])
 
 

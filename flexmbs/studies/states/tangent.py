@@ -8,6 +8,7 @@ forces, geometric terms, user functions. Laws of forces are replaced by their ow
 (`flexmbs.studies.states.linear_laws`), so that differences are taken of smooth mechanics only.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -123,6 +124,26 @@ def evaluate(state: State) -> Values:
         values.power[0],
         values.eta[0],
     )
+
+
+def rates_along(
+    state: State, delta: np.ndarray, slow: float
+) -> Callable[[float, np.ndarray], np.ndarray]:
+    """Function of (x, z) that gives the rates ż (2, nz) of force states z displaced by x δ.
+
+    At rest, and at the velocities ``slow`` δ.
+    """
+    ns, nz, work = len(state.s), len(state.z), state.work()
+    nc = state.compiled.n_constraints
+
+    def rates(part: float, z: np.ndarray) -> np.ndarray:
+        steps = np.zeros((2, _width(state)))
+        steps[:, :ns] = part * delta
+        steps[1, ns : 2 * ns] = slow * delta
+        steps[:, 3 * ns : 3 * ns + nz] = z - state.z
+        return _rows(state, steps, work=work)[:, ns + 3 * nc :][:, :nz]
+
+    return rates
 
 
 def tangents(state: State, covectors: np.ndarray | None = None) -> Tangents:

@@ -13,6 +13,7 @@ from flexmbs.checked_arguments import checked_arguments
 from flexmbs.diagnosis.rank import pivots
 from flexmbs.dynamics.dense import Terms, terms
 from flexmbs.errors import AuditWarning, InputError, SolverError
+from flexmbs.initial.analysis_arguments import require_no_samplers
 from flexmbs.initial.initial_state import consistent_state
 from flexmbs.initial.row_sizes import relative_sizes
 from flexmbs.model.argument_checks import require_switch
@@ -23,6 +24,7 @@ from flexmbs.results.state import State
 from flexmbs.studies.states.balance import moved
 from flexmbs.studies.states.state_sequence import checked_times, solution_of, with_state_checks
 from flexmbs.studies.states.user_rates import require_stated_rates
+from flexmbs.studies.terms.force_states import Reach, with_force_states
 from flexmbs.studies.terms.inverse_dynamics import inverse_dynamics
 from flexmbs.system.check import WARN, Check
 from flexmbs.system.names import velocity_names
@@ -49,10 +51,11 @@ def kinematics(
 
     times (nt,): increasing, s.  audit: judge the result, with an `AuditWarning` for each finding.
     g(q, t) = 0 by Newton's method from positions predicted by the velocities, G s = −γ̄, G ṡ = γ;
-    elastic coordinates keep their declared values. Forces of joints and drives are those of
-    `inverse_dynamics`; where there are none, a check says so. Raises `InputError` naming the joints
-    that are not driven, `SolverError` with the solution up to a singular position. Source:
-    docs/theory.md, section 51.
+    elastic coordinates keep their declared values. Force states, such as integrals of controllers,
+    are integrated along the motion from their initial values at the first time. Forces of joints
+    and drives are those of `inverse_dynamics`; where there are none, a check says so. Raises
+    `InputError` naming the joints that are not driven, `SolverError` with the solution up to a
+    singular position. Source: docs/theory.md, section 51.
 
     Examples
     --------
@@ -87,35 +90,41 @@ def kinematics(
     path = _Path(state)
     path.require_fully_driven(state)
     found: list[State] = []
-    options = {"analysis": "kinematics"}
     for t in moments:
         try:
             state = path.reach(state, float(t))
         except SolverError as error:
+            outcome = str(error)
             partial = (
-                _with_forces(solution_of(found, options=options, outcome=str(error)), audit=False)
-                if found
-                else None
+                _with_forces(found, path.reach, audit=False, outcome=outcome) if found else None
             )
-            raise SolverError(str(error), partial) from None
+            raise SolverError(outcome, partial) from None
         found.append(state)
-    solution = _with_forces(solution_of(found, options=options), audit=audit)
+    solution = _with_forces(found, path.reach, audit=audit)
     if audit:
         report_findings(solution)
     return solution
 
 
-def _with_forces(motion: Solution, *, audit: bool) -> Solution:
-    """Motion with the multipliers, torques and works of the drives."""
+def _with_forces(
+    found: list[State], reach: Reach, *, audit: bool, outcome: str = "finished"
+) -> Solution:
+    """Motion with its force states and the multipliers, torques and works of the drives."""
+    options = {"analysis": "kinematics"}
+    motion = solution_of(found, options=options, outcome=outcome)
     try:
+        require_no_samplers(motion.compiled.model, "kinematics")
+        found, checks = with_force_states(found, reach, audit=audit)
+        motion = solution_of(found, options=options, outcome=outcome)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", AuditWarning)  # its checks are those of the result
             solved = inverse_dynamics(motion, audit=audit).solution
     except (InputError, SolverError) as error:
         text = f"those of joints and drives are not the forces of the motion: {error}"
-        found = motion.with_checks([Check("Forces", WARN, text)])
-        return with_state_checks(found, audit=audit, balanced=False, deformed=False)
-    return replace(motion, trajectory=solved.trajectory).with_checks(solved.run.checks)
+        motion = motion.with_checks([Check("Forces", WARN, text)])
+        return with_state_checks(motion, audit=audit, balanced=False, deformed=False)
+    checks = [*solved.run.checks, *checks]
+    return replace(motion, trajectory=solved.trajectory).with_checks(checks)
 
 
 class _Path:
