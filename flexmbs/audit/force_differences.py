@@ -166,7 +166,8 @@ class Scales:
             moment = float(bodies.second[i, ::4].sum()) * own.turning
             most = max(own.acceleration, self._gravity, self._negligible)
             inertia[name] = float(bodies.mass[i]) * most + moment / size
-        number, largest = _mechanisms(compiled), dict[int, float]()
+        number = {name: mechanism_of(compiled, name) for name in compiled.places}
+        largest = dict[int, float]()
         for states in self._states:
             for name, load in joint_loads(states).items():
                 k = number[name]
@@ -221,12 +222,20 @@ def _ends(compiled: Compiled, joint: str) -> tuple[str, str]:
     return declared.parent.body, declared.child.body
 
 
-def _mechanisms(compiled: Compiled) -> dict[str, int]:
-    """Number of the mechanism of each joint: joints connect bodies, the ground does not."""
-    ends = {name: [e for e in _ends(compiled, name) if e != GROUND] for name in compiled.places}
-    inner = [compiled.model.joints[name] for name, pair in ends.items() if len(pair) == 2]
-    number = {body: k for k, group in enumerate(groups(compiled.model, inner)) for body in group}
-    return {name: number[pair[0]] if pair else number[GROUND] for name, pair in ends.items()}
+def mechanisms(compiled: Compiled) -> dict[str, int]:
+    """Number of the mechanism of each body: joints connect bodies, the ground does not."""
+    inner = [
+        joint
+        for joint in compiled.model.joints.values()
+        if GROUND not in (joint.parent.body, joint.child.body)
+    ]
+    return {body: k for k, group in enumerate(groups(compiled.model, inner)) for body in group}
+
+
+def mechanism_of(compiled: Compiled, joint: str) -> int:
+    """Number of the mechanism of a joint."""
+    number, ends = mechanisms(compiled), _ends(compiled, joint)
+    return number[next((end for end in ends if end != GROUND), GROUND)]
 
 
 def _constrained(compiled: Compiled) -> list[str]:
