@@ -1,7 +1,7 @@
 """Differences of reactions and accelerations between two runs, relative to the largest ones."""
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -9,16 +9,15 @@ from typing import NamedTuple
 import numpy as np
 
 from flexmbs.audit.audit_samples import evenly_spaced, largest_row, sampled
+from flexmbs.audit.mechanisms import ends_of, mechanisms_of_joints
 from flexmbs.dynamics.work import make_work
 from flexmbs.integrators.integrator import Integrator
 from flexmbs.integrators.run_context import DONE
-from flexmbs.model.check_topology import groups
-from flexmbs.model.frames import GROUND
 from flexmbs.results.solution import SolutionData
 from flexmbs.system.check import FAIL, PASS, WARN, Check, graded
 from flexmbs.system.compile import Compiled
 from flexmbs.system.step_scales import model_size
-from flexmbs.system.trajectory import RunInfo, Trajectory
+from flexmbs.system.trajectory import Impact, RunInfo, Trajectory
 from flexmbs.time_stepping.outcome import INTERRUPTED
 from flexmbs.time_stepping.run import Run
 
@@ -96,11 +95,25 @@ class LargestRates(NamedTuple):
 class Scales:
     """Largest accelerations [m/s², rad/s²] and reactions [N] of a run.
 
-    mine: the states stored for its audit.
+    mine: the states stored for its audit. left_out: bodies that are not judged, with their joints.
     """
 
     solution: SolutionData
     run: Run
+    left_out: frozenset[str] = frozenset()
+
+    def without(self, bodies: frozenset[str]) -> "Scales":
+        """Those of the model without some bodies."""
+        return dataclasses.replace(self, left_out=bodies) if bodies != self.left_out else self
+
+    @cached_property
+    def judged(self) -> list[str]:
+        """Names of the bodies that are judged."""
+        return [name for name in self.solution.compiled.bodies if name not in self.left_out]
+
+    def judges(self, joint: str) -> bool:
+        """True if a joint is judged: it connects no body that is left out."""
+        return self.left_out.isdisjoint(ends_of(self.solution.compiled, joint))
 
     @cached_property
     def mine(self) -> SolutionData:
@@ -135,14 +148,15 @@ class Scales:
         At least the largest acceleration over the size of the model, with a small fraction of
         gravity: a pendulum at rest is disturbed in the second run.
         """
-        most = max(max(each.turning, SPINNING * each.spin**2) for each in self._bodies.values())
+        own = [self._bodies[name] for name in self.judged]
+        most = max(max(each.turning, SPINNING * each.spin**2) for each in own)
         least = max(self._own_acceleration, STILL * self._gravity)
         return max(most, least / model_size(self.solution.compiled))
 
     @cached_property
     def _own_acceleration(self) -> float:
         """Largest acceleration of a frame, or of a negligible motion [m/s²]."""
-        most = max(each.acceleration for each in self._bodies.values())
+        most = max(self._bodies[name].acceleration for name in self.judged)
         return max(most, self._negligible, np.finfo(float).tiny)
 
     @cached_property
@@ -166,8 +180,7 @@ class Scales:
             moment = float(bodies.second[i, ::4].sum()) * own.turning
             most = max(own.acceleration, self._gravity, self._negligible)
             inertia[name] = float(bodies.mass[i]) * most + moment / size
-        number = {name: mechanism_of(compiled, name) for name in compiled.places}
-        largest = dict[int, float]()
+        number, largest = mechanisms_of_joints(compiled), dict[int, float]()
         for states in self._states:
             for name, load in joint_loads(states).items():
                 k = number[name]
@@ -175,7 +188,7 @@ class Scales:
         every = sum(inertia.values())
         found = {}
         for name, k in number.items():
-            moved = [inertia[body] for body in _ends(compiled, name) if inertia.get(body)]
+            moved = [inertia[body] for body in ends_of(compiled, name) if inertia.get(body)]
             least = WEIGHTLESS * min(moved, default=every)
             found[name] = max(largest.get(k, 0.0), least, np.finfo(float).tiny)
         return found
@@ -183,7 +196,7 @@ class Scales:
     def reaction_of(self, body: str) -> float | None:
         """Least scale [N] of the reactions of the joints of a body; None if it has none."""
         compiled = self.solution.compiled
-        own = [name for name in self.reaction if body in _ends(compiled, name)]
+        own = [name for name in self.reaction if body in ends_of(compiled, name)]
         return min((self.reaction[name] for name in own), default=None)
 
     @property
@@ -214,28 +227,6 @@ class Scales:
     @property
     def _states(self) -> list[SolutionData]:
         return [each for each in (self.solution, self.mine) if len(each.t)]
-
-
-def _ends(compiled: Compiled, joint: str) -> tuple[str, str]:
-    """Names of the two bodies of a joint."""
-    declared = compiled.model.joints[joint]
-    return declared.parent.body, declared.child.body
-
-
-def mechanisms(compiled: Compiled) -> dict[str, int]:
-    """Number of the mechanism of each body: joints connect bodies, the ground does not."""
-    inner = [
-        joint
-        for joint in compiled.model.joints.values()
-        if GROUND not in (joint.parent.body, joint.child.body)
-    ]
-    return {body: k for k, group in enumerate(groups(compiled.model, inner)) for body in group}
-
-
-def mechanism_of(compiled: Compiled, joint: str) -> int:
-    """Number of the mechanism of a joint."""
-    number, ends = mechanisms(compiled), _ends(compiled, joint)
-    return number[next((end for end in ends if end != GROUND), GROUND)]
 
 
 def _constrained(compiled: Compiled) -> list[str]:
@@ -300,12 +291,14 @@ def force_differences(
     share: float = 1.0,
     at: np.ndarray | slice = slice(None),
 ) -> Differences:
-    """Differences relative to the largest values, by a ``norm`` over time.
+    """Differences of what ``scales`` judge relative to the largest values, by a ``norm`` over time.
 
     Those of reactions also by a ``share`` of the largest of the outputs ``at``.
     """
     compiled, reaction, at_instant, joint, t = mine.compiled, 0.0, 0.0, "", 0.0
     for name, ours, others in _common_loads(mine, theirs):
+        if not scales.judges(name):
+            continue
         scale = scales.reaction[name]
         for a, b in zip(ours.swapaxes(0, 1), others.swapaxes(0, 1)):
             lasting = norm(np.linalg.norm(a - b, axis=1))
@@ -317,12 +310,12 @@ def force_differences(
                 reaction, joint, t = size, compiled.owner_of(name), float(mine.t[: len(a)][at][k])
     acceleration, frame = 0.0, ""
     for ref in compiled.frames:
-        if ref.body in compiled.bodies:
+        if ref.body in scales.judged:
             a, b = mine.frame(ref).acceleration, theirs.frame(ref).acceleration
             place = compiled.whole_of(ref.body) + (f"/{ref.frame}" if ref.frame else "")
             size = norm(np.linalg.norm(a - b, axis=1)) / scales.acceleration
             acceleration, frame = max((acceleration, frame), (size, place))
-    for name in compiled.bodies:
+    for name in scales.judged:
         if compiled.whole_of(name) != name:  # axes of the pieces of a divided body
             continue
         a, b = mine.body(name).angular_acceleration, theirs.body(name).angular_acceleration
@@ -380,15 +373,20 @@ def rerun(
     repeated.begin(dataclasses.replace(run.begun, s=run.begun.s + nudge))
     status, reached = repeated.integrate(None)
     compiled.callbacks.raise_error()
-    return part_of(solution, repeated.out, np.arange(reached)), status in (DONE, INTERRUPTED)
+    again = part_of(solution, repeated.out, np.arange(reached), tuple(repeated.impacts))
+    return again, status in (DONE, INTERRUPTED)
 
 
 def part_of(
-    solution: SolutionData, outputs: tuple[np.ndarray, ...], picked: np.ndarray
+    solution: SolutionData,
+    outputs: tuple[np.ndarray, ...],
+    picked: np.ndarray,
+    impacts: Sequence[Impact] = (),
 ) -> SolutionData:
     """Solution reduced to some of its outputs (n,), with reactions as computed."""
     nt = len(outputs[0])
     values = Trajectory(
         *(np.ascontiguousarray(each[picked]) if len(each) == nt else each for each in outputs)
     )
-    return SolutionData(solution.compiled, values, {}, RunInfo(redundant=solution.run.redundant))
+    run = RunInfo(redundant=solution.run.redundant, impacts=impacts)
+    return SolutionData(solution.compiled, values, {}, run)

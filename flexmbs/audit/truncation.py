@@ -26,7 +26,8 @@ import scipy
 
 from flexmbs.audit.counted_work import full, most_evaluations
 from flexmbs.audit.cross_check import converted_to
-from flexmbs.audit.force_differences import REACTIONS, Scales, mechanisms, rerun
+from flexmbs.audit.force_differences import REACTIONS, Scales, rerun
+from flexmbs.audit.mechanisms import body_of_velocities, mechanisms
 from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.work import make_work, start_from
 from flexmbs.flexible_body.components import ResidualModes, x_cross_shapes
@@ -236,8 +237,7 @@ def _beside(compiled: Compiled, names: Iterable[str]) -> np.ndarray:
     """True for the velocity coordinates (ns,) of the mechanisms to which the bodies belong."""
     number = mechanisms(compiled)
     chosen = {number[name] for name in names}
-    sizes = compiled.system.elimination.size[: len(compiled.bodies)]
-    return np.repeat([number[name] in chosen for name in compiled.bodies], sizes)
+    return np.array([number[name] in chosen for name in body_of_velocities(compiled)])
 
 
 def _remedy(
