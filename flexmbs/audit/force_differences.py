@@ -1,7 +1,7 @@
 """Differences of reactions and accelerations between two runs, relative to the largest ones."""
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -9,10 +9,11 @@ from typing import NamedTuple
 import numpy as np
 
 from flexmbs.audit.audit_samples import evenly_spaced, largest_row, sampled
-from flexmbs.audit.mechanisms import ends_of, mechanisms_of_joints
+from flexmbs.audit.mechanisms import bodies_with_contacts, ends_of, mechanisms_of_joints
 from flexmbs.dynamics.work import make_work
 from flexmbs.integrators.integrator import Integrator
 from flexmbs.integrators.run_context import DONE
+from flexmbs.results.impact_steps import outputs_without_impacts
 from flexmbs.results.solution import SolutionData
 from flexmbs.system.check import FAIL, PASS, WARN, Check, graded
 from flexmbs.system.compile import Compiled
@@ -183,8 +184,8 @@ class Scales:
         number, largest = mechanisms_of_joints(compiled), dict[int, float]()
         for states in self._states:
             for name, load in joint_loads(states).items():
-                k = number[name]
-                largest[k] = max(largest.get(k, 0.0), largest_load({name: load}))
+                k, rows = number[name], self._rows(states, ends_of(compiled, name))
+                largest[k] = max(largest.get(k, 0.0), largest_load({name: load[rows]}))
         every = sum(inertia.values())
         found = {}
         for name, k in number.items():
@@ -212,17 +213,34 @@ class Scales:
             frames = dict.fromkeys(compiled.bodies, 0.0)
             for ref in compiled.frames:
                 if ref.body in frames:
-                    most = largest_row(states.frame(ref).acceleration)
+                    rows = self._rows(states, [ref.body])
+                    most = largest_row(states.frame(ref).acceleration[rows])
                     frames[ref.body] = max(frames[ref.body], most)
             for name, most in frames.items():
-                view = states.body(name)
+                view, rows = states.body(name), self._rows(states, [name])
                 v, omega = largest_row(view.velocity), largest_row(view.angular_velocity)
                 steady = max(SPINNING * omega * omega * size, FLYING * v * omega)
-                turning = largest_row(view.angular_acceleration)
+                turning = largest_row(view.angular_acceleration[rows])
                 found[name] = LargestRates(
                     *map(max, found[name], (max(most, steady), turning, omega))
                 )
         return found
+
+    @cached_property
+    def hit(self) -> frozenset[str]:
+        """Bodies to which impacts of the run are transmitted."""
+        struck = {impact.contact for impact in self.solution.run.impacts}
+        return bodies_with_contacts(self.solution.compiled, struck)
+
+    @cached_property
+    def _calm(self) -> np.ndarray:
+        """Outputs (nt,) whose forces are not impulses over the length of a step."""
+        return outputs_without_impacts(self.solution)
+
+    def _rows(self, states: SolutionData, bodies: Iterable[str]) -> np.ndarray | slice:
+        """Outputs of the states at which forces on the bodies are not those of impacts."""
+        hit = states is self.solution and not self.hit.isdisjoint(bodies)
+        return self._calm if hit else slice(None)
 
     @property
     def _states(self) -> list[SolutionData]:
@@ -290,36 +308,44 @@ def force_differences(
     *,
     share: float = 1.0,
     at: np.ndarray | slice = slice(None),
+    hit: frozenset[str] = frozenset(),
+    calm: np.ndarray | slice = slice(None),
 ) -> Differences:
     """Differences of what ``scales`` judge relative to the largest values, by a ``norm`` over time.
 
-    Those of reactions also by a ``share`` of the largest of the outputs ``at``.
+    Those of reactions also by a ``share`` of the largest of the outputs ``at``. Bodies that are
+    ``hit`` by impacts are compared at the outputs ``calm``.
     """
+
+    def rows(*bodies: str) -> np.ndarray | slice:
+        return slice(None) if hit.isdisjoint(bodies) else calm
+
     compiled, reaction, at_instant, joint, t = mine.compiled, 0.0, 0.0, "", 0.0
     for name, ours, others in _common_loads(mine, theirs):
         if not scales.judges(name):
             continue
-        scale = scales.reaction[name]
-        for a, b in zip(ours.swapaxes(0, 1), others.swapaxes(0, 1)):
+        scale, chosen = scales.reaction[name], rows(*ends_of(compiled, name))
+        times = mine.t[: len(ours)][chosen][at]
+        for a, b in zip(ours[chosen].swapaxes(0, 1), others[chosen].swapaxes(0, 1)):
             lasting = norm(np.linalg.norm(a - b, axis=1))
             instants = share * at_instants(a[at], b[at])
             k = int(np.nan_to_num(instants, nan=np.inf).argmax())
             at_instant = max(at_instant, float(instants[k]) / scale)
             size = max(lasting, float(instants[k])) / scale
             if not size <= reaction:
-                reaction, joint, t = size, compiled.owner_of(name), float(mine.t[: len(a)][at][k])
+                reaction, joint, t = size, compiled.owner_of(name), float(times[k])
     acceleration, frame = 0.0, ""
     for ref in compiled.frames:
         if ref.body in scales.judged:
             a, b = mine.frame(ref).acceleration, theirs.frame(ref).acceleration
             place = compiled.whole_of(ref.body) + (f"/{ref.frame}" if ref.frame else "")
-            size = norm(np.linalg.norm(a - b, axis=1)) / scales.acceleration
+            size = norm(np.linalg.norm(a - b, axis=1)[rows(ref.body)]) / scales.acceleration
             acceleration, frame = max((acceleration, frame), (size, place))
     for name in scales.judged:
         if compiled.whole_of(name) != name:  # axes of the pieces of a divided body
             continue
         a, b = mine.body(name).angular_acceleration, theirs.body(name).angular_acceleration
-        size = norm(np.linalg.norm(a - b, axis=1)) / scales.turning
+        size = norm(np.linalg.norm(a - b, axis=1)[rows(name)]) / scales.turning
         acceleration, frame = max((acceleration, frame), (size, compiled.whole_of(name)))
     return Differences(reaction, at_instant, joint, t, acceleration, frame)
 

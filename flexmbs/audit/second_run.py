@@ -213,22 +213,36 @@ def _compared(scales: Scales, other: Other, picked: np.ndarray) -> Compared | No
         return None
     if reached < 2:
         return Compared(other, mine.t, errors, False, None)
-    forces, impacts = None, (*solution.run.impacts, *theirs.run.impacts)
-    # forces of a mechanism that impacts hit are not those of the same instants
-    hit = bodies_with_contacts(solution.compiled, {impact.contact for impact in impacts})
-    scales = scales.without(hit)
-    if scales.judged and reached >= FEW and solution.compiled.places:
-        # without the first output, which has no error of steps, and where the perturbation of
-        # velocities opens contacts, or moves what dry friction holds, for an instant
-        forces = force_differences(
-            scales,
-            mine,
-            theirs,
-            lambda d: other.share * math.sqrt(2.0 * float(np.mean(d[1:] ** 2))),
-            share=other.share,
-            at=slice(1, None),
-        )
+    forces = None
+    if reached >= FEW and solution.compiled.places:
+        impacts = [*solution.run.impacts, *theirs.run.impacts]
+        hit = bodies_with_contacts(solution.compiled, {impact.contact for impact in impacts})
+        calm = _calm(mine, theirs, np.sort([impact.t for impact in impacts]))
+        scales = scales if calm.sum() >= FEW else scales.without(hit)
+        if scales.judged:
+            # without the first output, which has no error of steps, and where the perturbation of
+            # velocities opens contacts, or moves what dry friction holds, for an instant
+            forces = force_differences(
+                scales,
+                mine,
+                theirs,
+                lambda d: other.share * math.sqrt(2.0 * float(np.mean(d[1:] ** 2))),
+                share=other.share,
+                at=slice(1, None),
+                hit=hit,
+                calm=calm,
+            )
     return Compared(other, mine.t, errors / motion, float(errors.max()) > AT_REST, forces)
+
+
+def _calm(mine: SolutionData, theirs: SolutionData, impacts: np.ndarray) -> np.ndarray:
+    """Outputs (nt,) without an impact of either run since the one before, or up to the next."""
+    t, last = mine.t, np.maximum(mine.trajectory.step, theirs.trajectory.step)
+    before = np.minimum(np.concatenate([t[:1], t[:-1]]), t - last)
+    after = np.concatenate([t[1:], t[-1:]])
+    return np.asarray(
+        np.searchsorted(impacts, after, "right") == np.searchsorted(impacts, before, "left")
+    )
 
 
 def _error_check(solution: SolutionData, found: Compared) -> Check:
