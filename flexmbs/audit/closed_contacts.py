@@ -78,24 +78,14 @@ def _closed_contacts(solution: SolutionData) -> ClosedContacts:
 
     Without impacts, reversals of dry friction and jumps of drives at neighbouring outputs.
     """
-    t, contacts = solution.t, solution.compiled.system.contacts
-    dry = contacts.geometry_kernel == OF_FRICTION
-    rigid = (contacts.law_kernel < 0) & ~dry
+    t, (rigid, dry) = solution.t, _kinds(solution)
     if len(t) < 2 or not (rigid | dry).any():
         return ClosedContacts(np.zeros(0, int), *np.zeros((3, len(t), len(rigid)), bool))
-    views = [solution.contact(name) for name in solution.contacts]
-    gap, rate, normal = (
-        np.column_stack([getattr(view, key) for view in views]) for key in ("gap", "rate", "normal")
-    )
-    slip = np.column_stack([np.linalg.norm(view.slip, axis=1) for view in views])
-    size = contact_sizes(solution.compiled, model_size(solution.compiled))
-    slow = TOUCHES * (np.hypot(rate, slip).max(axis=0, initial=0.0) + size / float(t[-1] - t[0]))
-    pressed = rigid & (normal > LOADED * normal.max(axis=0, initial=0.0))
-    touching = pressed | (rigid & (np.abs(gap) <= TOUCHES * size) & (np.abs(rate) <= slow))
+    pressed, touching, sticking = _states_of(solution, rigid)
     before, after = np.concatenate([t[:1], t[:-1]]), np.concatenate([t[1:], t[-1:]])
     impacts = np.sort([impact.t for impact in solution.run.impacts])
     struck = np.searchsorted(impacts, after, "right") > np.searchsorted(impacts, before, "left")
-    masks = _lasting(pressed), _lasting(touching), _lasting(pressed & (slip <= slow))
+    masks = _lasting(pressed), _lasting(touching), _lasting(pressed & sticking)
     friction = np.sign(solution.trajectory.contact[:, dry, 1])
     reverses = np.diff(friction, axis=0).any(axis=1)
     settled = ~(np.concatenate([[False], reverses]) | np.concatenate([reverses, [False]]))
@@ -103,6 +93,44 @@ def _closed_contacts(solution: SolutionData) -> ClosedContacts:
     usable = acting & settled & ~struck & ~near_jumps(solution, t)
     outputs = evenly_spaced(np.flatnonzero(usable), STATES)
     return ClosedContacts(outputs, *(mask[outputs] for mask in masks))
+
+
+def held_contacts(solution: SolutionData) -> np.ndarray:
+    """Velocities (n, 3) of contacts that are zero at all outputs: normal and tangential ones.
+
+    Of rigid contacts that press, and of dry friction that holds its coordinate.
+    """
+    held, (rigid, dry) = np.zeros((len(solution.contacts), 3), bool), _kinds(solution)
+    if (rigid | dry).any():
+        pressed, _, sticking = _states_of(solution, rigid)
+        held[:, 0] = pressed.all(axis=0)
+        held[:, 1] = sticking.all(axis=0) & (held[:, 0] | dry)
+        held[:, 2] = held[:, 1] & rigid
+    return held
+
+
+def _kinds(solution: SolutionData) -> tuple[np.ndarray, np.ndarray]:
+    """Masks (n,) of rigid contacts, and of dry friction."""
+    contacts = solution.compiled.system.contacts
+    dry = contacts.geometry_kernel == OF_FRICTION
+    return (contacts.law_kernel < 0) & ~dry, dry
+
+
+def _states_of(
+    solution: SolutionData, rigid: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Masks (nt, n) of contacts that press, touch, or do not slide at the outputs."""
+    views = [solution.contact(name) for name in solution.contacts]
+    gap, rate, normal = (
+        np.column_stack([getattr(view, key) for view in views]) for key in ("gap", "rate", "normal")
+    )
+    slip = np.column_stack([np.linalg.norm(view.slip, axis=1) for view in views])
+    size = contact_sizes(solution.compiled, model_size(solution.compiled))
+    duration = max(float(solution.t[-1] - solution.t[0]), 1e-300)
+    slow = TOUCHES * (np.hypot(rate, slip).max(axis=0, initial=0.0) + size / duration)
+    pressed = rigid & (normal > LOADED * normal.max(axis=0, initial=0.0))
+    touching = pressed | (rigid & (np.abs(gap) <= TOUCHES * size) & (np.abs(rate) <= slow))
+    return pressed, touching, slip <= slow
 
 
 def _lasting(mask: np.ndarray) -> np.ndarray:

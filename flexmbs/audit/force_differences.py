@@ -313,18 +313,16 @@ def force_differences(
 ) -> Differences:
     """Differences of what ``scales`` judge relative to the largest values, by a ``norm`` over time.
 
-    Those of reactions also by a ``share`` of the largest of the outputs ``at``. Bodies that are
-    ``hit`` by impacts are compared at the outputs ``calm``.
+    Those of reactions also by a ``share`` of the largest of the outputs ``at``. Reactions of bodies
+    that are ``hit`` by impacts are compared at the outputs ``calm``, their accelerations not: these
+    jump where a contact opens, sticks or slides.
     """
-
-    def rows(*bodies: str) -> np.ndarray | slice:
-        return slice(None) if hit.isdisjoint(bodies) else calm
-
     compiled, reaction, at_instant, joint, t = mine.compiled, 0.0, 0.0, "", 0.0
     for name, ours, others in _common_loads(mine, theirs):
         if not scales.judges(name):
             continue
-        scale, chosen = scales.reaction[name], rows(*ends_of(compiled, name))
+        calm_only = not hit.isdisjoint(ends_of(compiled, name))
+        scale, chosen = scales.reaction[name], calm if calm_only else slice(None)
         times = mine.t[: len(ours)][chosen][at]
         for a, b in zip(ours[chosen].swapaxes(0, 1), others[chosen].swapaxes(0, 1)):
             lasting = norm(np.linalg.norm(a - b, axis=1))
@@ -335,17 +333,18 @@ def force_differences(
             if not size <= reaction:
                 reaction, joint, t = size, compiled.owner_of(name), float(times[k])
     acceleration, frame = 0.0, ""
+    judged = [name for name in scales.judged if name not in hit]
     for ref in compiled.frames:
-        if ref.body in scales.judged:
+        if ref.body in judged:
             a, b = mine.frame(ref).acceleration, theirs.frame(ref).acceleration
             place = compiled.whole_of(ref.body) + (f"/{ref.frame}" if ref.frame else "")
-            size = norm(np.linalg.norm(a - b, axis=1)[rows(ref.body)]) / scales.acceleration
+            size = norm(np.linalg.norm(a - b, axis=1)) / scales.acceleration
             acceleration, frame = max((acceleration, frame), (size, place))
-    for name in scales.judged:
+    for name in judged:
         if compiled.whole_of(name) != name:  # axes of the pieces of a divided body
             continue
         a, b = mine.body(name).angular_acceleration, theirs.body(name).angular_acceleration
-        size = norm(np.linalg.norm(a - b, axis=1)[rows(name)]) / scales.turning
+        size = norm(np.linalg.norm(a - b, axis=1)) / scales.turning
         acceleration, frame = max((acceleration, frame), (size, compiled.whole_of(name)))
     return Differences(reaction, at_instant, joint, t, acceleration, frame)
 

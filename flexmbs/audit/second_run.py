@@ -232,6 +232,8 @@ def _compared(scales: Scales, other: Other, picked: np.ndarray) -> Compared | No
                 hit=hit,
                 calm=calm,
             )
+            if not forces.joint and not forces.frame:  # no forces beside those of impacts
+                forces = None
     return Compared(other, mine.t, errors / motion, float(errors.max()) > AT_REST, forces)
 
 

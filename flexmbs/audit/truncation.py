@@ -24,6 +24,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 
+from flexmbs.audit.closed_contacts import held_contacts
 from flexmbs.audit.counted_work import full, most_evaluations
 from flexmbs.audit.cross_check import converted_to
 from flexmbs.audit.force_differences import REACTIONS, Scales, rerun
@@ -34,6 +35,7 @@ from flexmbs.flexible_body.components import ResidualModes, x_cross_shapes
 from flexmbs.model.bodies import Body, PointMass, RigidBody
 from flexmbs.model.frames import FrameRef
 from flexmbs.results.body_loads import body_loads, frame_wrenches, inertia_factors
+from flexmbs.results.histories import CONTACT_NUMBERS, StateHistory, contact_history
 from flexmbs.results.solution import SolutionData
 from flexmbs.system.check import PASS, WARN, Check, graded
 from flexmbs.system.compile import Compiled, compile_model
@@ -192,7 +194,14 @@ def _reaction_check(scales: Scales, target: Compiled, residual: dict[str, Residu
     found = excitations(fine, residual)
     k = int(np.linalg.norm(mine.sd[:, _beside(mine.compiled, residual)], axis=1).argmax())
     joints = tuple(solution.compiled.places)
-    modes = modal(linear_system(mine, target, k, residual), joints, len(found.frequency))
+    system = linear_system(mine, target, k, residual)
+    held = np.zeros((len(solution.contacts), 3), bool)
+    if not any(each.moves_frames for each in residual.values()):  # their shapes at contacts
+        held = held_contacts(solution)
+        rows = _held_rows(mine, target, k, held)
+        rows = np.pad(rows, ((0, 0), (0, system.G.shape[1] - rows.shape[1])))
+        system = system._replace(G=np.vstack([system.G, rows]))
+    modes = modal(system, joints, len(found.frequency))
     size, static = (
         np.outer(
             [scales.reaction[name] for name in joints],
@@ -225,8 +234,8 @@ def _reaction_check(scales: Scales, target: Compiled, residual: dict[str, Residu
     if fine.t[-1] < solution.t[-1]:
         text += f"; the time after {fine.t[-1]:.4g} s was not checked"
     text += "; without the impulses of impacts" if solution.run.impacts else ""
-    if scales.loaded is not scales.mine:
-        text += "; closed contacts and held joints count as free"
+    if scales.loaded is not scales.mine and not held.any(axis=1).all():
+        text += "; contacts and dry friction that do not hold all the time count as free"
     remedy = "" if status == PASS else _remedy(solution, found, worst, residual)
     if remedy and static < DEFLECTED and _starts_suddenly(solution, found.excitation):
         remedy = f"start in equilibrium, with start=fm.statics(model), or {remedy}"
@@ -382,6 +391,23 @@ def linear_system(
     M[ns:, :ns] = _limited(M[ns:, :ns], now.M)
     M[:ns, ns:] = M[ns:, :ns].T
     return Linear(M, D, K, G, target)
+
+
+def _held_rows(mine: SolutionData, target: Compiled, k: int, held: np.ndarray) -> np.ndarray:
+    """Rows (n, ns) of contacts that are ``held``: their velocities are linear in s."""
+    if not held.any():
+        return np.zeros((0, 0))
+    state = converted_to(mine, target)(k)
+    s = np.vstack([np.zeros(len(state.s)), np.eye(len(state.s))])
+    n = len(s)
+    q, z, beta = (np.tile(each, (n, 1)) for each in (state.q, state.z, state.beta))
+    contact = np.zeros((n, len(held), 3))
+    states = StateHistory(
+        np.full(n, mine.t[k]), q, s, 0.0 * s, np.zeros((n, target.n_constraints)), z, contact, beta
+    )
+    out = np.zeros((n, len(held), CONTACT_NUMBERS))
+    contact_history(target.system, make_work(target.system, state.beta), states, out)
+    return np.asarray((out[1:, :, 1:4] - out[0, :, 1:4])[:, held].T)
 
 
 def _limited(coupling: np.ndarray, M: np.ndarray) -> np.ndarray:
