@@ -33,7 +33,7 @@ from flexmbs.audit.force_differences import (
     part_of,
     rerun,
 )
-from flexmbs.audit.mechanisms import bodies_with_contacts
+from flexmbs.audit.mechanisms import bodies_with_contacts, body_of_velocities
 from flexmbs.audit.step_error import MOTION, Measure, place_of
 from flexmbs.integrators.integrator import Integrator
 from flexmbs.results.between_outputs import quaternion_product, rotation_vectors
@@ -41,7 +41,7 @@ from flexmbs.results.solution import SolutionData
 from flexmbs.system.check import PASS, WARN, Check, graded
 from flexmbs.system.compile import Compiled
 from flexmbs.system.records import rows_of
-from flexmbs.system.step_scales import displacement_sizes
+from flexmbs.system.step_scales import displacement_sizes, model_size
 from flexmbs.time_stepping.run import Run
 
 MOST = 1.0  # units of work: runs that take more are run again up to there
@@ -52,6 +52,8 @@ EXPLOSIVE = 10.0  # growth over half of the time that indicates an unstable moti
 # of comparable coordinates, per step: perturbation of the initial velocities, by which the second
 # run leaves unstable positions
 DISTURBED = 1e-12
+# of the largest acceleration over a step: perturbation of bodies with contacts
+STOPPED = 1e-3
 UNDISTURBED = 1e-3  # of the motion over the run: upper limit of the perturbation
 AT_REST = 1e-3  # of the model's size: smallest displacement of interest, and scale of runs at rest
 FACTOR, COARSER = 2.0, 10.0  # of steps, of tolerances
@@ -203,6 +205,11 @@ def _compared(scales: Scales, other: Other, picked: np.ndarray) -> Compared | No
     step = float(np.median(solution.trajectory.step[1:]))
     slowest = float(motion.min(initial=1.0)) / float(solution.t[-1])
     nudge = min(DISTURBED / max(step, 1e-300), UNDISTURBED * slowest) * measure.sizes
+    # contacts and dry friction stop it within a step
+    stopped = bodies_with_contacts(solution.compiled, solution.contacts)
+    most_stopped = STOPPED * step * scales.acceleration / model_size(solution.compiled)
+    held = np.isin(body_of_velocities(solution.compiled), list(stopped))
+    nudge[held] = np.minimum(nudge, most_stopped * measure.sizes)[held]
     most = most_evaluations(solution, max(other.cost, 1.0))
     theirs, good = rerun(scales, other.method, solution.t[picked], most, nudge=nudge)
     reached = len(theirs.t)
