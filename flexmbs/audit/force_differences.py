@@ -9,7 +9,13 @@ from typing import NamedTuple
 import numpy as np
 
 from flexmbs.audit.audit_samples import evenly_spaced, largest_row, sampled
-from flexmbs.audit.mechanisms import bodies_with_contacts, ends_of, mechanisms_of_joints
+from flexmbs.audit.mechanisms import (
+    bodies_with_contacts,
+    ends_of,
+    mechanism_sizes,
+    mechanisms_of_joints,
+    sizes_of_joints,
+)
 from flexmbs.dynamics.work import make_work
 from flexmbs.integrators.integrator import Integrator
 from flexmbs.integrators.run_context import DONE
@@ -168,19 +174,19 @@ class Scales:
 
     @cached_property
     def reaction(self) -> dict[str, float]:
-        """Largest force, or moment over the size of the model [N], of each joint's mechanism.
+        """Largest force, or moment over its size [N], of each joint's mechanism.
 
         A mechanism are the bodies that joints connect, without the ground. At least a fraction of
         the inertia forces of the lighter one of the two bodies: those of a light link on a heavy
         base are not negligible beside those of the base.
         """
-        compiled, size = self.solution.compiled, model_size(self.solution.compiled)
+        compiled, sizes = self.solution.compiled, mechanism_sizes(self.solution.compiled)
         bodies, inertia = compiled.system.bodies, dict[str, float]()
         for i, name in enumerate(compiled.bodies):
             own = self._bodies[name]
             moment = float(bodies.second[i, ::4].sum()) * own.turning
             most = max(own.acceleration, self._gravity, self._negligible)
-            inertia[name] = float(bodies.mass[i]) * most + moment / size
+            inertia[name] = float(bodies.mass[i]) * most + moment / sizes[name]
         number, largest = mechanisms_of_joints(compiled), dict[int, float]()
         for states in self._states:
             for name, load in joint_loads(states).items():
@@ -257,14 +263,14 @@ def _constrained(compiled: Compiled) -> list[str]:
 
 
 def joint_loads(solution: SolutionData) -> dict[str, np.ndarray]:
-    """Joint loads (nt, 2, 3) [N]: force, and moment over the size of the model.
+    """Joint loads (nt, 2, 3) [N]: force, and moment over the size of the mechanism.
 
     By joint, for those with a unique wrench.
     """
-    length = model_size(solution.compiled)
+    length = sizes_of_joints(solution.compiled)
     views = {name: solution.joint(name) for name in _constrained(solution.compiled)}
     return {
-        name: np.stack([view.force, view.torque / length], axis=1)
+        name: np.stack([view.force, view.torque / length[name]], axis=1)
         for name, view in views.items()
         if view.unique
     }

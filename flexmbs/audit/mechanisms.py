@@ -8,6 +8,7 @@ from flexmbs.model.check_topology import groups
 from flexmbs.model.contacts.contact import Contact
 from flexmbs.model.frames import GROUND, frames_used
 from flexmbs.system.compile import Compiled
+from flexmbs.system.step_scales import size_of_bodies
 
 
 def mechanisms(compiled: Compiled) -> dict[str, int]:
@@ -40,6 +41,25 @@ def body_of_velocities(compiled: Compiled) -> np.ndarray:
     """(ns,) name of the body of each velocity coordinate."""
     sizes = compiled.system.elimination.size[: len(compiled.bodies)]
     return np.repeat(compiled.bodies, sizes)
+
+
+def mechanism_sizes(compiled: Compiled) -> dict[str, float]:
+    """Size (m) of the mechanism of each body and of the ground."""
+    number = mechanisms(compiled)
+    members: dict[int, set[str]] = {}
+    for body, k in number.items():
+        members.setdefault(k, set()).add(body)
+    sizes = {k: size_of_bodies(compiled, names) for k, names in members.items()}
+    return {body: sizes[k] for body, k in number.items()}
+
+
+def sizes_of_joints(compiled: Compiled) -> dict[str, float]:
+    """Size (m) of the mechanism of each joint."""
+    sizes = mechanism_sizes(compiled)
+    return {
+        name: sizes[next((end for end in ends_of(compiled, name) if end != GROUND), GROUND)]
+        for name in compiled.model.joints
+    }
 
 
 def bodies_with_contacts(compiled: Compiled, names: Iterable[str]) -> frozenset[str]:

@@ -28,7 +28,12 @@ from flexmbs.audit.closed_contacts import held_contacts
 from flexmbs.audit.counted_work import full, most_evaluations
 from flexmbs.audit.cross_check import converted_to
 from flexmbs.audit.force_differences import REACTIONS, Scales, rerun
-from flexmbs.audit.mechanisms import body_of_velocities, mechanisms
+from flexmbs.audit.mechanisms import (
+    body_of_velocities,
+    mechanism_sizes,
+    mechanisms,
+    sizes_of_joints,
+)
 from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.work import make_work, start_from
 from flexmbs.flexible_body.components import ResidualModes, x_cross_shapes
@@ -39,7 +44,7 @@ from flexmbs.results.histories import CONTACT_NUMBERS, StateHistory, contact_his
 from flexmbs.results.solution import SolutionData
 from flexmbs.system.check import PASS, WARN, Check, graded
 from flexmbs.system.compile import Compiled, compile_model
-from flexmbs.system.step_scales import displacement_sizes, model_size
+from flexmbs.system.step_scales import displacement_sizes
 
 TITLE = "Truncated modes"
 RIGID = 1e-9  # of the highest squared frequency: motions without stiffness
@@ -120,12 +125,12 @@ def _unjudged(scales: Scales, names: Sequence[str], why: str, remedy: str) -> li
     PASS if what the modes of the bodies ``names`` omit cannot matter, apart from resonances.
     """
     solution = scales.solution
-    length, share, worst = model_size(solution.compiled), 0.0, ""
+    length, share, worst = mechanism_sizes(solution.compiled), 0.0, ""
     for name in names:
         scale = scales.reaction_of(name)
         if scale is None:  # no joint transmits its inertia forces
             continue
-        omitted = _omitted(solution, name) / np.array([1.0, length])
+        omitted = _omitted(solution, name) / np.array([1.0, length[name]])
         found = float(omitted.max(initial=0.0)) / scale
         if not found <= share:
             share, worst = found, solution.compiled.whole_of(name)
@@ -202,11 +207,9 @@ def _reaction_check(scales: Scales, target: Compiled, residual: dict[str, Residu
         rows = np.pad(rows, ((0, 0), (0, system.G.shape[1] - rows.shape[1])))
         system = system._replace(G=np.vstack([system.G, rows]))
     modes = modal(system, joints, len(found.frequency))
+    length = sizes_of_joints(solution.compiled)
     size, static = (
-        np.outer(
-            [scales.reaction[name] for name in joints],
-            np.repeat([1.0, model_size(solution.compiled)], 3),
-        ),
+        np.array([scales.reaction[name] * np.repeat([1.0, length[name]], 3) for name in joints]),
         _static_share(fine, residual),
     )
 

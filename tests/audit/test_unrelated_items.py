@@ -48,7 +48,7 @@ def nothing(model):
 
 def falling_mass(model):
     mass = model.add(fm.PointMass("decoy", mass=3.0))
-    model.add(fm.Translation("fall", model.ground, mass, q0=(5.0, 0.0, 0.0)))
+    model.add(fm.Translation("fall", "ground/far", mass))
 
 
 def flying_mass(model):
@@ -57,9 +57,7 @@ def flying_mass(model):
 
 def massless_link(model):
     """Two heavy bodies on a link without mass."""
-    link = model.add(
-        fm.RigidBody("decoy", mass=0.0, inertia=(0.0,) * 3, frames={"end": (0.4, 0, 0)})
-    )
+    link = model.add(fm.RigidBody("decoy", mass=0.0, inertia=(0.0,) * 3, frames={"end": (2, 0, 0)}))
     ends = [model.add(fm.RigidBody(f"end {k}", mass=40.0, inertia=(1.0,) * 3)) for k in range(2)]
     model.add(fm.Revolute("swing", model.ground, ends[0], axis="y", q0=0.5))
     model.add(fm.Fixed("weld 1", ends[0], link))
@@ -80,7 +78,7 @@ def resting_body(model):
 
 def arm(add):
     """A beam with too few modes, held by a motor, and a sudden force at its tip."""
-    model = fm.Model("arm")
+    model = fm.Model("arm", frames={"far": (30.0, 0, 0)})
     body = model.add(fm.FlexibleBody("beam", data=beam(2)))
     model.add(fm.Revolute("hinge", model.ground, body["root"], axis="y"))
     step = fm.SmoothStep(50.0, start=0.005, duration=1e-3)
@@ -92,7 +90,7 @@ def arm(add):
 
 def clamped(add):
     """A clamped beam with a mass at its tip that begins to bear its weight."""
-    model = fm.Model("blade")
+    model = fm.Model("blade", frames={"far": (30.0, 0, 0)})
     body = model.add(fm.FlexibleBody("beam", data=beam(2)))
     model.add(fm.Fixed("clamp", model.ground, body["root"]))
     tip = model.add(fm.RigidBody("tip", mass=0.05, inertia=(1e-6,) * 3))

@@ -556,9 +556,7 @@ def test_round_off_of_a_start_on_the_ground_is_no_impact(slip, turning):
     c, s = math.cos(angle), math.sin(angle)
     model = fm.Model("rod")
     inertia = (0.001, length**2 / 3, length**2 / 3)
-    rod = model.add(
-        fm.RigidBody("rod", mass=1.0, inertia=inertia, frames={"tip": (length, 0, 0)})
-    )
+    rod = model.add(fm.RigidBody("rod", mass=1.0, inertia=inertia, frames={"tip": (length, 0, 0)}))
     start = (length * s, 0.0, angle)
     speeds = (turning * length * c, slip + turning * length * s, turning)
     model.add(fm.Planar("plane", model.ground, rod, axis="y", q0=start, v0=speeds))
