@@ -110,7 +110,7 @@ class Scales:
     left_out: frozenset[str] = frozenset()
 
     def without(self, bodies: frozenset[str]) -> "Scales":
-        """Those of the model without some bodies."""
+        """Scales of the model without some bodies."""
         return dataclasses.replace(self, left_out=bodies) if bodies != self.left_out else self
 
     @cached_property

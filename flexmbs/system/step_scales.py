@@ -117,7 +117,7 @@ def model_size(compiled: Compiled) -> float:
 
 
 def size_of_bodies(compiled: Compiled, names: Collection[str]) -> float:
-    """As `model_size`, of some bodies and the frames on the ground that items connect to them."""
+    """Size (m) of some bodies and of the frames on the ground that items connect to them."""
     own = np.isin(compiled.bodies, list(names))
     ground = _largest_distance(compiled.ground_places_of(names))
     return max(_size_of_bodies(compiled, own), ground) or model_size(compiled)
