@@ -131,7 +131,8 @@ def states_of_contacts(solution: SolutionData) -> StatesOfContacts:
     )
     slip = np.column_stack([np.linalg.norm(view.slip, axis=1) for view in views])
     size = contact_sizes(solution.compiled, model_size(solution.compiled))
-    slow = TOUCHES * (np.hypot(rate, slip).max(axis=0, initial=0.0) + size / float(t[-1] - t[0]))
+    duration = max(float(t[-1] - t[0]), 1e-300)
+    slow = TOUCHES * (np.hypot(rate, slip).max(axis=0, initial=0.0) + size / duration)
     pressed = rigid & (normal > LOADED * normal.max(axis=0, initial=0.0))
     touching = pressed | (rigid & (np.abs(gap) <= TOUCHES * size) & (np.abs(rate) <= slow))
     return StatesOfContacts(pressed, touching, slip <= slow)
@@ -152,6 +153,21 @@ def _examined(solution: SolutionData, found: StatesOfContacts) -> np.ndarray:
     acting = found.touching.any(axis=1) | friction.any(axis=1)
     usable = acting & settled & ~struck & ~near_jumps(solution, t)
     return evenly_spaced(np.flatnonzero(usable), STATES)
+
+
+def held_contacts(solution: SolutionData) -> np.ndarray:
+    """Velocities (n, 3) of contacts that are zero at all outputs: normal and tangential ones.
+
+    Of rigid contacts that press, and of dry friction that holds its coordinate.
+    """
+    held = np.zeros((len(solution.contacts), 3), bool)
+    if len(held):
+        found = states_of_contacts(solution)
+        dry = solution.compiled.system.contacts.geometry_kernel == OF_FRICTION
+        held[:, 0] = found.pressed.all(axis=0)
+        held[:, 1] = found.slow.all(axis=0) & (held[:, 0] | dry)
+        held[:, 2] = held[:, 1] & ~dry
+    return held
 
 
 def lasting(mask: np.ndarray) -> np.ndarray:

@@ -1,7 +1,7 @@
 """Differences of reactions and accelerations between two runs, relative to the largest ones."""
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -9,16 +9,22 @@ from typing import NamedTuple
 import numpy as np
 
 from flexmbs.audit.audit_samples import evenly_spaced, largest_row, sampled
+from flexmbs.audit.mechanisms import (
+    bodies_with_contacts,
+    ends_of,
+    mechanism_sizes,
+    mechanisms_of_joints,
+    sizes_of_joints,
+)
 from flexmbs.dynamics.work import make_work
 from flexmbs.integrators.integrator import Integrator
 from flexmbs.integrators.run_context import DONE
-from flexmbs.model.check_topology import groups
-from flexmbs.model.frames import GROUND
+from flexmbs.results.impact_steps import outputs_without_impacts
 from flexmbs.results.solution import SolutionData
 from flexmbs.system.check import FAIL, PASS, WARN, Check, graded
 from flexmbs.system.compile import Compiled
 from flexmbs.system.step_scales import model_size
-from flexmbs.system.trajectory import RunInfo, Trajectory
+from flexmbs.system.trajectory import Impact, RunInfo, Trajectory
 from flexmbs.time_stepping.outcome import INTERRUPTED
 from flexmbs.time_stepping.run import Run
 
@@ -96,11 +102,25 @@ class LargestRates(NamedTuple):
 class Scales:
     """Largest accelerations [m/s², rad/s²] and reactions [N] of a run.
 
-    mine: the states stored for its audit.
+    mine: the states stored for its audit. left_out: bodies that are not judged, with their joints.
     """
 
     solution: SolutionData
     run: Run
+    left_out: frozenset[str] = frozenset()
+
+    def without(self, bodies: frozenset[str]) -> "Scales":
+        """Scales of the model without some bodies."""
+        return dataclasses.replace(self, left_out=bodies) if bodies != self.left_out else self
+
+    @cached_property
+    def judged(self) -> list[str]:
+        """Names of the bodies that are judged."""
+        return [name for name in self.solution.compiled.bodies if name not in self.left_out]
+
+    def judges(self, joint: str) -> bool:
+        """True if a joint is judged: it connects no body that is left out."""
+        return self.left_out.isdisjoint(ends_of(self.solution.compiled, joint))
 
     @cached_property
     def mine(self) -> SolutionData:
@@ -135,14 +155,15 @@ class Scales:
         At least the largest acceleration over the size of the model, with a small fraction of
         gravity: a pendulum at rest is disturbed in the second run.
         """
-        most = max(max(each.turning, SPINNING * each.spin**2) for each in self._bodies.values())
+        own = [self._bodies[name] for name in self.judged]
+        most = max(max(each.turning, SPINNING * each.spin**2) for each in own)
         least = max(self._own_acceleration, STILL * self._gravity)
         return max(most, least / model_size(self.solution.compiled))
 
     @cached_property
     def _own_acceleration(self) -> float:
         """Largest acceleration of a frame, or of a negligible motion [m/s²]."""
-        most = max(each.acceleration for each in self._bodies.values())
+        most = max(self._bodies[name].acceleration for name in self.judged)
         return max(most, self._negligible, np.finfo(float).tiny)
 
     @cached_property
@@ -153,28 +174,28 @@ class Scales:
 
     @cached_property
     def reaction(self) -> dict[str, float]:
-        """Largest force, or moment over the size of the model [N], of each joint's mechanism.
+        """Largest force, or moment over its size [N], of each joint's mechanism.
 
         A mechanism are the bodies that joints connect, without the ground. At least a fraction of
         the inertia forces of the lighter one of the two bodies: those of a light link on a heavy
         base are not negligible beside those of the base.
         """
-        compiled, size = self.solution.compiled, model_size(self.solution.compiled)
+        compiled, sizes = self.solution.compiled, mechanism_sizes(self.solution.compiled)
         bodies, inertia = compiled.system.bodies, dict[str, float]()
         for i, name in enumerate(compiled.bodies):
             own = self._bodies[name]
             moment = float(bodies.second[i, ::4].sum()) * own.turning
             most = max(own.acceleration, self._gravity, self._negligible)
-            inertia[name] = float(bodies.mass[i]) * most + moment / size
-        number, largest = _mechanisms(compiled), dict[int, float]()
+            inertia[name] = float(bodies.mass[i]) * most + moment / sizes[name]
+        number, largest = mechanisms_of_joints(compiled), dict[int, float]()
         for states in self._states:
             for name, load in joint_loads(states).items():
-                k = number[name]
-                largest[k] = max(largest.get(k, 0.0), largest_load({name: load}))
+                k, rows = number[name], self._rows(states, ends_of(compiled, name))
+                largest[k] = max(largest.get(k, 0.0), largest_load({name: load[rows]}))
         every = sum(inertia.values())
         found = {}
         for name, k in number.items():
-            moved = [inertia[body] for body in _ends(compiled, name) if inertia.get(body)]
+            moved = [inertia[body] for body in ends_of(compiled, name) if inertia.get(body)]
             least = WEIGHTLESS * min(moved, default=every)
             found[name] = max(largest.get(k, 0.0), least, np.finfo(float).tiny)
         return found
@@ -182,7 +203,7 @@ class Scales:
     def reaction_of(self, body: str) -> float | None:
         """Least scale [N] of the reactions of the joints of a body; None if it has none."""
         compiled = self.solution.compiled
-        own = [name for name in self.reaction if body in _ends(compiled, name)]
+        own = [name for name in self.reaction if body in ends_of(compiled, name)]
         return min((self.reaction[name] for name in own), default=None)
 
     @property
@@ -198,35 +219,38 @@ class Scales:
             frames = dict.fromkeys(compiled.bodies, 0.0)
             for ref in compiled.frames:
                 if ref.body in frames:
-                    most = largest_row(states.frame(ref).acceleration)
+                    rows = self._rows(states, [ref.body])
+                    most = largest_row(states.frame(ref).acceleration[rows])
                     frames[ref.body] = max(frames[ref.body], most)
             for name, most in frames.items():
-                view = states.body(name)
+                view, rows = states.body(name), self._rows(states, [name])
                 v, omega = largest_row(view.velocity), largest_row(view.angular_velocity)
                 steady = max(SPINNING * omega * omega * size, FLYING * v * omega)
-                turning = largest_row(view.angular_acceleration)
+                turning = largest_row(view.angular_acceleration[rows])
                 found[name] = LargestRates(
                     *map(max, found[name], (max(most, steady), turning, omega))
                 )
         return found
 
+    @cached_property
+    def hit(self) -> frozenset[str]:
+        """Bodies to which impacts of the run are transmitted."""
+        struck = {impact.contact for impact in self.solution.run.impacts}
+        return bodies_with_contacts(self.solution.compiled, struck)
+
+    @cached_property
+    def _calm(self) -> np.ndarray:
+        """Outputs (nt,) whose forces are not impulses over the length of a step."""
+        return outputs_without_impacts(self.solution)
+
+    def _rows(self, states: SolutionData, bodies: Iterable[str]) -> np.ndarray | slice:
+        """Outputs of the states at which forces on the bodies are not those of impacts."""
+        hit = states is self.solution and not self.hit.isdisjoint(bodies)
+        return self._calm if hit else slice(None)
+
     @property
     def _states(self) -> list[SolutionData]:
         return [each for each in (self.solution, self.mine) if len(each.t)]
-
-
-def _ends(compiled: Compiled, joint: str) -> tuple[str, str]:
-    """Names of the two bodies of a joint."""
-    declared = compiled.model.joints[joint]
-    return declared.parent.body, declared.child.body
-
-
-def _mechanisms(compiled: Compiled) -> dict[str, int]:
-    """Number of the mechanism of each joint: joints connect bodies, the ground does not."""
-    ends = {name: [e for e in _ends(compiled, name) if e != GROUND] for name in compiled.places}
-    inner = [compiled.model.joints[name] for name, pair in ends.items() if len(pair) == 2]
-    number = {body: k for k, group in enumerate(groups(compiled.model, inner)) for body in group}
-    return {name: number[pair[0]] if pair else number[GROUND] for name, pair in ends.items()}
 
 
 def _constrained(compiled: Compiled) -> list[str]:
@@ -239,14 +263,14 @@ def _constrained(compiled: Compiled) -> list[str]:
 
 
 def joint_loads(solution: SolutionData) -> dict[str, np.ndarray]:
-    """Joint loads (nt, 2, 3) [N]: force, and moment over the size of the model.
+    """Joint loads (nt, 2, 3) [N]: force, and moment over the size of the mechanism.
 
     By joint, for those with a unique wrench.
     """
-    length = model_size(solution.compiled)
+    length = sizes_of_joints(solution.compiled)
     views = {name: solution.joint(name) for name in _constrained(solution.compiled)}
     return {
-        name: np.stack([view.force, view.torque / length], axis=1)
+        name: np.stack([view.force, view.torque / length[name]], axis=1)
         for name, view in views.items()
         if view.unique
     }
@@ -290,30 +314,39 @@ def force_differences(
     *,
     share: float = 1.0,
     at: np.ndarray | slice = slice(None),
+    hit: frozenset[str] = frozenset(),
+    calm: np.ndarray | slice = slice(None),
 ) -> Differences:
-    """Differences relative to the largest values, by a ``norm`` over time.
+    """Differences of what ``scales`` judge relative to the largest values, by a ``norm`` over time.
 
-    Those of reactions also by a ``share`` of the largest of the outputs ``at``.
+    Those of reactions also by a ``share`` of the largest of the outputs ``at``. Reactions of bodies
+    that are ``hit`` by impacts are compared at the outputs ``calm``, their accelerations not: these
+    jump where a contact opens, sticks or slides.
     """
     compiled, reaction, at_instant, joint, t = mine.compiled, 0.0, 0.0, "", 0.0
     for name, ours, others in _common_loads(mine, theirs):
-        scale = scales.reaction[name]
-        for a, b in zip(ours.swapaxes(0, 1), others.swapaxes(0, 1)):
+        if not scales.judges(name):
+            continue
+        calm_only = not hit.isdisjoint(ends_of(compiled, name))
+        scale, chosen = scales.reaction[name], calm if calm_only else slice(None)
+        times = mine.t[: len(ours)][chosen][at]
+        for a, b in zip(ours[chosen].swapaxes(0, 1), others[chosen].swapaxes(0, 1)):
             lasting = norm(np.linalg.norm(a - b, axis=1))
             instants = share * at_instants(a[at], b[at])
             k = int(np.nan_to_num(instants, nan=np.inf).argmax())
             at_instant = max(at_instant, float(instants[k]) / scale)
             size = max(lasting, float(instants[k])) / scale
             if not size <= reaction:
-                reaction, joint, t = size, compiled.owner_of(name), float(mine.t[: len(a)][at][k])
+                reaction, joint, t = size, compiled.owner_of(name), float(times[k])
     acceleration, frame = 0.0, ""
+    judged = [name for name in scales.judged if name not in hit]
     for ref in compiled.frames:
-        if ref.body in compiled.bodies:
+        if ref.body in judged:
             a, b = mine.frame(ref).acceleration, theirs.frame(ref).acceleration
             place = compiled.whole_of(ref.body) + (f"/{ref.frame}" if ref.frame else "")
             size = norm(np.linalg.norm(a - b, axis=1)) / scales.acceleration
             acceleration, frame = max((acceleration, frame), (size, place))
-    for name in compiled.bodies:
+    for name in judged:
         if compiled.whole_of(name) != name:  # axes of the pieces of a divided body
             continue
         a, b = mine.body(name).angular_acceleration, theirs.body(name).angular_acceleration
@@ -371,15 +404,20 @@ def rerun(
     repeated.begin(dataclasses.replace(run.begun, s=run.begun.s + nudge))
     status, reached = repeated.integrate(None)
     compiled.callbacks.raise_error()
-    return part_of(solution, repeated.out, np.arange(reached)), status in (DONE, INTERRUPTED)
+    again = part_of(solution, repeated.out, np.arange(reached), tuple(repeated.impacts))
+    return again, status in (DONE, INTERRUPTED)
 
 
 def part_of(
-    solution: SolutionData, outputs: tuple[np.ndarray, ...], picked: np.ndarray
+    solution: SolutionData,
+    outputs: tuple[np.ndarray, ...],
+    picked: np.ndarray,
+    impacts: Sequence[Impact] = (),
 ) -> SolutionData:
     """Solution reduced to some of its outputs (n,), with reactions as computed."""
     nt = len(outputs[0])
     values = Trajectory(
         *(np.ascontiguousarray(each[picked]) if len(each) == nt else each for each in outputs)
     )
-    return SolutionData(solution.compiled, values, {}, RunInfo(redundant=solution.run.redundant))
+    run = RunInfo(redundant=solution.run.redundant, impacts=impacts)
+    return SolutionData(solution.compiled, values, {}, run)

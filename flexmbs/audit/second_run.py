@@ -33,6 +33,7 @@ from flexmbs.audit.force_differences import (
     part_of,
     rerun,
 )
+from flexmbs.audit.mechanisms import bodies_with_contacts, body_of_velocities
 from flexmbs.audit.step_error import MOTION, Measure, place_of
 from flexmbs.integrators.integrator import Integrator
 from flexmbs.results.between_outputs import quaternion_product, rotation_vectors
@@ -40,7 +41,7 @@ from flexmbs.results.solution import SolutionData
 from flexmbs.system.check import PASS, WARN, Check, graded
 from flexmbs.system.compile import Compiled
 from flexmbs.system.records import rows_of
-from flexmbs.system.step_scales import displacement_sizes
+from flexmbs.system.step_scales import displacement_sizes, model_size
 from flexmbs.time_stepping.run import Run
 
 MOST = 1.0  # units of work: runs that take more are run again up to there
@@ -51,6 +52,8 @@ EXPLOSIVE = 10.0  # growth over half of the time that indicates an unstable moti
 # of comparable coordinates, per step: perturbation of the initial velocities, by which the second
 # run leaves unstable positions
 DISTURBED = 1e-12
+# of the largest acceleration over a step: perturbation of bodies with contacts
+STOPPED = 1e-3
 UNDISTURBED = 1e-3  # of the motion over the run: upper limit of the perturbation
 AT_REST = 1e-3  # of the model's size: smallest displacement of interest, and scale of runs at rest
 FACTOR, COARSER = 2.0, 10.0  # of steps, of tolerances
@@ -202,6 +205,11 @@ def _compared(scales: Scales, other: Other, picked: np.ndarray) -> Compared | No
     step = float(np.median(solution.trajectory.step[1:]))
     slowest = float(motion.min(initial=1.0)) / float(solution.t[-1])
     nudge = min(DISTURBED / max(step, 1e-300), UNDISTURBED * slowest) * measure.sizes
+    # contacts and dry friction stop it within a step
+    stopped = bodies_with_contacts(solution.compiled, solution.contacts)
+    most_stopped = STOPPED * step * scales.acceleration / model_size(solution.compiled)
+    held = np.isin(body_of_velocities(solution.compiled), list(stopped))
+    nudge[held] = np.minimum(nudge, most_stopped * measure.sizes)[held]
     most = most_evaluations(solution, max(other.cost, 1.0))
     theirs, good = rerun(scales, other.method, solution.t[picked], most, nudge=nudge)
     reached = len(theirs.t)
@@ -213,18 +221,37 @@ def _compared(scales: Scales, other: Other, picked: np.ndarray) -> Compared | No
     if reached < 2:
         return Compared(other, mine.t, errors, False, None)
     forces = None
-    if not solution.run.impacts and reached >= FEW and solution.compiled.places:
-        # without the first output, which has no error of steps, and where the perturbation of
-        # velocities opens contacts, or moves what dry friction holds, for an instant
-        forces = force_differences(
-            scales,
-            mine,
-            theirs,
-            lambda d: other.share * math.sqrt(2.0 * float(np.mean(d[1:] ** 2))),
-            share=other.share,
-            at=slice(1, None),
-        )
+    if reached >= FEW and solution.compiled.places:
+        impacts = [*solution.run.impacts, *theirs.run.impacts]
+        hit = bodies_with_contacts(solution.compiled, {impact.contact for impact in impacts})
+        calm = _calm(mine, theirs, np.sort([impact.t for impact in impacts]))
+        scales = scales if calm.sum() >= FEW else scales.without(hit)
+        if scales.judged:
+            # without the first output, which has no error of steps, and where the perturbation of
+            # velocities opens contacts, or moves what dry friction holds, for an instant
+            forces = force_differences(
+                scales,
+                mine,
+                theirs,
+                lambda d: other.share * math.sqrt(2.0 * float(np.mean(d[1:] ** 2))),
+                share=other.share,
+                at=slice(1, None),
+                hit=hit,
+                calm=calm,
+            )
+            if not forces.joint and not forces.frame:  # no forces beside those of impacts
+                forces = None
     return Compared(other, mine.t, errors / motion, float(errors.max()) > AT_REST, forces)
+
+
+def _calm(mine: SolutionData, theirs: SolutionData, impacts: np.ndarray) -> np.ndarray:
+    """Outputs (nt,) without an impact of either run since the one before, or up to the next."""
+    t, last = mine.t, np.maximum(mine.trajectory.step, theirs.trajectory.step)
+    before = np.minimum(np.concatenate([t[:1], t[:-1]]), t - last)
+    after = np.concatenate([t[1:], t[-1:]])
+    return np.asarray(
+        np.searchsorted(impacts, after, "right") == np.searchsorted(impacts, before, "left")
+    )
 
 
 def _error_check(solution: SolutionData, found: Compared) -> Check:

@@ -15,26 +15,36 @@ Coriolis forces and geometric stiffness of the modes outside the bases are left 
 and Kurdila, Fundamentals of Structural Dynamics (2006), sections 11.3 (mode acceleration) and 17.3.
 """
 
+import copy
 import dataclasses
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import scipy
 
+from flexmbs.audit.closed_contacts import held_contacts
 from flexmbs.audit.counted_work import full, most_evaluations
 from flexmbs.audit.cross_check import converted_to
 from flexmbs.audit.force_differences import REACTIONS, Scales, rerun
+from flexmbs.audit.mechanisms import (
+    body_of_velocities,
+    mechanism_sizes,
+    mechanisms,
+    sizes_of_joints,
+)
 from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.work import make_work, start_from
 from flexmbs.flexible_body.components import ResidualModes, x_cross_shapes
+from flexmbs.model.bodies import Body, PointMass, RigidBody
 from flexmbs.model.frames import FrameRef
-from flexmbs.results.body_loads import body_loads, inertia_factors
+from flexmbs.results.body_loads import body_loads, frame_wrenches, inertia_factors
+from flexmbs.results.histories import CONTACT_NUMBERS, StateHistory, contact_history
 from flexmbs.results.solution import SolutionData
 from flexmbs.system.check import PASS, WARN, Check, graded
 from flexmbs.system.compile import Compiled, compile_model
-from flexmbs.system.step_scales import displacement_sizes, model_size
+from flexmbs.system.step_scales import displacement_sizes
 
 TITLE = "Truncated modes"
 RIGID = 1e-9  # of the highest squared frequency: motions without stiffness
@@ -49,6 +59,8 @@ AGAIN = f"reduce it from its mesh or its matrices with estimate=True, and {EXACT
 # carry nearly all that moves the interfaces, and at a deflected state, where M differs from that of
 # the reduction by the relative deflection, more than there is: M is then not positive definite
 CARRIED = 0.999
+# of the smallest mass and moments of the flexible bodies: those of bodies that have none
+LIGHT = 1e-8
 ALMOST = 0.7  # of the known modes: where as many are needed, more may be
 # of the static deflection, and of the largest excitation, to which undamped vibrations add: sudden
 # starts
@@ -102,38 +114,24 @@ def truncation(scales: Scales) -> list[Check]:
         why = f"{size} unknowns need too much work"
         return found + _unjudged(scales, list(residual), why, 'use audit="full"')
     if not len(mine.t) or run.begun is None or len(solution.t) < 2:
-        return found or [
-            Check(TITLE, PASS, "reactions not judged: no state of the run can be used")
-        ]
-    target = _absolute(mine)
-    if any(place.cut < 0 for place in target.places.values()):
-        why = "the model has bodies without inertia"
-        return found + _unjudged(scales, list(residual), why, "give them inertia")
-    return [*found, _reaction_check(scales, target, residual)]
+        why = "no state of the run can be used"
+        return found + _unjudged(scales, list(residual), why, "use simulate, with more outputs")
+    return [*found, _reaction_check(scales, _absolute(mine), residual)]
 
 
 def _unjudged(scales: Scales, names: Sequence[str], why: str, remedy: str) -> list[Check]:
     """Check of reactions that cannot be estimated.
 
-    PASS if the inertia that the modes of the bodies ``names`` omit cannot matter: under the rigid
-    accelerations ζ of the body frame it is (M − L m_ff⁻¹ Lᵀ) ζ, with L the momenta of the modes.
+    PASS if what the modes of the bodies ``names`` omit cannot matter, apart from resonances.
     """
     solution = scales.solution
-    length, share, worst = model_size(solution.compiled), 0.0, ""
+    length, share, worst = mechanism_sizes(solution.compiled), 0.0, ""
     for name in names:
         scale = scales.reaction_of(name)
         if scale is None:  # no joint transmits its inertia forces
             continue
-        size = np.repeat([1.0, length], 3) * scale
-        data = solution.compiled.data[name]
-        c, S = data.first_moment, data.second_moment
-        cross = np.cross(np.eye(3), c)
-        whole = np.block([[data.mass * np.eye(3), cross.T], [cross, np.trace(S) * np.eye(3) - S]])
-        L = np.vstack([data.S_bar, x_cross_shapes(data.xS)])
-        omitted = whole - L @ np.linalg.solve(data.m_ff, L.T)
-        loads = inertia_factors(solution, name)[:, :6] @ omitted / size
-        parts = (np.linalg.norm(part, axis=1) for part in (loads[:, :3], loads[:, 3:]))
-        found = max(float(part.max(initial=0.0)) for part in parts)
+        omitted = _omitted(solution, name) / np.array([1.0, length[name]])
+        found = float(omitted.max(initial=0.0)) / scale
         if not found <= share:
             share, worst = found, solution.compiled.whole_of(name)
     if share <= REACTIONS[0]:
@@ -141,6 +139,46 @@ def _unjudged(scales: Scales, names: Sequence[str], why: str, remedy: str) -> li
         return [Check(TITLE, PASS, f"{text} largest reaction")]
     text = f"reactions not judged: {why}; the omitted inertia may be {min(share, 1.0):.1e} of the"
     return [Check(TITLE, WARN, f"{text} largest reaction, at {worst}", remedy)]
+
+
+def _omitted(solution: SolutionData, name: str) -> np.ndarray:
+    """Bounds (nt, 2) of force and moment that the omitted modes of a body cause.
+
+    The modes φ_k with the loaded frames fixed are excited by φ_kᵀM a, and react with L_k = φ_kᵀM R,
+    a the field of all accelerations, R a rigid one. With G the Gram matrix of (R, Φ) without the
+    shapes of the basis that fix these frames, Σ|L_k φ_kᵀM a| ≤ √G_RR √(aᵀG a). Loads at frames that
+    the basis cannot move in all directions excite them too, where they change.
+    """
+    data, tree = solution.compiled.data[name], solution.compiled.system.tree
+    i = solution.compiled.bodies.index(name)
+    wrenches = frame_wrenches(solution, name)
+    moved = {
+        frame: np.vstack([data.frames[frame].phi, data.frames[frame].psi])
+        for frame in wrenches
+        if frame in data.frames
+    }
+    shapes = np.vstack([np.zeros((1, data.nf)), *moved.values()])
+    c, S = data.first_moment, data.second_moment
+    cross = np.cross(np.eye(3), c)
+    whole = np.block([[data.mass * np.eye(3), cross.T], [cross, np.trace(S) * np.eye(3) - S]])
+    L = np.vstack([data.S_bar, x_cross_shapes(data.xS)])
+    G = np.block([[whole, L], [L.T, data.m_ff]])
+    fixed = np.vstack([np.zeros((6, data.nf)), np.eye(data.nf)]) @ scipy.linalg.null_space(shapes)
+    if fixed.size:
+        G -= G @ fixed @ np.linalg.solve(fixed.T @ G @ fixed, fixed.T @ G)
+    qdd = solution.sd[:, tree.sf_at[i] :][:, : tree.nf[i]]
+    a = np.hstack([inertia_factors(solution, name)[:, :6], qdd])
+    excited = np.sqrt(np.maximum(np.einsum("ti,ij,tj->t", a, G, a), 0.0))
+    most = np.sqrt(np.maximum(np.diag(G)[:6], 0.0))
+    found = np.outer(excited, [most[:3].max(), most[3:].max()])
+    for frame, wrench in wrenches.items():
+        if frame in moved and moved[frame].any() and np.linalg.matrix_rank(moved[frame]) < 6:
+            change = wrench - wrench.mean(axis=0)
+            size = np.linalg.norm(change[:, :3], axis=1)
+            arm = float(np.linalg.norm(data.frames[frame].x))
+            found[:, 0] += size
+            found[:, 1] += np.linalg.norm(change[:, 3:], axis=1) + arm * size
+    return found
 
 
 class _Missing(NamedTuple):
@@ -159,14 +197,19 @@ def _reaction_check(scales: Scales, target: Compiled, residual: dict[str, Residu
     solution, mine = scales.solution, scales.loaded
     fine = _resolved(scales)
     found = excitations(fine, residual)
-    k = int(np.linalg.norm(mine.sd, axis=1).argmax())
+    k = int(np.linalg.norm(mine.sd[:, _beside(mine.compiled, residual)], axis=1).argmax())
     joints = tuple(solution.compiled.places)
-    modes = modal(linear_system(mine, target, k, residual), joints, len(found.frequency))
+    system = linear_system(mine, target, k, residual)
+    held = np.zeros((len(solution.contacts), 3), bool)
+    if not any(each.moves_frames for each in residual.values()):  # their shapes at contacts
+        held = held_contacts(solution)
+        rows = _held_rows(mine, target, k, held)
+        rows = np.pad(rows, ((0, 0), (0, system.G.shape[1] - rows.shape[1])))
+        system = system._replace(G=np.vstack([system.G, rows]))
+    modes = modal(system, joints, len(found.frequency))
+    length = sizes_of_joints(solution.compiled)
     size, static = (
-        np.outer(
-            [scales.reaction[name] for name in joints],
-            np.repeat([1.0, model_size(solution.compiled)], 3),
-        ),
+        np.array([scales.reaction[name] * np.repeat([1.0, length[name]], 3) for name in joints]),
         _static_share(fine, residual),
     )
 
@@ -194,12 +237,19 @@ def _reaction_check(scales: Scales, target: Compiled, residual: dict[str, Residu
     if fine.t[-1] < solution.t[-1]:
         text += f"; the time after {fine.t[-1]:.4g} s was not checked"
     text += "; without the impulses of impacts" if solution.run.impacts else ""
-    if scales.loaded is not scales.mine:
-        text += "; closed contacts and held joints count as free"
+    if scales.loaded is not scales.mine and not held.any(axis=1).all():
+        text += "; contacts and dry friction that do not hold all the time count as free"
     remedy = "" if status == PASS else _remedy(solution, found, worst, residual)
     if remedy and static < DEFLECTED and _starts_suddenly(solution, found.excitation):
         remedy = f"start in equilibrium, with start=fm.statics(model), or {remedy}"
     return Check(TITLE, status, text, remedy)
+
+
+def _beside(compiled: Compiled, names: Iterable[str]) -> np.ndarray:
+    """True for the velocity coordinates (ns,) of the mechanisms to which the bodies belong."""
+    number = mechanisms(compiled)
+    chosen = {number[name] for name in names}
+    return np.array([number[name] in chosen for name in body_of_velocities(compiled)])
 
 
 def _remedy(
@@ -346,6 +396,23 @@ def linear_system(
     return Linear(M, D, K, G, target)
 
 
+def _held_rows(mine: SolutionData, target: Compiled, k: int, held: np.ndarray) -> np.ndarray:
+    """Rows (n, ns) of contacts that are ``held``: their velocities are linear in s."""
+    if not held.any():
+        return np.zeros((0, 0))
+    state = converted_to(mine, target)(k)
+    s = np.vstack([np.zeros(len(state.s)), np.eye(len(state.s))])
+    n = len(s)
+    q, z, beta = (np.tile(each, (n, 1)) for each in (state.q, state.z, state.beta))
+    contact = np.zeros((n, len(held), 3))
+    states = StateHistory(
+        np.full(n, mine.t[k]), q, s, 0.0 * s, np.zeros((n, target.n_constraints)), z, contact, beta
+    )
+    out = np.zeros((n, len(held), CONTACT_NUMBERS))
+    contact_history(target.system, make_work(target.system, state.beta), states, out)
+    return np.asarray((out[1:, :, 1:4] - out[0, :, 1:4])[:, held].T)
+
+
 def _limited(coupling: np.ndarray, M: np.ndarray) -> np.ndarray:
     """Mass coupling (m, ns) of residual modes whose share of the inertia is at most `CARRIED`.
 
@@ -357,13 +424,34 @@ def _limited(coupling: np.ndarray, M: np.ndarray) -> np.ndarray:
 
 
 def _absolute(mine: SolutionData) -> Compiled:
-    """The model of a solution compiled in absolute coordinates."""
+    """The model of a solution compiled in absolute coordinates, with six of each body.
+
+    All joints are rows there: bodies without inertia have a negligible one.
+    """
     source = mine.compiled
-    if source.topology.coordinates == "absolute":
+    bodies = source.declared.bodies
+    light = [each for each in bodies.values() if not (each.has_mass and each.has_full_inertia)]
+    if source.topology.coordinates == "absolute" and not light:
         return source
-    return compile_model(source.declared, "absolute").with_initial_constants(
-        source.initial_constants
-    )
+    declared = copy.copy(source.declared)
+    mass = LIGHT * min(each.mass for each in source.data.values())
+    inertia = LIGHT * min(float(np.trace(each.second_moment)) for each in source.data.values())
+    declared.bodies = {
+        **bodies,
+        **{each.name: _with_inertia(each, mass, inertia) for each in light},
+    }
+    return compile_model(declared, "absolute").with_initial_constants(source.initial_constants)
+
+
+def _with_inertia(body: Body, mass: float, inertia: float) -> RigidBody:
+    """A body without full inertia as a rigid body with a small mass and moments of inertia."""
+    least = inertia * np.eye(3)
+    if isinstance(body, RigidBody):
+        own = body.mass_properties
+        body = body.without_shapes()
+        return dataclasses.replace(body, mass=own.mass or mass, inertia=own.inertia + least)
+    assert isinstance(body, PointMass)
+    return RigidBody(body.name, frames=body.frames, mass=body.mass, inertia=least)
 
 
 def _ratios(compiled: Compiled, name: str, modes: ResidualModes) -> np.ndarray:

@@ -14,6 +14,7 @@ Times √2 its root is the amplitude of a lasting error. Source: Chung and Hulbe
 
 import dataclasses
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import scipy
@@ -21,6 +22,7 @@ import scipy
 from flexmbs.audit.audit_samples import loads_at
 from flexmbs.audit.counted_work import evaluations_in, full
 from flexmbs.audit.force_differences import REACTIONS, Scales, force_differences, rerun
+from flexmbs.audit.mechanisms import bodies_with_contacts, body_of_velocities
 from flexmbs.dynamics.dense import elastic_velocities, terms
 from flexmbs.dynamics.work import make_work
 from flexmbs.initial.assembly import displaced
@@ -55,11 +57,14 @@ def unresolved_modes(solution: SolutionData, run: Run, scales: Scales) -> list[C
         or not compiled.places
     ):
         return []
-    if not compiled.data or len(compiled.system.contacts.a) or solution.run.options.get("analysis"):
+    if solution.run.options.get("analysis"):
+        return []
+    scales = scales.without(bodies_with_contacts(compiled, compiled.contacts))
+    if scales.left_out.issuperset(compiled.data):
         return []
     if solution.s.shape[1] > MOST_COORDINATES and not full(solution):
         return []
-    omega = highest_mode(run)
+    omega = highest_mode(run, scales.judged)
     if omega * h <= RESOLVED:
         return []
     most = int(float(solution.t[-1]) / h * (1.0 + 1e-9))
@@ -114,8 +119,8 @@ def _lasting(difference: np.ndarray, n: float) -> float:
     return math.sqrt(2.0 * first * (1.0 - r**n) / (n * (1.0 - r)))
 
 
-def highest_mode(run: Run) -> float:
-    """Highest angular frequency [rad/s] of (K, M) at the start, with G v = 0.
+def highest_mode(run: Run, bodies: Sequence[str]) -> float:
+    """Highest angular frequency [rad/s] of (K, M) of some bodies at the start, with G v = 0.
 
     K by differences of the forces; of elastic coordinates that of the bodies.
     """
@@ -141,6 +146,8 @@ def highest_mode(run: Run) -> float:
     for i, nf in enumerate(system.tree.nf):
         f = slice(system.tree.sf_at[i], system.tree.sf_at[i] + nf)
         K[f, f] = system.bodies.k_ff[i, :nf, :nf]
+    own = np.isin(body_of_velocities(run.compiled), bodies)
+    M, K, G = M[own][:, own], K[own][:, own], G[:, own]
     unit = 1.0 / np.sqrt(np.diag(M))
     free = unit[:, None] * (scipy.linalg.null_space(G * unit) if len(G) else np.eye(len(M)))
     if not free.shape[1]:

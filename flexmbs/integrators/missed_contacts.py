@@ -233,10 +233,10 @@ def unseen(context, h, least):
             ):
                 found = k
                 continue
-            clock.holds = -abs(clock.holds)
             # most contacts are far apart; evaluating all for each would cost their number squared
             if contact.recent[k, GAP_BEFORE] > reach(contact, k, h):
                 continue
+            clock.holds = -abs(clock.holds)  # ``at`` is workspace
             clock.begun, clock.time = begun, begun + h
             if closes_within(context, k, begun, h):
                 found = k

@@ -103,6 +103,7 @@ BESIDE = 1e-6  # of a step, beyond round-off: corners of laws this close to its 
 SMALLEST = 1e-300  # least speed of slip (m/s), against division by zero
 PASSED_ON = 1e-3  # of the fastest approach: change of velocity of a contact that passes it on
 ROUND_OFF = 1e-9  # of the fastest normal velocity of a contact: an approach that is round-off
+OF_SLIP = 1e-13  # of the velocity of slip of the contact: likewise
 # of a step: its beginning, whose average forces are those at the start, with 1e-3 of their change
 # in a step; shorter ones add round-off of velocities over their length
 BEGINNING = 1e-3
@@ -690,10 +691,11 @@ def change_by_forces(memory, contact):
 def strikes(memory, contact, b, round_off):
     """True if active contact b closes in the step, faster than by round-off."""
     k = contact.row[b]
+    slip = max(abs(memory.rate[k, 1]), abs(memory.rate[k, 2]))
     return (
         not contact.impulse[k, 0] > 0.0
         and memory.problem.x[3 * b] > 0.0
-        and memory.rate[k, 0] < -round_off
+        and memory.rate[k, 0] < -max(round_off, OF_SLIP * slip)
     )
 
 

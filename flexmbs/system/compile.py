@@ -8,7 +8,7 @@ must be kept alive.
 import functools
 import itertools
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -117,12 +117,19 @@ class Compiled:
 
         Absolute coordinates have their origin beside them.
         """
+        return self.ground_places_of(self.model.bodies)
+
+    def ground_places_of(self, bodies: Collection[str]) -> np.ndarray:
+        """Positions (n, 3) of the frames on the ground that items connect to some bodies."""
         model = self.model
+        items = (model.joints, model.forces, model.contacts)
+        pairs = [list(frames_used(each).values()) for own in items for each in own.values()]
         used = {
             ref
-            for section in (model.joints, model.forces, model.contacts)
-            for item in section.values()
-            for ref in frames_used(item).values()
+            for refs in pairs
+            if all(other.body == GROUND for other in refs)
+            or any(other.body in bodies for other in refs)
+            for ref in refs
             if ref.body == GROUND
         }
         found = [

@@ -1,6 +1,6 @@
 """Comparable changes of the velocity coordinates: the scales of a step."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
@@ -116,14 +116,23 @@ def model_size(compiled: Compiled) -> float:
     return max(_size_of_bodies(compiled), _largest_distance(compiled.ground_places)) or 1.0
 
 
-def _size_of_bodies(compiled: Compiled) -> float:
+def size_of_bodies(compiled: Compiled, names: Collection[str]) -> float:
+    """Size (m) of some bodies and of the frames on the ground that items connect to them."""
+    own = np.isin(compiled.bodies, list(names))
+    ground = _largest_distance(compiled.ground_places_of(names))
+    return max(_size_of_bodies(compiled, own), ground) or model_size(compiled)
+
+
+def _size_of_bodies(compiled: Compiled, own: np.ndarray | None = None) -> float:
     """Largest distance (m) of a frame from its body's origin.
 
-    The largest radius of gyration if there is none.
+    The largest radius of gyration if there is none. own: mask (n,) of the bodies, None: all.
     """
     system = compiled.system
-    frames = np.linalg.norm(system.frames.x[system.frames.body >= 0], axis=1).max(initial=0.0)
-    heavy = system.bodies.mass > 0.0
+    own = np.ones(len(compiled.bodies), bool) if own is None else own
+    on_body = np.isin(system.frames.body, np.flatnonzero(own))
+    frames = np.linalg.norm(system.frames.x[on_body], axis=1).max(initial=0.0)
+    heavy = own & (system.bodies.mass > 0.0)
     moments = (
         np.abs(system.bodies.second[heavy]).max(axis=1, initial=0.0) / system.bodies.mass[heavy]
     )

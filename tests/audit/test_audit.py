@@ -726,3 +726,17 @@ def test_a_box_at_rest_on_rigid_contacts_has_no_errors(slope, friction):
     moved = 0.0 if friction else g[0] * 0.5**2 / 2
     assert solution.q[-1, 0] == pytest.approx(moved, rel=3e-3, abs=1e-9)
     assert solution.verdict == "PASS", [c.found for c in solution.audit if c.status != "PASS"]
+
+
+def test_a_model_that_dry_friction_holds_at_rest():
+    """A motor torque behind a gear, below the friction: nothing moves, no reactions."""
+    model = fm.Model("held", gravity=(0, 0, 0))
+    for name, moment in (("motor", 1e-4), ("load", 0.5)):
+        body = model.add(fm.RigidBody(name, mass=1.0, inertia=(1.0, 1.0, moment)))
+        model.add(fm.Revolute(f"{name} axis", model.ground, body, axis="z"))
+    model.add(fm.Gear("gear", "motor axis", "load axis", ratio=100.0))
+    model.add(fm.DryFriction("brake", "motor axis", coulomb=0.01))
+    model.add(fm.JointTorque("torque", "load axis", 0.9))
+    run = fm.simulate(model, t_end=1.0, step=1e-3, integrator="moreau-jean")
+    assert np.abs(run.q).max() < 1e-15
+    assert run.verdict == PASS

@@ -559,7 +559,7 @@ def test_the_highest_mode_with_force_states_that_start_at_zero():
     ).run
     assert len(run.begun.z) == 0
     rotation = math.sqrt(200.0 / 1.0)  # the forces of the branches are states, held here
-    assert highest_mode(run) == pytest.approx(rotation, rel=1e-6)
+    assert highest_mode(run, run.compiled.bodies) == pytest.approx(rotation, rel=1e-6)
     work = make_work(run.compiled.system, run.begun.beta)
     with pytest.raises(ValueError, match="z has 2 force states instead of 6"):
         terms(run.compiled.system, work, 0.0, run.begun.q, run.begun.s, np.zeros(2))

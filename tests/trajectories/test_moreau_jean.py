@@ -578,3 +578,21 @@ def test_the_order_of_contacts_does_not_matter(seed):
     first = run(range(2 * n))
     for _ in range(2):
         np.testing.assert_allclose(run(rng.permutation(2 * n)), first, rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("turning", [-1.0, 0.0, 1.0])
+@pytest.mark.parametrize("slip", [-3.0, 3.0])
+def test_round_off_of_a_start_on_the_ground_is_no_impact(slip, turning):
+    """The tip of a rod slides at 3 m/s; its normal velocity is zero up to round-off."""
+    length, angle = 1.0, 0.25
+    c, s = math.cos(angle), math.sin(angle)
+    model = fm.Model("rod")
+    inertia = (0.001, length**2 / 3, length**2 / 3)
+    rod = model.add(fm.RigidBody("rod", mass=1.0, inertia=inertia, frames={"tip": (length, 0, 0)}))
+    start = (length * s, 0.0, angle)
+    speeds = (turning * length * c, slip + turning * length * s, turning)
+    model.add(fm.Planar("plane", model.ground, rod, axis="y", q0=start, v0=speeds))
+    model.add(fm.SpherePlane("contact", model.ground, rod["tip"], friction=2.0))
+    run = fm.simulate(model, t_end=0.01, step=1e-4, integrator="moreau-jean")
+    assert abs(run.contact("contact").rate[0]) < 1e-15
+    assert not run.run.impacts
