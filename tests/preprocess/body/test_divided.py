@@ -11,8 +11,11 @@ import scipy.optimize
 
 import flexmbs as fm
 import preprocess as pp
+from flexmbs.audit import cross_check
+from flexmbs.audit.audit_samples import states_as_solution
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.divided import DividedBodyData
+from flexmbs.results.solution import SolutionData
 from preprocess.elements import ELEMENTS
 from preprocess.fe.assemble_pieces import assemble_pieces
 from preprocess.mesh.face_mass import face_mass
@@ -366,3 +369,46 @@ def test_a_divided_sheet_with_an_offset_vibrates_as_the_whole() -> None:
         found.append(fm.linearize(model).modes.frequency[:5])
     assert divided.mass == pytest.approx(whole.mass, rel=1e-12)
     np.testing.assert_allclose(found[1], found[0], rtol=1e-3)
+
+
+def equilibrium(body: DividedBodyData, joint: type[fm.Fixed]) -> fm.Model:
+    """A divided part clamped at its root or hinged there, with a load at its tip."""
+    model = fm.Model("sheet")
+    sheet = model.add(fm.FlexibleBody("sheet", data=body))
+    options = {} if joint is fm.Fixed else {"axis": "y"}
+    model.add(joint("root", model.ground, sheet["root"], **options))
+    model.add(fm.FrameForce("load", sheet["tip"], force=(0, 0, -5.0)))
+    return model
+
+
+def thin_sheet() -> DividedBodyData:
+    return pp.reduce_divided(
+        [
+            pp.assemble(each, STEEL, sections=pp.ShellSection(0.002))
+            for each in pp.divide(curved_sheet("quad4"), sets=SETS)
+        ],
+        **(FEW | {"method": pp.CraigBampton(modes=8), "damping": 0.02}),  # type: ignore[arg-type]
+    )
+
+
+def test_accelerations_of_pieces_at_rest_are_residuals_of_the_forces_at_cuts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The tip moves by less than 1e-8 m; errors of the pieces of a part that moves are found."""
+    body = thin_sheet()
+    model = equilibrium(body, fm.Fixed)
+    run = fm.simulate(model, t_end=0.02, start=fm.statics(model))
+    assert np.ptp(run.frame("sheet/tip").position, axis=0).max() < 1e-8
+    assert run.verdict == "PASS"
+    exact = cross_check.states_in_both_coordinates
+
+    def wrong(mine: SolutionData) -> SolutionData:
+        """Accelerations that are too large by 2 %."""
+        theirs = exact(mine)
+        assert theirs is not None
+        out = theirs.trajectory._replace(sd=1.02 * theirs.sd)
+        return states_as_solution(theirs.compiled, out, mine)
+
+    monkeypatch.setattr(cross_check, "states_in_both_coordinates", wrong)
+    with pytest.warns(fm.AuditWarning, match="Second opinion: .* differ by"):
+        fm.simulate(equilibrium(body, fm.Revolute), t_end=0.02)
