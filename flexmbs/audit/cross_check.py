@@ -19,6 +19,7 @@ from flexmbs.audit.force_differences import joint_loads, largest_load, load_diff
 from flexmbs.audit.second_run import displacements
 from flexmbs.dynamics.dense import elastic_velocities, terms
 from flexmbs.dynamics.work import make_work, start_from
+from flexmbs.flexible_body.free_body import central_inertia
 from flexmbs.formalisms.multiplier import project_accelerations
 from flexmbs.initial.initial_state import InitialState, converted, settle
 from flexmbs.integrators.integrator import Integrator
@@ -57,6 +58,9 @@ NO_TURNING = 1e-3
 WEIGHTLESS = 0.1  # of all masses times the largest acceleration: forces below it are negligible
 # of the joint forces over all masses: smaller accelerations are residuals of forces in equilibrium
 PRELOAD = 1e-3
+# of the largest moment of inertia of a piece: lower bound of the least, since that of a wire would
+# make its angular accelerations negligible about all axes
+SLENDER = 0.1
 MINOR = 1e-3  # of the largest accelerations of all bodies: lower bound of the scale of a body
 SMALLEST = 1e-9  # of the size over the duration squared: largest accelerations of a model at rest
 AT_REST = 1e-9  # of the size of the model, rad: largest motion within a run of a model at rest
@@ -96,6 +100,7 @@ def second_opinion(solution: SolutionData, mine: SolutionData, run: Run) -> list
     rest = _at_rest(solution, mine)
     sizes = _sizes(mine, bodies, float(solution.t[-1] - solution.t[0]), rest)
     largest = max(size for size, _ in sizes.values())
+    sizes = _of_pieces(mine, sizes)
     text = (
         f"{len(theirs.t)} states: the equations in {theirs.compiled.topology.coordinates} "
         "coordinates"
@@ -146,6 +151,7 @@ def differences(
     )
     sizes = _sizes(mine, bodies, float(solution.t[-1] - solution.t[0]), rest)
     largest = max(size for size, _ in sizes.values())
+    sizes = _of_pieces(mine, sizes)
     return _accelerations(mine, theirs, bodies, sizes, rest), _reactions(mine, theirs, largest)
 
 
@@ -279,6 +285,35 @@ def _sizes(
         )
         for name, (linear, turning) in own.items()
     }
+
+
+def _of_pieces(
+    mine: SolutionData, sizes: dict[str, tuple[float, float]]
+) -> dict[str, tuple[float, float]]:
+    """Scales, for pieces of divided bodies at least the accelerations by the forces of their welds.
+
+    These forces balance but for the acceleration of a piece, which is therefore no more accurate
+    than a share of what the largest of them alone would give a piece of the body.
+    """
+    found = dict(sizes)
+    for own in mine.compiled.pieces.values():
+        linear = turning = 0.0
+        for name, joint in mine.compiled.model.joints.items():
+            inside = {joint.parent.body, joint.child.body}.intersection(own.names)
+            if inside:
+                view = mine.joint(name)
+                force, torque = largest_row(view.force), largest_row(view.torque)
+            for piece in inside:
+                data = mine.compiled.data[piece]
+                moments = np.linalg.eigvalsh(central_inertia(data))
+                moment = max(float(moments[0]), SLENDER * float(moments[-1]))
+                arm = np.sqrt(moments[-1] / data.mass)
+                linear = max(linear, force / data.mass)
+                turning = max(turning, (torque + force * arm) / moment)
+        for piece in own.names:
+            a, alpha = found[piece]
+            found[piece] = max(a, linear), max(alpha, turning)
+    return found
 
 
 def _accelerations(

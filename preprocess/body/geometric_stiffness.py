@@ -12,6 +12,7 @@ do not contain the second term; it does, with the forces p that accelerate or ho
 ½ θᵀ W θ, W = ½ Σ (r pᵀ + p rᵀ) − Σ (r·p) 1, which ψᵀ W ψ adds to K0 (`rotation_work`):
 
     mass points off their node     p the inertia force m a, that of the balance too; sections of beams and directors of shells
+    carried bodies                 p the inertia forces of their mass points, less those distributed over their nodes
     offsets of beams and shells    p the forces between node and element (`StructuralElement.initial_stress_stiffness`)
     nodes of a rigid interface     p the forces between interface and body: the face rotates without stretching
     nodes of a rigid spider        p the forces between centre and nodes, with those on what follows the nodes
@@ -89,8 +90,12 @@ def stress_stiffness(
         first += shape[0] * shape[1]
     for body in fe.bodies:
         forces = inertia_forces(body.first, len(body.arms))
-        psi = shapes[fe.freedoms.six(np.array([body.node]))[0, 3:]]
-        K0 -= turning_work(psi[None], np.einsum("ni,njk->kij", body.arms, forces)[None])
+        assert fe.mass_points is not None
+        points = slice(3 * body.first, 3 * (body.first + len(body.arms)))
+        held = fe.mass_points.motion[points].T @ forces.reshape(-1, forces.shape[2])
+        dyads = np.einsum("ni,njk->kij", body.arms, forces)
+        dyads -= np.einsum("ni,njk->kij", body.levers, _forces_on(fe, held, body.nodes))
+        K0 -= turning_work((body.turn @ shapes)[None], dyads[None])
     return K0
 
 

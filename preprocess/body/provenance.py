@@ -78,7 +78,12 @@ def _digest(
         f"{method!r} {reference!r} {[(b.name, b.kind) for b in bound]}".encode()
     )
     matrices = [fe.K, fe.m] + ([] if fe.constraints.T is None else [fe.constraints.T])
-    arrays = [fe.nodes, *(array for A in matrices for array in (A.data, A.indices, A.indptr))]
+    matrices += [] if fe.mass_points is None else [fe.mass_points.motion]
+    arrays = [
+        fe.nodes,
+        fe.points,
+        *(array for A in matrices for array in (A.data, A.indices, A.indptr)),
+    ]
     arrays += [a for b in bound for a in (b.nodes, b.position, b.axes, b.weighted)]
     contents = [np.ascontiguousarray(array).reshape(-1).view(np.uint8) for array in arrays]
     blocks = [(each[low : low + BLOCK],) for each in contents for low in range(0, len(each), BLOCK)]

@@ -1,17 +1,21 @@
 """Attached point masses and rigid bodies.
 
-A body with mass M, centre c and second moment S = ∫ (x-c)(x-c)ᵀ dm follows the least-squares affine
-fit to the displacements of its nodes, a + G (x - c) with (a, G) = P u and P the pseudoinverse of
-the rows [1 | (x_i - c)ᵀ]. Its mass matrix is
+A body with mass M, centre c and second moment S = ∫ (x-c)(x-c)ᵀ dm follows the mean motion of its
+nodes: the rigid motion that is nearest to their displacements, in weighted least squares,
 
-    Δm = Pᵀ diag(M, S) P,
+    (t, θ) = (TᵀWT)⁻¹ TᵀW u,    u(c) = t + θ × c,
 
-the same for the three components, so that M = m ⊗ 1₃ remains: a pseudo-rigid body. Rigid motions
-are affine, so that mass, first and second moment, and hence every inertia term, are exact. Like an
-averaged interface, such a body adds no stiffness. A single node with a rotation carries a rigid
-body instead: Δm of four points c and c + l e_i that move rigidly with it.
+with the rigid motions T of the nodes, as an averaged interface to which the body is welded. It adds
+no stiffness. Its mass is that of points at c and c + l e_k, with the principal axes e_k of S, which
+move with (t, θ):
 
-Source: Cohen and Muncaster, The Theory of Pseudo-rigid Bodies, Springer 1988, chapter 2.
+    Δm = P diag(M, S_k) Pᵀ,    P = [1, 0; -1/l, 1/l].
+
+Nodes whose rotations define the motion take part with these: a single node that rotates carries the
+body rigidly, as do the nodes of a straight edge about the edge. A point mass at the mean of its
+nodes follows their mean displacement, and is part of their nodal mass.
+
+Source: MSC Nastran, Quick Reference Guide, RBE3 and CONM2.
 """
 
 from __future__ import annotations
@@ -25,6 +29,8 @@ from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
 from preprocess.fe.fe_model import CarriedBody, FEModel
+from preprocess.fe.freedoms import dofs_of
+from preprocess.fe.interfaces import check_spread, coupled_motion
 from preprocess.fe.mass_points import MovedPoints, concatenated_points, nodes_as_points, spread
 from preprocess.fe.point_mass import PointMass
 from preprocess.inputs.argument_checks import checked_arguments, instance
@@ -37,11 +43,11 @@ Indices = NDArray[np.int64]
 # largest number of layers of elements added to a region without the extent for a second moment;
 # with more the mass would no longer be local
 LAYERS = 3
-MOST_NODES = 1500  # number of nodes per mass; its block of m is dense, 18 MB at this number
+MOST_NODES = 1000  # number of nodes per mass; its block of M is dense, 108 MB at this number
 # weight of the nodes of added layers relative to those of the region, so that the region dominates
-ADDED = 0.01
-# relative error of mass, first and second moment of an attached body, well above the round-off of
-# the pseudoinverse
+ADDED = 1e-4
+# relative error of the rigid motion of an attached body, well above the round-off of the
+# pseudoinverse
 EXACT = 1e-9
 
 
@@ -49,9 +55,10 @@ EXACT = 1e-9
 def attach(fe: FEModel, masses: Iterable[PointMass]) -> FEModel:
     """Model with point masses added to its nodal mass m.
 
-    fe: the model. masses: its `PointMass` items. A region without the extent for the second moment
-    (one node, a line, a plane) is extended by adjacent elements; the displacement gradient is then
-    averaged over these. Raises InputError for regions that do not exist or cannot carry the mass.
+    fe: the model. masses: its `PointMass` items; each follows the mean motion of its nodes. Nodes of
+    solids that do not define the rotation of a body (fewer than three, or on a line) are joined by
+    those of adjacent elements. Raises InputError for regions that do not exist or cannot carry the
+    mass.
 
     Examples
     --------
@@ -69,11 +76,7 @@ def attach(fe: FEModel, masses: Iterable[PointMass]) -> FEModel:
     for mass in masses:
         instance(mass, PointMass, "point masses", "a list of PointMass")
     for mass in masses:
-        rows = _rows(fe, mass)
-        if len(rows) == 1 and fe.freedoms.rotates(rows)[0]:
-            fe = _with_body(fe, int(rows[0]), mass)
-        else:
-            fe = replace(fe, m=sp.csr_matrix(fe.m + _nodal_mass(fe, rows, mass)))
+        fe = _with_mass(fe, _rows(fe, mass), mass)
     return replace(fe, point_masses=fe.point_masses + masses)
 
 
@@ -85,66 +88,82 @@ def _rows(fe: FEModel, attached: PointMass) -> Indices:
         raise InputError(*(f"point mass: {problem}" for problem in error.problems)) from None
 
 
-def _with_body(fe: FEModel, node: int, attached: PointMass) -> FEModel:
-    """Model with a rigid body on a node that rotates: four more mass points."""
-    centre = (
-        fe.nodes[node] if attached.position is None else np.asarray(attached.position, dtype=float)
-    )
+def _with_mass(fe: FEModel, rows: Indices, attached: PointMass) -> FEModel:
+    """Model with a mass or body on its nodes."""
+    mean = fe.nodes[rows].mean(axis=0)
+    centre = mean if attached.position is None else np.asarray(attached.position, dtype=float)
     check_distance(centre, fe.nodes, "point mass: position")
-    length = np.sqrt(np.trace(attached.second_moment) / attached.mass) or 1.0
-    arm = np.vstack([np.zeros(3), length * np.eye(3)])
-    block = _block(arm, np.ones(4), attached)
-    assert block is not None  # four points represent every affine motion
-    motion = rigid_motion(centre + arm - fe.nodes[node]).reshape(-1, 6)
-    own = MovedPoints(
-        centre + arm, spread(motion, fe.freedoms.six(np.array([node]))[0], fe.freedoms.size)
-    )
-    before = fe.mass_points or nodes_as_points(fe.nodes, fe.freedoms.size)
-    body = CarriedBody(node, len(before.positions), centre + arm - fe.nodes[node])
-    m = sp.block_diag([fe.m, block], format="csr")
-    return replace(
-        fe, m=m, mass_points=concatenated_points([before, own]), bodies=(*fe.bodies, body)
-    )
-
-
-def _nodal_mass(fe: FEModel, rows: Indices, attached: PointMass) -> sp.csr_matrix:
-    """Additional nodal mass matrix Δm (P, P) of an attached mass."""
-    centre = (
-        fe.nodes[rows].mean(axis=0)
-        if attached.position is None
-        else np.asarray(attached.position, dtype=float)
-    )
-    check_distance(centre, fe.nodes, "point mass: position")
-    block, own = None, rows
+    positions, block = _as_points(centre, attached)
+    own, rows = rows, _thinned(rows)
+    extent = float(np.ptp(fe.nodes, axis=0).max())
+    if len(block) == 1 and np.abs(centre - fe.nodes[rows].mean(axis=0)).max() <= EXACT * extent:
+        entries = np.repeat(rows, len(rows)), np.tile(rows, len(rows))
+        share = np.full(len(rows) ** 2, attached.mass / len(rows) ** 2)
+        return replace(fe, m=sp.csr_matrix(fe.m + sp.csr_matrix((share, entries), fe.m.shape)))
     for _ in range(1 + LAYERS):
-        # every n-th node of large regions, since the block of m is dense
-        rows = rows[:: -(-len(rows) // MOST_NODES)]
-        block = _block(fe.nodes[rows] - centre, np.where(np.isin(rows, own), 1.0, ADDED), attached)
-        if block is not None or not len(rows := _widened(fe, rows)):
+        weights = np.where(np.isin(rows, own), 1.0, ADDED)
+        carried = _with_body(fe, rows, weights, positions, block)
+        if carried is not None:
+            return carried
+        if not len(rows := _thinned(_widened(fe, rows))):
             break
-    if block is None:
-        raise InputError(
-            f"point mass: the nodes of {attached.where!r} cannot carry it; choose a larger region"
-        )
-    entries = np.repeat(rows, len(rows)), np.tile(rows, len(rows))
-    return sp.csr_matrix((block.ravel(), entries), shape=fe.m.shape)
+    raise InputError(
+        f"point mass: the nodes of {attached.where!r} cannot carry it; choose a larger region"
+    )
 
 
-def _block(arm: Array, weight: Array, attached: PointMass) -> Array | None:
-    """Added mass Δm of nodes at arms (n, 3) from the centre, weights (n,).
+def _as_points(centre: Array, attached: PointMass) -> tuple[Array, Array]:
+    """Mass points (p, 3) of a body, p from 1 to 4, and their mass matrix (p, p)."""
+    moments, axes = np.linalg.eigh(attached.second_moment)
+    # the moments of a body without extent in a direction are zero but for round-off
+    extended = moments > EXACT * np.abs(moments).max(initial=0.0)
+    moments, axes = moments[extended], axes.T[extended]
+    length = float(np.sqrt(moments.sum() / attached.mass)) or 1.0
+    P = np.eye(1 + len(moments))
+    P[1:] = (P[1:] - P[0]) / length
+    block = P.T @ np.diag([attached.mass, *moments]) @ P
+    return centre + np.vstack([np.zeros((1, 3)), length * axes]), np.asarray(block)
 
-    None if these nodes cannot represent the moments.
+
+def _with_body(
+    fe: FEModel, rows: Indices, weights: Array, positions: Array, block: Array
+) -> FEModel | None:
+    """Model with mass points that follow the mean motion of nodes with weights (n,).
+
+    None if the nodes do not define the motion of the points.
     """
-    # arms relative to the size of the region: the columns of Q are of order one
-    size = float(np.abs(arm).max()) or 1.0
-    D = np.zeros((4, 4))
-    D[0, 0], D[1:, 1:] = attached.mass, attached.second_moment / size**2
-    Q = np.column_stack([np.ones(len(arm)), arm / size])
-    P = np.linalg.pinv(weight[:, None] * Q, rcond=1e-6) * weight
-    seen = P @ Q
-    if np.abs(seen.T @ D @ seen - D).max() > EXACT * np.abs(D).max():
+    origin = fe.nodes[rows].mean(axis=0)
+    levers, arms = fe.nodes[rows] - origin, positions - origin
+    try:
+        check_spread(levers)
+        turned = rows[:0]
+    except InputError:  # then only with rotations, if they have some
+        turned = rows[fe.freedoms.rotates(rows)]
+    T, weights = coupled_motion(levers, rows, turned, weights)
+    T = T.reshape(-1, 6)
+    # rotations relative to the size of the region: the columns are of order one
+    size = np.repeat([1.0, float(np.abs(levers).max()) or 1.0], 3)
+    root = np.sqrt(np.repeat(weights, 3))
+    mean = (np.linalg.pinv(root[:, None] * T / size, rcond=1e-6) * root) / size[:, None]
+    motion = rigid_motion(arms).reshape(-1, 6)
+    if np.abs(motion @ mean @ T - motion).max(initial=0.0) > EXACT * np.abs(motion).max():
         return None
-    return np.asarray(P.T @ D @ P)
+    dofs = dofs_of(np.concatenate([rows, fe.freedoms.rotation_blocks(turned)]))
+    own = MovedPoints(positions, spread(motion @ mean, dofs, fe.freedoms.size))
+    before = fe.mass_points or nodes_as_points(fe.nodes, fe.freedoms.size)
+    turn = spread(mean[3:], dofs, fe.freedoms.size)
+    body = CarriedBody(rows, levers, turn, len(before.positions), arms)
+    return replace(
+        fe,
+        m=sp.block_diag([fe.m, block], format="csr"),
+        mass_points=concatenated_points([before, own]),
+        bodies=(*fe.bodies, body),
+    )
+
+
+def _thinned(rows: Indices) -> Indices:
+    """Every n-th node of large regions, since their block of the mass matrix is dense."""
+    return rows[:: -(-len(rows) // MOST_NODES)]
 
 
 def _widened(fe: FEModel, rows: Indices) -> Indices:

@@ -41,12 +41,16 @@ HELD = 1e30
 
 
 class CarriedBody(NamedTuple):
-    """Rigid body on a node with a rotation.
+    """Rigid body that follows the mean motion of its nodes, in least squares.
 
-    The node, the first of its mass points, and their positions from the node (p, 3).
+    nodes (n,) and their positions (n, 3) from a point of the body; turn (3, size): rotation of the
+    body per degree of freedom; first: the first of its mass points; arms (p, 3): their positions
+    from the same point.
     """
 
-    node: int
+    nodes: Indices
+    levers: Array
+    turn: sp.csr_matrix
     first: int
     arms: Array
 
@@ -63,8 +67,8 @@ class FEModel:
     name; node_sets: node indices by name; triangles (T, 3): outer surface; source, unit, elements,
     material: description of the origin; mesh, groups, structures: all elements, solids by type and
     material, beams by section; None and empty for given matrices; point_masses: those added to m by
-    `attach`; bodies: rigid bodies that nodes with a rotation carry, whose mass points follow those
-    of the structures; D (n, n): viscous damping of the connections, N s/m and N m s; None without
+    `attach`; bodies: rigid bodies that nodes carry, whose mass points follow those of the
+    structures; D (n, n): viscous damping of the connections, N s/m and N m s; None without
     dampers; held: whether connections may hold the part, which then cannot be reduced; boundary:
     nodes of the outer surface, by default those of the triangles; engine: linear algebra of its
     fields; with several processes K, m, nodes and elements are those of one of them

@@ -128,11 +128,7 @@ class Interface(ABC):
             raise InputError(
                 *(f"interfaces.{name}: {problem}" for problem in error.problems)
             ) from None
-        arm = nodes[rows] - position
-        turn = np.broadcast_to(np.eye(6)[3:], (len(turned), 3, 6))
-        motion = np.concatenate([rigid_motion(arm), turn])
-        size = float(np.linalg.norm(arm, axis=1).mean()) or 1.0
-        weights = np.concatenate([weights, weights[np.isin(rows, turned)] * size**2])
+        motion, weights = coupled_motion(nodes[rows] - position, rows, turned, weights)
         weighted = self._weighted(weights, motion)
         gram = weighted.reshape(-1, 6).T @ motion.reshape(-1, 6)
         return BoundInterface(
@@ -153,7 +149,7 @@ class Interface(ABC):
         if turned.size and self.drives_nodes:
             return turned
         try:
-            _check_spread(points)
+            check_spread(points)
         except InputError:
             if not turned.size:
                 raise
@@ -236,6 +232,21 @@ class Averaged(Interface):
                 "weight per node"
             )
         return weights
+
+
+def coupled_motion(
+    arm: FloatArray, rows: IntArray, turned: IntArray, weights: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Rigid motion T (b, 3, 6) and weights (b,) of the blocks of a coupling, in least squares.
+
+    The blocks are the translations of the nodes ``rows`` at ``arm`` (n, 3) with ``weights`` (n,),
+    and the rotations of those of them in ``turned``, with weights of the same unit.
+    """
+    motion = np.concatenate(
+        [rigid_motion(arm), np.broadcast_to(np.eye(6)[3:], (len(turned), 3, 6))]
+    )
+    size = float(np.linalg.norm(arm, axis=1).mean()) or 1.0
+    return motion, np.concatenate([weights, weights[np.isin(rows, turned)] * size**2])
 
 
 INTERFACES: dict[str, type[Interface]] = {
@@ -323,7 +334,7 @@ def _overlaps(bound: Sequence[BoundInterface]) -> list[str]:
     return problems
 
 
-def _check_spread(points: FloatArray) -> None:
+def check_spread(points: FloatArray) -> None:
     """Raise InputError unless the points can carry moments about every axis.
 
     At least three points are needed, not collinear.

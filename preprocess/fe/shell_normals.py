@@ -7,7 +7,7 @@ along their edge in the same direction, one normal is reversed for the compariso
 order of an element does not matter. The normal of a surface is the mean of those of its elements,
 weighted by their angles at the node, and does not depend on the subdivision of flat sides. If an
 element deviates from it by more than half the fold angle, all elements of this surface keep their
-own normals.
+own normals. At the cuts of a divided mesh the elements of both pieces count, so that these meet.
 
 Source of the weights: Thürmer and Wüthrich, J. Graphics Tools 3 (1998) 43.
 """
@@ -15,6 +15,7 @@ Source of the weights: Thürmer and Wüthrich, J. Graphics Tools 3 (1998) 43.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -22,8 +23,10 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from preprocess.elements.structural import STRUCTURAL, names_of
+from preprocess.fe.shell_schemes import SCHEMES
 from preprocess.fe.structural_element import Array, Indices
 from preprocess.mesh.checks import SMOOTH
+from preprocess.mesh.mesh import Mesh
 from preprocess.mesh.shell_edges import FOLD, pairs_within
 
 RINGS = {name: list(STRUCTURAL[name].ring) for name in names_of("shell")}
@@ -40,6 +43,39 @@ class ShellFacets(Protocol):
     def x(self) -> Array: ...
     @property
     def normals(self) -> Array: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Facets:
+    """Shells of one type without section and material: nodes (ne, nn) and their positions."""
+
+    kind: str
+    connectivity: Indices
+    x: Array
+
+    @property
+    def normals(self) -> Array:
+        """Normals of the elements at their nodes (ne, nn, 3)."""
+        return facet_normals(self.kind, self.x)
+
+
+def facets_beyond(mesh: Mesh) -> list[Facets]:
+    """Shells of other pieces at the cuts of a divided mesh."""
+    if mesh.beyond is None:
+        return []
+    nodes = np.vstack([mesh.nodes, mesh.beyond.nodes])
+    return [Facets(kind, table, nodes[table]) for kind, table in mesh.beyond.tables.items()]
+
+
+def facet_normals(kind: str, x: Array) -> Array:
+    """Unit normals (ne, nn, 3) of shells of one type at their nodes x (ne, nn, 3)."""
+    scheme, found = SCHEMES[kind], []
+    for r, s in scheme.nodes:
+        dN = scheme.functions(r, s)[1][:, : x.shape[1]]
+        tangent = np.einsum("ia,eac->eic", dN, x)
+        normal = np.cross(tangent[:, 0], tangent[:, 1])
+        found.append(normal / np.linalg.norm(normal, axis=1)[:, None])
+    return np.stack(found, axis=1)
 
 
 def smooth_normals(shells: Sequence[ShellFacets]) -> list[Array]:

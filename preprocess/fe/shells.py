@@ -37,7 +37,7 @@ from flexmbs.flexible_body.free_body import skew
 from preprocess.fe.drilling_triangle import drilling_strains
 from preprocess.fe.freedoms import Freedoms
 from preprocess.fe.nodal_stress import elasticity
-from preprocess.fe.shell_normals import smooth_normals
+from preprocess.fe.shell_normals import facet_normals, smooth_normals
 from preprocess.fe.shell_schemes import SCHEMES, ShellScheme, Strains
 from preprocess.fe.shell_second_order import second_order_work
 from preprocess.fe.shell_sections import STRAINED, Layer, SurfaceSection, with_free_thickness
@@ -171,13 +171,7 @@ class Shells(StructuralElement):
     @functools.cached_property
     def normals(self) -> Array:
         """Normals of the element at its nodes (ne, nn, 3)."""
-        found = []
-        for r, s in self.scheme.nodes:
-            dN = self.scheme.functions(r, s)[1][:, : self.x.shape[1]]
-            tangent = np.einsum("ia,eac->eic", dN, self.x)
-            normal = np.cross(tangent[:, 0], tangent[:, 1])
-            found.append(normal / np.linalg.norm(normal, axis=1)[:, None])
-        return np.stack(found, axis=1)
+        return facet_normals(self.kind, self.x)
 
     def kinematics(self, r: float, s: float, z: Array | None = None) -> ShellKinematics:
         """Kinematics at heights z_a (ne, nn + inner), by default on the surface of the nodes.

@@ -17,7 +17,7 @@ from preprocess.fe.freedoms import NONE, Freedoms, Indices
 from preprocess.fe.material import Isotropic, Material
 from preprocess.fe.offset_triangles import offset_triangles
 from preprocess.fe.section_base import Section
-from preprocess.fe.shell_normals import smooth_normals
+from preprocess.fe.shell_normals import facets_beyond, smooth_normals
 from preprocess.fe.structural_element import StructuralElement
 from preprocess.inputs.argument_checks import instance
 from preprocess.mesh.mesh import Mesh
@@ -59,16 +59,16 @@ def structural_groups(
             made = element_class(name, section.varies)
             rows_of = name, table, block.ids[rows], mesh.node_ids[table]
             found.append(made(*rows_of, own, freedoms, mesh.nodes[table], section=section))
-    return tuple(_on_one_surface(found))
+    return tuple(_on_one_surface(found, mesh))
 
 
-def _on_one_surface(found: list[Any]) -> list[Any]:
-    """Groups whose shells have common normals at a node, for all sections and types.
+def _on_one_surface(found: list[Any], mesh: Mesh) -> list[Any]:
+    """Groups whose shells have common normals at a node, for all sections, types and pieces.
 
     Triangles are moved to their offset.
     """
     shells = [each for each in found if STRUCTURAL[each.kind].family == "shell"]
-    normals = dict(zip(map(id, shells), smooth_normals(shells)))
+    normals = dict(zip(map(id, shells), smooth_normals([*shells, *facets_beyond(mesh)])))
     placed = [
         replace(each, smooth=normals[id(each)]) if id(each) in normals else each for each in found
     ]

@@ -16,6 +16,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from flexmbs.errors import InputError, shown
+from preprocess.elements.structural import names_of
 from preprocess.inputs.argument_checks import (
     checked_arguments,
     floats,
@@ -25,7 +26,7 @@ from preprocess.inputs.argument_checks import (
 )
 from preprocess.mesh.declarations import FileDeclarations
 from preprocess.mesh.distribute_items import distribute_items
-from preprocess.mesh.mesh import ElementBlock, Mesh
+from preprocess.mesh.mesh import ElementBlock, Mesh, NeighbouringShells
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -288,12 +289,30 @@ def _piece(
         node_ids=mesh.node_ids[rows],
         blocks=blocks,
         source=f"{mesh.source}, piece {k + 1}",
+        beyond=_neighbouring_shells(mesh, of_block, k, place),
     )
     piece = replace(
         own, node_sets=sets, element_sets=regions, declared=_declared(mesh, regions, k, places)
     )
     piece.check()
     return piece
+
+
+def _neighbouring_shells(
+    mesh: Mesh, of_block: dict[str, Indices], k: int, place: Indices
+) -> NeighbouringShells:
+    """Shells of other pieces that share nodes with piece k; place: its rows of the nodes, or -1."""
+    tables = {}
+    for name in names_of("shell"):
+        if name in mesh.blocks:
+            table = mesh.blocks[name].connectivity
+            found = table[(of_block[name] != k) & (place[table] >= 0).any(axis=1)]
+            if len(found):
+                tables[name] = found
+    used = np.unique(np.concatenate([np.zeros(0, np.int64), *(t.ravel() for t in tables.values())]))
+    outside, place = used[place[used] < 0], place.copy()
+    place[outside] = (place >= 0).sum() + np.arange(len(outside))
+    return NeighbouringShells(mesh.nodes[outside], {name: place[t] for name, t in tables.items()})
 
 
 def _declared(

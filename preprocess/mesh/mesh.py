@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -48,6 +49,17 @@ class ElementBlock:
     ids: Indices
 
 
+class NeighbouringShells(NamedTuple):
+    """Shells of other pieces of a divided mesh that share nodes with a piece.
+
+    nodes (m, 3): their nodes outside of the piece; tables (ne, nn): their nodes by type, as rows of
+    the nodes of the piece followed by these.
+    """
+
+    nodes: Array
+    tables: Mapping[str, Indices]
+
+
 @dataclass(frozen=True, eq=False)
 class Mesh:
     """Solid mesh. Every node belongs to an element.
@@ -57,7 +69,9 @@ class Mesh:
     "truss2"; beams "line2", "line3"; shells "tri3", "quad4", "tri6", "quad8"; node_sets: node
     indices by name (node sets, and the nodes of named surfaces); element_sets: element numbers by
     name; source: path or origin; unit: length unit of the file; separate: its parts need not share
-    nodes, connections join them; declared: sections, connections and masses of the file
+    nodes, connections join them; declared: sections, connections and masses of the file; beyond:
+    of a piece of a mesh, the shells of other pieces at its cuts, since normals at a node are those
+    of the whole surface
 
     Examples
     --------
@@ -78,6 +92,7 @@ class Mesh:
     unit: str = "m"
     separate: bool = False
     declared: FileDeclarations = field(default_factory=FileDeclarations)
+    beyond: NeighbouringShells | None = field(default=None, kw_only=True)
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{len(block.ids)} {kind}" for kind, block in self.blocks.items())
@@ -232,12 +247,10 @@ class Mesh:
             raise InputError(
                 f"motion: must be a function of node positions (N, 3), not {shown(motion)}"
             )
-        nodes = floats(motion(self.nodes), "moved nodes", finite=False)
-        if nodes.shape != self.nodes.shape:
-            raise InputError(
-                f"moved nodes: have shape {nodes.shape}; the mesh has {self.nodes.shape}"
-            )
-        mesh = replace(self, nodes=nodes)
+        nodes, beyond = _moved(motion, self.nodes), self.beyond
+        if beyond is not None:
+            beyond = beyond._replace(nodes=_moved(motion, beyond.nodes))
+        mesh = replace(self, nodes=nodes, beyond=beyond)
         mesh.check()
         return mesh
 
@@ -333,6 +346,14 @@ class Mesh:
     def _warn(self, message: str) -> None:
         """Issue a `PreprocessWarning` with the source of the mesh."""
         warn_caller(f"{self.source}: {message}", PreprocessWarning)
+
+
+def _moved(motion: Callable[[Array], Array], nodes: Array) -> Array:
+    """Positions motion(nodes). Raises InputError for another shape."""
+    moved = floats(motion(nodes), "moved nodes", finite=False)
+    if moved.shape != nodes.shape:
+        raise InputError(f"moved nodes: have shape {moved.shape}; the mesh has {nodes.shape}")
+    return moved
 
 
 def _rows(values: ArrayLike, width: int, what: str) -> Array:

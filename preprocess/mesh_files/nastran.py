@@ -328,6 +328,12 @@ def _complete(path: Path, bulk: BulkData, cards: list[Card], before: list[str]) 
             f"{damped} structural damping (GE, PARAM,G) omitted: modal damping is an option of "
             "reduce"
         )
+    matrices = dict.fromkeys(text_field(card, 0) for card in cards if card.name == "DMIG")
+    if matrices:
+        bulk.notices.append(
+            f"DMIG {', '.join(matrices)} omitted: the case control adds no matrix to those of the "
+            "elements"
+        )
 
 
 def _mass_factor(cards: Iterable[Card], before: Iterable[str]) -> float:
@@ -348,12 +354,30 @@ def _mass_factor(cards: Iterable[Card], before: Iterable[str]) -> float:
     return given[-1] if given else 1.0
 
 
+# places of structural damping GE among the fields of a card
+DAMPING = {
+    "MAT1": (7,),
+    "MAT2": (12,),
+    "MAT8": (16,),
+    "MAT9": (30,),
+    "MAT11": (15,),
+    "PCOMP": (6,),
+    "PCOMPG": (6,),
+    "PELAS": (2, 6),
+    "CELAS2": (6,),
+}
+
+
 def _damps(card: Card) -> bool:
     """True if a card gives structural damping."""
     if card.name == "PARAM":
         return text_field(card, 0).strip().upper() == "G" and real_field(card, 1) != 0
-    place = {"MAT1": 7, "MAT8": 16}.get(card.name)
-    return place is not None and real_field(card, place) != 0
+    if card.name == "PBUSH":
+        flag = next((k for k, text in enumerate(card.fields) if text.upper() == "GE"), None)
+        places = () if flag is None else tuple(range(flag + 1, flag + 7))
+    else:
+        places = DAMPING.get(card.name, ())
+    return any(real_field(card, place) != 0 for place in places)
 
 
 def _require_nodes(path: Path, bulk: BulkData) -> None:

@@ -133,6 +133,24 @@ def test_a_body_off_its_node_is_one_on_a_rigid_arm():
     np.testing.assert_allclose(found[0], found[1], rtol=1e-7)
 
 
+def test_a_body_on_a_face_is_one_on_an_averaging_spider():
+    """Frequencies under spin of a solid with a body beyond its end."""
+    place, given = (0.45, 0.04, -0.03), {"inertia": (1e-3, 2e-3, 2.5e-3)}
+    mesh = pp.box_mesh((0.4, 0.03, 0.012), (6, 2, 1), "hex20", origin=(0, -0.015, -0.006))
+    found = []
+    for node, connections in (
+        ("x1", {}),
+        ("head", {"head": pp.AveragingSpider("x1", position=place)}),
+    ):
+        fe = pp.assemble(mesh, STEEL, connections=connections)
+        fe = pp.attach(fe, [pp.PointMass(node, 2.0, position=place, **given)])
+        body = pp.reduce(fe, interfaces={"root": pp.Rigid("x0")}, reference="root", stress=None,
+                         estimate=False, method=pp.CraigBampton(modes=8))  # fmt: skip
+        found.append(np.concatenate([spinning(body, 150.0, axis)[:8] for axis in range(3)]))
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-7)
+    assert np.abs(found[0][:8] / spinning(body, 0.0)[:8] - 1).max() > 0.05
+
+
 def test_a_spinning_blade_of_beams_has_the_propeller_moment():
     """Torsion of a blade of 60 mm × 6 mm: GJ, tension N r_p² and the moment ρ(I₂ − I₁) Ω² θ, by
     Ritz's method.

@@ -11,9 +11,13 @@ import scipy.optimize
 
 import flexmbs as fm
 import preprocess as pp
+from flexmbs.audit import cross_check
+from flexmbs.audit.audit_samples import states_as_solution
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.divided import DividedBodyData
+from flexmbs.results.solution import SolutionData
 from preprocess.elements import ELEMENTS
+from preprocess.fe.assemble_pieces import assemble_pieces
 from preprocess.mesh.face_mass import face_mass
 from preprocess.part_file import read_part
 
@@ -287,3 +291,124 @@ def test_keys_of_one_piece_are_refused(key: str, tmp_path: Path) -> None:
         InputError, match=rf"{name}: is not available for a divided part; omit it with \[divide\]"
     ):
         read_part(bar(tmp_path, PART.replace("[divide]", f"{key}\n[divide]")))
+
+
+def curved_sheet(kind: str, angle: float = np.pi / 2) -> pp.Mesh:
+    """A quarter of a cylinder of radius 0.1 m, with four sets of elements along the arc."""
+    n, width, fine = 8, 3, 2 if kind in ("quad8", "tri6") else 1
+    rows = np.arange((fine * n + 1) * (fine * width + 1)).reshape(fine * n + 1, -1)
+    a, y = np.meshgrid(
+        np.linspace(0, angle, fine * n + 1), np.linspace(0, 0.04, fine * width + 1), indexing="ij"
+    )
+    nodes = np.stack([0.1 * np.sin(a), y, 0.1 * (1 - np.cos(a))], axis=-1).reshape(-1, 3)
+    corners = [(0, 0), (fine, 0), (fine, fine), (0, fine)]
+    cells = [[rows[fine * i + k, fine * j + m] for k, m in corners]
+             for i in range(n) for j in range(width)]  # fmt: skip
+    middles = [[rows[2 * i + k, 2 * j + m] for k, m in ((1, 0), (2, 1), (1, 2), (0, 1), (1, 1))]
+               for i in range(n) for j in range(width)] if fine == 2 else cells  # fmt: skip
+    quads, mid = np.array(cells), np.array(middles)
+    table = {
+        "quad4": quads,
+        "quad8": np.hstack([quads, mid[:, :4]]),
+        "tri3": np.concatenate([quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]], axis=1).reshape(-1, 3),
+        "tri6": np.concatenate(
+            [
+                np.hstack([quads[:, [0, 1, 2]], mid[:, [0, 1, -1]]]),
+                np.hstack([quads[:, [0, 2, 3]], mid[:, [-1, 2, 3]]]),
+            ],
+            axis=1,
+        ).reshape(-1, 6),
+    }[kind]
+    used, table = np.unique(table, return_inverse=True)
+    count = table.size // int(kind[-1])
+    sets = {f"s{k}": np.arange(count // 4) + 1 + k * count // 4 for k in range(4)}
+    ends = {"x0": rows[0], "x1": rows[-1]}
+    return pp.Mesh.from_arrays(
+        nodes[used],
+        {kind: table.reshape(count, -1)},
+        node_sets={k: np.searchsorted(used, np.intersect1d(used, r)) for k, r in ends.items()},
+        element_sets=sets,
+    )
+
+
+SETS = ("s0", "s1", "s2", "s3")
+
+
+@pytest.mark.parametrize("offset", [0.01, -0.01, 0.0])
+@pytest.mark.parametrize("kind", ["tri3", "quad4", "tri6", "quad8"])
+def test_pieces_of_a_curved_sheet_together_are_the_whole(kind: str, offset: float) -> None:
+    """Stiffness and mass: the normals at the cuts are those of the whole surface."""
+    mesh, section = curved_sheet(kind), pp.ShellSection(0.002, offset=offset)
+    whole = pp.assemble(mesh, STEEL, sections=section)
+    pieces = [pp.assemble(each, STEEL, sections=section) for each in pp.divide(mesh, sets=SETS)]
+    joined = assemble_pieces(pieces).fe
+    order = np.argsort(joined.node_ids)[np.argsort(np.argsort(whole.node_ids))]
+    dofs = (3 * np.concatenate([order, len(order) + order])[:, None] + np.arange(3)).ravel()
+    for one, other in ((whole.K, joined.K), (whole.M, joined.M)):
+        assert abs(one - other[dofs][:, dofs]).max() < 1e-12 * abs(one).max()
+
+
+def test_a_divided_sheet_with_an_offset_vibrates_as_the_whole() -> None:
+    """Pieces of a mesh that is moved after its division, too."""
+    turn = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    mesh, section = curved_sheet("quad4"), pp.ShellSection(0.002, offset=0.01)
+    whole = pp.reduce(
+        pp.assemble(mesh, STEEL, sections=section),
+        **(FEW | {"method": pp.CraigBampton(modes=16)}),  # type: ignore[arg-type]
+    )
+    pieces = [each.moved(lambda x: x @ turn.T) for each in pp.divide(mesh, sets=SETS)]
+    divided = pp.reduce_divided(
+        [pp.assemble(each, STEEL, sections=section) for each in pieces],
+        **(FEW | {"method": pp.CraigBampton(modes=8)}),  # type: ignore[arg-type]
+    )
+    found = []
+    for body in (whole, divided):
+        model = fm.Model("sheet", gravity=(0, 0, 0))
+        sheet = model.add(fm.FlexibleBody("sheet", data=body))
+        model.add(fm.Fixed("clamp", model.ground, sheet["root"]))
+        found.append(fm.linearize(model).modes.frequency[:5])
+    assert divided.mass == pytest.approx(whole.mass, rel=1e-12)
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-3)
+
+
+def equilibrium(body: DividedBodyData, joint: type[fm.Fixed]) -> fm.Model:
+    """A divided part clamped at its root or hinged there, with a load at its tip."""
+    model = fm.Model("sheet")
+    sheet = model.add(fm.FlexibleBody("sheet", data=body))
+    options = {} if joint is fm.Fixed else {"axis": "y"}
+    model.add(joint("root", model.ground, sheet["root"], **options))
+    model.add(fm.FrameForce("load", sheet["tip"], force=(0, 0, -5.0)))
+    return model
+
+
+def thin_sheet() -> DividedBodyData:
+    return pp.reduce_divided(
+        [
+            pp.assemble(each, STEEL, sections=pp.ShellSection(0.002))
+            for each in pp.divide(curved_sheet("quad4"), sets=SETS)
+        ],
+        **(FEW | {"method": pp.CraigBampton(modes=8), "damping": 0.02}),  # type: ignore[arg-type]
+    )
+
+
+def test_accelerations_of_pieces_at_rest_are_residuals_of_the_forces_at_cuts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The tip moves by less than 1e-8 m; errors of the pieces of a part that moves are found."""
+    body = thin_sheet()
+    model = equilibrium(body, fm.Fixed)
+    run = fm.simulate(model, t_end=0.02, start=fm.statics(model))
+    assert np.ptp(run.frame("sheet/tip").position, axis=0).max() < 1e-8
+    assert run.verdict == "PASS"
+    exact = cross_check.states_in_both_coordinates
+
+    def wrong(mine: SolutionData) -> SolutionData:
+        """Accelerations that are too large by 2 %."""
+        theirs = exact(mine)
+        assert theirs is not None
+        out = theirs.trajectory._replace(sd=1.02 * theirs.sd)
+        return states_as_solution(theirs.compiled, out, mine)
+
+    monkeypatch.setattr(cross_check, "states_in_both_coordinates", wrong)
+    with pytest.warns(fm.AuditWarning, match="Second opinion: .* differ by"):
+        fm.simulate(equilibrium(body, fm.Revolute), t_end=0.02)

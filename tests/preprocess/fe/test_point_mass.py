@@ -4,6 +4,7 @@ import functools
 
 import numpy as np
 import pytest
+import scipy.linalg
 import scipy.optimize
 from arpack_modes import eigenmodes
 
@@ -12,7 +13,9 @@ from preprocess.fe.assembly import assemble
 from preprocess.fe.attach import attach
 from preprocess.fe.material import Isotropic
 from preprocess.fe.point_mass import PointMass
-from preprocess.mesh.node_regions import Point
+from preprocess.fe.shell_sections import ShellSection
+from preprocess.mesh.mesh import Mesh
+from preprocess.mesh.node_regions import Plane, Point
 from preprocess.mesh.structured import box_mesh
 
 STEEL = Isotropic(E=210e9, nu=0.3, rho=7850.0)
@@ -28,7 +31,7 @@ def beam():
 
 def moments(fe):
     """Wᵀ m W with W = [1 | x]: mass, first and second moment about the origin."""
-    W = np.column_stack([np.ones(len(fe.nodes)), fe.nodes])
+    W = np.column_stack([np.ones(len(fe.points)), fe.points])
     return W.T @ (fe.m @ W)
 
 
@@ -53,7 +56,7 @@ def test_mass_and_inertia_of_rigid_motion_are_exact(where, position):
     centre = position or beam().nodes[where.rows(beam().nodes, {})].mean(axis=0)
     added = moments_of_body(0.7, centre, INERTIA)
     np.testing.assert_allclose(moments(fe) - moments(beam()), added, atol=1e-11 * added.max())
-    assert np.linalg.eigvalsh((fe.m - beam().m).toarray()).min() > -1e-12
+    assert np.linalg.eigvalsh((fe.M - beam().M).toarray()).min() > -1e-12
     assert [mass.mass for mass in fe.point_masses] == [0.7]
 
 
@@ -95,9 +98,7 @@ def closed_form(mass, inertia):
 
 
 def test_a_cantilever_with_a_tip_body_vibrates_as_its_closed_form():
-    """What the body changes, so that the clamped end of the solid drops out; slopes are means over
-    the last elements: O(h).
-    """
+    """What the body changes, so that the clamped end of the solid drops out."""
     M, J = 2.0, 0.05
     bare = assemble(box_mesh((1.0, 0.02, 0.02), (40, 1, 1), "hex20"), STEEL)
     loaded = attach(bare, [PointMass("x1", M, inertia=(J, J, J))])
@@ -111,6 +112,82 @@ def test_a_cantilever_with_a_tip_body_vibrates_as_its_closed_form():
     expected = closed_form(M / beam, J / beam) / closed_form(0.0, 0.0)
     assert found[1][0] / found[0][0] == pytest.approx(expected[0], rel=2e-3)
     assert np.abs(found[1] / found[0][2] / expected[1] - 1).min() < 6e-3
+
+
+def spinning_matrix(r):
+    """Displacements of a point at r per rotation, θ × r."""
+    x, y, z = r
+    return np.array([[0, z, -y], [-z, 0, x], [y, -x, 0]])
+
+
+def on_mean_motion(fe, rows, mass, inertia, centre, turned=()):
+    """Added mass LᵀM L of a rigid body on the mean motion (t, θ) = (GᵀWG)⁻¹GᵀW u of its nodes."""
+    p = fe.nodes[rows].mean(axis=0)
+    arms = fe.nodes[rows] - p
+    G = [np.hstack([np.eye(3), spinning_matrix(r)]) for r in arms]
+    G += [np.eye(6)[3:] for _ in turned]
+    weight = np.repeat(
+        [1.0] * len(rows) + [np.linalg.norm(arms, axis=1).mean() ** 2] * len(turned), 3
+    )
+    G = np.vstack(G)
+    L = np.zeros((6, fe.freedoms.size))
+    blocks = [*rows, *fe.freedoms.rotation_blocks(np.array(turned, dtype=int))]
+    columns = (3 * np.array(blocks)[:, None] + np.arange(3)).ravel()
+    L[:, columns] = np.linalg.solve(G.T @ (weight[:, None] * G), G.T * weight)
+    L[:3] += spinning_matrix(centre - p) @ L[3:]
+    return L.T @ np.block([[mass * np.eye(3), np.zeros((3, 3))], [np.zeros((3, 3)), inertia]]) @ L
+
+
+def sheet():
+    x, y = np.meshgrid(np.linspace(0, 0.4, 5), np.linspace(-0.03, 0.03, 4), indexing="ij")
+    nodes = np.stack([x.ravel(), y.ravel(), 0 * x.ravel()], axis=1)
+    cells = [(4 * i + j, 4 * i + j + 4, 4 * i + j + 5, 4 * i + j + 1)
+             for i in range(4) for j in range(3)]  # fmt: skip
+    sets = {"x1": np.flatnonzero(nodes[:, 0] == 0.4)}
+    mesh = Mesh.from_arrays(nodes, {"quad4": cells}, node_sets=sets)
+    return assemble(mesh, STEEL, sections=ShellSection(0.004))
+
+
+@pytest.mark.parametrize("model, turned", [(beam, False), (sheet, True)], ids=["face", "edge"])
+def test_a_body_follows_the_mean_rigid_motion_of_its_nodes(model, turned):
+    """The edge of a sheet defines the rotation about itself by the rotations of its nodes."""
+    fe, centre = model(), np.array([1.05, 0.01, -0.02]) * [0.4, 1.0, 1.0]
+    rows = fe.node_sets["x1"]
+    found = attach(fe, [PointMass("x1", 0.7, inertia=INERTIA, position=centre)]).M - fe.M
+    added = on_mean_motion(fe, rows, 0.7, INERTIA, centre, rows if turned else ())
+    np.testing.assert_allclose(found.toarray(), added, rtol=0, atol=1e-9 * np.abs(added).max())
+
+
+def test_a_body_on_a_face_lowers_frequencies_below_those_on_a_rigid_face():
+    """Rayleigh's bound for every body that moves with the face, also with one that is wide."""
+    bare = assemble(box_mesh((0.4, 0.03, 0.006), (10, 2, 1), "hex20"), STEEL)
+    inertia, centre = (2e-3, 3e-3, 2e-3), (0.45, 0.015, 0.003)
+    loaded = attach(bare, [PointMass("x1", 0.5, inertia=inertia, position=centre)])
+    x0, x1 = (bare.node_sets[name] for name in ("x0", "x1"))
+    R = bare.rigid_motion(np.array(centre))
+    free = np.setdiff1d(np.arange(len(bare.nodes)), np.concatenate([x0, x1]))
+    dof = (3 * free[:, None] + np.arange(3)).ravel()
+    T = np.zeros((3 * len(bare.nodes), len(dof) + 6))
+    T[dof, np.arange(len(dof))] = 1.0
+    face = (3 * x1[:, None] + np.arange(3)).ravel()
+    T[face, -6:] = R[face]
+    M = T.T @ (bare.M @ T)
+    M[-6:, -6:] += np.diag([0.5] * 3 + list(inertia))
+    rigid = scipy.linalg.eigh(T.T @ (bare.K @ T), M, eigvals_only=True, subset_by_index=(0, 6))
+    held = np.setdiff1d(np.arange(3 * len(bare.nodes)), (3 * x0[:, None] + np.arange(3)).ravel())
+    found = eigenmodes(loaded.K[held][:, held], loaded.M[held][:, held], 7).frequencies
+    ratio = found / (np.sqrt(rigid) / (2 * np.pi))
+    assert ((ratio > 0.98) & (ratio < 1.0)).all()
+
+
+def test_a_body_with_extent_on_a_line_of_solid_nodes_is_carried_by_adjacent_elements():
+    edge = Plane((1.0, 0.0, 0.01), (1.0, 0.0, 1.0))
+    rows = np.flatnonzero((beam().nodes[:, 0] == 1.0) & (beam().nodes[:, 2] == 0.01))
+    assert set(edge.rows(beam().nodes, {})) == set(rows)
+    fe = attach(beam(), [PointMass(edge, 0.7, inertia=INERTIA)])
+    added = moments_of_body(0.7, beam().nodes[rows].mean(axis=0), INERTIA)
+    np.testing.assert_allclose(moments(fe) - moments(beam()), added, atol=1e-11 * added.max())
+    assert len(fe.bodies[0].nodes) > len(rows)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Nastran decks: what a deck says has its effect, or is refused by name."""
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -148,6 +149,38 @@ def test_structural_damping_is_noted(tmp_path):
         match=r"2 structural damping \(GE, PARAM,G\) omitted: modal damping is an",
     ):
         read(tmp_path, deck)
+
+
+BUSHING = "GRID,6,,0.,0.,5.\nGRID,7,,0.,50.,5.\nCQUAD4,2,7,6,5,3,7\n"
+
+
+@pytest.mark.parametrize(
+    "cards",
+    [
+        "CBUSH,60,30,1,6,,,,0\nPBUSH,30,K,100.,100.,100.,10.,10.,10.\n,GE,0.,.04\n",
+        "CELAS2,60,100.,1,3,6,3,.05\n",
+        "CELAS1,60,30,1,3,6,3\nPELAS,30,100.,.05\n",
+        "CELAS1,60,31,1,3,6,3\nPELAS,30,100.,.05,,31,10.\n",
+        "CELAS1,60,31,1,3,6,3\nPELAS,30,100.,,,31,10.,.05\n",
+        "GRID,8,,0.,-9.,0.\nCTRIA3,3,8,1,8,2,0\nPCOMP,8,,,,,,.03\n,2,1.,0.,YES\n" + CARBON,
+    ],
+    ids=["PBUSH", "CELAS2", "PELAS", "first PELAS", "second PELAS", "PCOMP"],
+)
+@pytest.mark.filterwarnings("ignore")
+def test_structural_damping_of_links_and_plies_is_noted(tmp_path, cards):
+    with pytest.warns(pp.PreprocessWarning, match=r"1 structural damping \(GE, PARAM,G\) omitted"):
+        read(tmp_path, SHEET + BUSHING + cards)
+    plain = cards.replace(",.05", ",").replace(",0.,.04", ",0.,0.").replace(",.03", ",")
+    with warnings.catch_warnings(record=True) as notices:
+        warnings.simplefilter("always")
+        read(tmp_path, SHEET + BUSHING + plain)
+    assert not [each for each in notices if "GE" in str(each.message)]
+
+
+def test_matrices_that_the_case_control_does_not_select_are_noted(tmp_path):
+    matrices = "DMIG,KX,0,6,1,0\nDMIG,KX,1,1,,1,1,1000.\nDMIG,MX,0,6,1,0\n"
+    with pytest.warns(pp.PreprocessWarning, match="DMIG KX, MX omitted: the case control adds no"):
+        read(tmp_path, SHEET + matrices)
 
 
 @pytest.mark.parametrize(("components", "count"), [("123", 3), ("12346", 5), ("123456", 6)])
