@@ -71,11 +71,12 @@ def forces_of_contacts(solution: SolutionData) -> list[Check]:
     mine = states_as_solution(solution.compiled, at, solution)
     theirs = states_in_both_coordinates(mine)
     closed = StatesOfContacts(*(mask[chosen] for mask in steady))
-    errors = [(_parting(solution, at, closed), "the acceleration of contact")]
+    free = _without_contacts(solution, at)
+    errors = [(_parting(solution, at, closed, free), "the acceleration of contact")]
     if theirs is not None:
         accelerations, reactions = differences(solution, mine, theirs)
         errors += [(accelerations, "accelerations at body"), (reactions, "reactions at joint")]
-    errors.append((_unexplained(solution, chosen), "the change of velocity at body"))
+    errors.append((_unexplained(solution, chosen, free), "the change of velocity at body"))
     worst, what = max(errors, key=lambda each: each[0].share)
     status = graded(worst.share, LIMITS)
     text = f"{len(chosen)} outputs with closed contacts or dry friction: errors of up to {worst.share:.1e}"
@@ -85,11 +86,12 @@ def forces_of_contacts(solution: SolutionData) -> list[Check]:
     return [Check(TITLE, status, text, REMEDY)]
 
 
-def _unexplained(solution: SolutionData, chosen: np.ndarray) -> Difference:
+def _unexplained(solution: SolutionData, chosen: np.ndarray, free: np.ndarray) -> Difference:
     """Changes of velocities over two intervals that accelerations do not explain.
 
     By Simpson's rule, where it differs little from the midpoint and the trapezoidal rules;
-    relative to the largest change of the velocities of the body, and at two outputs at least.
+    relative to the largest change of the velocities of the body, with contacts or without
+    (``free``: ṡ), and at two outputs at least.
     """
     out, compiled = solution.trajectory, solution.compiled
     inner = chosen[(chosen > 0) & (chosen < len(out.t) - 1)]
@@ -113,6 +115,8 @@ def _unexplained(solution: SolutionData, chosen: np.ndarray) -> Difference:
         )
         speed = np.linalg.norm(out.s[:, own] / sizes[own], axis=1).max(initial=0.0)
         slowest = SLOW * float(speed) * span[:, 0] / float(out.t[-1] - out.t[0])
+        loaded = float(np.linalg.norm(free[:, own] / sizes[own], axis=1).max())
+        slowest = np.maximum(slowest, loaded * span[:, 0])
         scale = np.maximum(max(float(needed.max()), float(found.max()), least), slowest)
         share = np.where(3.0 * curved < SMOOTH * scale, off / np.maximum(scale, 1e-300), 0.0)
         k = int(np.argsort(share)[-AT_LEAST])
@@ -178,18 +182,26 @@ def lasting(mask: np.ndarray) -> np.ndarray:
     return found
 
 
-def _parting(solution: SolutionData, at: Trajectory, closed: StatesOfContacts) -> Difference:
-    """Errors of the accelerations of closed contacts.
-
-    Normal ones of contacts that press, approaching ones of all that touch, and tangential ones of
-    contacts that stick; relative to the largest change of each by the contact forces.
-    """
+def _without_contacts(solution: SolutionData, at: Trajectory) -> np.ndarray:
+    """Accelerations ṡ (nt, ns) without the forces of rigid contacts and of dry friction."""
     compiled, free = solution.compiled, at.sd.copy()
     work = make_work(compiled.system, at.beta[0])
     for k, t in enumerate(at.t):
         start_from(work, at.beta[k])
         work.path.force[:] = 0.0
         free[k] = settle(compiled, work, float(t), at.q[k].copy(), at.s[k].copy(), at.z[k]).sd
+    return free
+
+
+def _parting(
+    solution: SolutionData, at: Trajectory, closed: StatesOfContacts, free: np.ndarray
+) -> Difference:
+    """Errors of the accelerations of closed contacts.
+
+    Normal ones of contacts that press, approaching ones of all that touch, and tangential ones of
+    contacts that stick; relative to the largest change of each by the contact forces.
+    """
+    compiled = solution.compiled
     fastest = float(np.abs(free / displacement_sizes(compiled)).max(initial=0.0))
     h = min(time_of_motion(solution, at.s), np.sqrt(STEP / max(fastest, 1e-150)))
     own, without = (
