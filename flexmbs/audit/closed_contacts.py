@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flexmbs.audit.audit_samples import evenly_spaced, states_as_solution
+from flexmbs.audit.audit_samples import evenly_spaced, largest_row, states_as_solution
 from flexmbs.audit.coupling_rates import AT_LEAST, STEP, contacts_along, time_of_motion
 from flexmbs.audit.cross_check import Difference, differences, states_in_both_coordinates
 from flexmbs.dynamics.work import make_work, start_from
@@ -27,12 +27,15 @@ from flexmbs.results.joints import path_coordinates
 from flexmbs.results.solution import SolutionData
 from flexmbs.system.check import PASS, Check, graded
 from flexmbs.system.records import OF_FRICTION
-from flexmbs.system.step_scales import contact_sizes, displacement_sizes, model_size
+from flexmbs.system.step_scales import contact_sizes, displacement_sizes, gaps_in_metres, model_size
 from flexmbs.system.trajectory import Trajectory
 
 TITLE = "Forces of contacts"
 STATES = 16
 LOADED = 1e-3  # of the largest normal force of the contact: smaller ones do not count as pressing
+# of the mass of the model times its largest acceleration, and times its size for moments: forces of
+# balls that hang side by side are smaller
+ROUND_OFF = 1e-12
 # of the size of the contact: smaller gaps count as touching. Of its largest speed and its size over
 # the time of the run: slower contacts count as touching, or sticking
 TOUCHES = 1e-7
@@ -134,12 +137,27 @@ def states_of_contacts(solution: SolutionData) -> StatesOfContacts:
         np.column_stack([getattr(view, key) for view in views]) for key in ("gap", "rate", "normal")
     )
     slip = np.column_stack([np.linalg.norm(view.slip, axis=1) for view in views])
-    size = contact_sizes(solution.compiled, model_size(solution.compiled))
+    size_of_model = model_size(solution.compiled)
+    size = contact_sizes(solution.compiled, size_of_model)
     duration = max(float(t[-1] - t[0]), 1e-300)
     slow = TOUCHES * (np.hypot(rate, slip).max(axis=0, initial=0.0) + size / duration)
-    pressed = rigid & (normal > LOADED * normal.max(axis=0, initial=0.0))
-    touching = pressed | (rigid & (np.abs(gap) <= TOUCHES * size) & (np.abs(rate) <= slow))
+    least = (
+        ROUND_OFF
+        * _inertial_force(solution)
+        * np.where(gaps_in_metres(solution.compiled), 1.0, size_of_model)
+    )
+    pressed = rigid & (normal > np.maximum(LOADED * normal.max(axis=0, initial=0.0), least))
+    # contacts that never press may be a little open
+    near = rigid & (np.abs(gap) <= TOUCHES * size) & (np.abs(rate) <= slow)
+    touching = pressed | (near & pressed.any(axis=0))
     return StatesOfContacts(pressed, touching, slip <= slow)
+
+
+def _inertial_force(solution: SolutionData) -> float:
+    """Mass of the model times gravity or the largest acceleration of a body [N]."""
+    largest = max(largest_row(solution.body(name).acceleration) for name in solution.bodies)
+    mass = float(solution.compiled.system.bodies.mass.sum())
+    return mass * max(largest, float(np.linalg.norm(solution.model.gravity)))
 
 
 def _examined(solution: SolutionData, found: StatesOfContacts) -> np.ndarray:
@@ -212,7 +230,6 @@ def _parting(
     scale = np.linalg.norm(own - without, axis=2).max(axis=0, initial=0.0)
     off = np.where(closed.pressed, np.abs(own[:, :, 0]), np.maximum(-own[:, :, 0], 0.0))
     off = np.where(closed.pressed & closed.slow, np.linalg.norm(own, axis=2), off)
-    # contacts that never have a force may be a little open
     share = np.where(closed.touching & (scale > 0.0), off / np.maximum(scale, 1e-300), 0.0)
     k, c = map(int, np.unravel_index(share.argmax(), share.shape))
     return Difference(float(share[k, c]), compiled.contacts[c], float(at.t[k]))
