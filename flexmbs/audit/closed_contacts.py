@@ -3,12 +3,12 @@
 They are right if the accelerations follow from them, the velocities from these, and the contacts
 stay closed:
 
-    M ṡ = k + Gᵀλ + Wᵀ F,    Δs = ∫ ṡ dt,    d γ_N/dt = 0 where N > 0,    d γ_T/dt = 0 where it sticks.
+    M ṡ = k + Gᵀλ + Wᵀ F,   Δs = ∫ ṡ dt,   d γ_N/dt = 0 where N > 0,   d γ_T/dt = 0 where it sticks.
 
-The first is solved by multipliers in the other coordinates, the second by Simpson's rule. The derivatives are central differences
-of γ along the motion (q ⊕ (δ s + ½ δ² ṡ), s + δ ṡ), which share no code with the contact problem;
-their scale is what they would be without the forces of the contacts. Forces of redundant contacts
-are verified as far as motions depend on them.
+The first is solved by multipliers in the other coordinates, the second by Simpson's rule. The
+derivatives are central differences of γ along the motion (q ⊕ (δ s + ½ δ² ṡ), s + δ ṡ), which share
+no code with the contact problem; their scale is what they would be without the forces of the
+contacts. Forces of redundant contacts are verified as far as motions depend on them.
 
 Theory: docs/theory.md, sections 40 and 43.
 """
@@ -82,7 +82,8 @@ def forces_of_contacts(solution: SolutionData) -> list[Check]:
     errors.append((_unexplained(solution, chosen, free), "the change of velocity at body"))
     worst, what = max(errors, key=lambda each: each[0].share)
     status = graded(worst.share, LIMITS)
-    text = f"{len(chosen)} outputs with closed contacts or dry friction: errors of up to {worst.share:.1e}"
+    text = f"{len(chosen)} outputs with closed contacts or dry friction: "
+    text += f"errors of up to {worst.share:.1e}"
     if status == PASS:
         return [Check(TITLE, status, text)]
     text += f" of {what} {worst.item}, t = {worst.t:.4g} s"

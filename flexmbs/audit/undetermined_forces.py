@@ -24,8 +24,8 @@ from flexmbs.system.step_scales import displacement_sizes, model_size
 TITLE = "Sharing of contact forces"
 EXAMINED = 60  # unknown forces at an output: each takes a solution of the equations
 FEW = 3  # outputs at which the sharing of forces is examined
-# of the largest acceleration by a unit force, or of the model as one body: smaller ones, and smaller
-# singular values of unit columns, are round-off of the solution
+# of the largest acceleration by a unit force, or of the model as one body: smaller ones, and
+# smaller singular values of unit columns, are round-off of the solution
 INDEPENDENT = 1e-7
 INVOLVED = 1e-3  # component of a force in a combination that moves nothing
 
