@@ -1,7 +1,8 @@
-"""Change points of four-bar linkages: positions with all links in line, where two motions meet.
+"""Change points of linkages: positions with all links in line, where two motions meet.
 
 A planar four-bar linkage has such a position if the shortest and the longest link together are as
-long as the other two, s + l = p + q (Grashof); a parallelogram is one, and so is a kite.
+long as the other two, s + l = p + q (Grashof); a parallelogram is one, and so is a kite. A
+slider-crank of crank r, rod l and offset e has one across its slide if |r − l| = |e| or r + l = |e|.
 Source: Norton, Design of Machinery (2011), section 2.12.
 """
 
@@ -19,9 +20,20 @@ PARALLEL = 1e-6  # sine of the angle between two axes
 
 
 def change_points(compiled: Compiled, loops: Iterable[tuple[str, ...]]) -> Iterator[str]:
-    """A line for each loop of four parallel revolute joints whose links can all be in line."""
+    """A line for each four-bar linkage or slider-crank whose links can all be in line."""
     for loop in loops:
         joints = [compiled.model.joints.get(name) for name in loop]
+        crank = _slider_crank(compiled, [joint for joint in joints if joint is not None])
+        if len(loop) == 4 and crank is not None:
+            r, l, e = crank
+            if min(abs(abs(r - l) - e), abs(r + l - e)) <= EQUAL * (r + l):
+                yield (
+                    f"loop {' – '.join(loop)}: with links of {r:.5g} and {l:.5g} m and an offset "
+                    f"of {e:.5g} m, both can be in line across the slide: it passes change "
+                    "points, where the motion can branch; change a length, or add a link or a "
+                    "coupling that guides it there"
+                )
+            continue
         lengths = _link_lengths(compiled, [joint for joint in joints if joint is not None])
         if len(loop) != 4 or lengths is None:
             continue
@@ -56,6 +68,40 @@ def _link_lengths(compiled: Compiled, loop: list[Joint]) -> list[float] | None:
         between = _position(compiled, ends[1]) - _position(compiled, ends[0])
         lengths.append(float(np.linalg.norm(np.cross(normal, between))))
     return lengths
+
+
+def _slider_crank(compiled: Compiled, loop: list[Joint]) -> tuple[float, float, float] | None:
+    """Lengths (m) of both links and offset of a loop of a slide and three parallel hinges."""
+    slides = [k for k, joint in enumerate(loop) if _slide(joint) is not None]
+    if len(slides) != 1 or len(loop) != 4:
+        return None
+    slide, a, b, c = (loop[(slides[0] + k) % 4] for k in range(4))
+    links = _link_lengths(compiled, [a, b]), _link_lengths(compiled, [b, c])
+    if links[0] is None or links[1] is None:
+        return None
+    sides = []
+    for hinge in (a, c):
+        ends = _on_one_body(slide, hinge)
+        axis = None if ends is None else _axis(compiled, hinge, ends[1])
+        if ends is None or axis is None or not axis.any():
+            return None
+        R = compiled.system.frames.R[compiled.frames[ends[0]]].reshape(3, 3)
+        across = np.cross(R.T @ axis, np.asarray(_slide(slide)))
+        if np.linalg.norm(across) < 1.0 - PARALLEL:
+            return None
+        place = R.T @ (_position(compiled, ends[1]) - _position(compiled, ends[0]))
+        sides.append((across, place))
+    (m, first), (other, second) = sides
+    if np.linalg.norm(np.cross(m, other)) > PARALLEL:
+        return None
+    return links[0][0], links[1][0], abs(float(m @ (first - second)))
+
+
+def _slide(joint: Joint) -> np.ndarray | None:
+    """Direction of a joint with one translation, in its frames; None for others."""
+    if len(joint.motions) != 1 or joint.motions[0].nv != 1 or joint.motions[0].turns:
+        return None
+    return np.asarray(joint.motions[0].unit_twist[:3])
 
 
 def _on_one_body(one: Joint, other: Joint) -> tuple[FrameRef, FrameRef] | None:

@@ -207,6 +207,39 @@ def test_change_points_of_four_bars(
     assert bool(warned(four_bar(lengths, closing), "change points")) is passes
 
 
+@pytest.mark.parametrize("turn", [0.0, 0.7])
+@pytest.mark.parametrize(
+    ("crank", "rod_length", "offset", "passes"),
+    [
+        (0.3, 0.3, 0.0, True),
+        (0.3, 0.8, 0.0, False),
+        (0.3, 0.8, 0.5, True),
+        (0.3, 0.8, -0.5, True),
+        (0.8, 0.3, 0.5, True),
+        (0.3, 0.3, 0.1, False),
+    ],
+)
+def test_change_points_of_slider_cranks(
+    crank: float, rod_length: float, offset: float, passes: bool, turn: float
+) -> None:
+    """Crank and rod in line across the slide if |r − l| = |e|."""
+    c, s = np.cos(turn), np.sin(turn)
+    way = fm.Frame((-offset * s, offset * c, 0), rotation=("z", turn))
+    model = fm.Model("crank", frames={"way": way})
+    for name, length in (("crank", crank), ("rod", rod_length)):
+        frames = {"a": (0, 0, 0), "b": (length, 0, 0)}
+        model.add(fm.RigidBody(name, mass=1.0, inertia=(0.1,) * 3, frames=frames))
+    model.add(fm.RigidBody("slider", mass=1.0, inertia=(0.1,) * 3))
+    angle = turn + 0.4
+    model.add(fm.Revolute("main", "ground", "crank/a", q0=angle))
+    pin = crank * np.array([np.cos(0.4), np.sin(0.4)])
+    tilt = np.arcsin((offset - pin[1]) / rod_length)
+    model.add(fm.Revolute("pin", "crank/b", "rod/a", q0=tilt - 0.4))
+    model.add(fm.Prismatic("way", "ground/way", "slider", axis="x"))
+    model.add(fm.Revolute("knee", "rod/b", "slider"))
+    assert bool(warned(model, "change points")) is passes
+
+
 def test_angles_in_degrees() -> None:
     model = planetary("arm")
     model.joints["sun"] = fm.Revolute("sun", "arm", "sun", axis="z", q0=90.0)
