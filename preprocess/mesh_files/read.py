@@ -47,8 +47,9 @@ def read_mesh(
     CTRIA6, CQUAD8, CBAR, CBEAM, CROD, CTUBE, CONROD) as elements instead of named edges and faces,
     with the sections, materials, connections and masses of the deck, for `assemble`; by default of
     decks that declare any of these. Plane decks (CPS, CPE) are extruded over their thickness,
-    axisymmetric ones (CAX, CTRIAX6) revolved in ``sectors``, by default as many as their elements
-    need. separate: accept parts that do not share nodes, for connections between them.
+    axisymmetric ones (CAX, CTRIAX6) revolved. sectors: of solids of revolution, by default as many
+    as their elements need. separate: accept parts that do not share nodes, for connections between
+    them.
     density: of the materials of the file that have none [kg/m³], one or by element set; without it
     they have no mass if the file has masses on nodes. allow_outside: accept included files outside
     the folder of the file. Node sets, named surfaces (their nodes) and physical groups become node
