@@ -34,8 +34,11 @@ def change_points(compiled: Compiled, loops: Iterable[tuple[str, ...]]) -> Itera
                     "coupling that guides it there"
                 )
             continue
-        lengths = _link_lengths(compiled, [joint for joint in joints if joint is not None])
-        if len(loop) != 4 or lengths is None:
+        found = [joint for joint in joints if joint is not None]
+        hinges = [each for each in found if sum(motion.rotations for motion in each.motions) == 1]
+        lengths = _link_lengths(compiled, found)
+        # two joints with parallel axes keep the motion in a plane
+        if len(loop) != 4 or lengths is None or len(hinges) < 2:
             continue
         shortest, p, q, longest = sorted(lengths)
         if abs(shortest + longest - p - q) > EQUAL * sum(lengths):
@@ -63,10 +66,11 @@ def _link_lengths(compiled: Compiled, loop: list[Joint]) -> list[float] | None:
             return None
         a, b = (np.asarray(axis) for axis in axes)
         normal = a if a.any() else b
-        if not normal.any() or np.linalg.norm(np.cross(a, b)) > PARALLEL:
+        if np.linalg.norm(np.cross(a, b)) > PARALLEL:
             return None
         between = _position(compiled, ends[1]) - _position(compiled, ends[0])
-        lengths.append(float(np.linalg.norm(np.cross(normal, between))))
+        across = np.cross(normal, between) if normal.any() else between
+        lengths.append(float(np.linalg.norm(across)))
     return lengths
 
 
@@ -116,9 +120,9 @@ def _on_one_body(one: Joint, other: Joint) -> tuple[FrameRef, FrameRef] | None:
 def _axis(compiled: Compiled, joint: Joint, end: FrameRef) -> np.ndarray | None:
     """Axis of a revolute or cylindrical joint, in the axes of the body of ``end``.
 
-    Zero for a spherical joint, None for other joints.
+    Zero for a spherical or universal joint, None for other joints.
     """
-    if joint.rows == 3 and all(motion.rotations == motion.nv == 3 for motion in joint.motions):
+    if joint.rows in (3, 4) and all(motion.rotations == motion.nv for motion in joint.motions):
         return np.zeros(3)
     turning = [motion for motion in joint.motions if motion.turns]
     axes = [

@@ -207,6 +207,20 @@ def test_change_points_of_four_bars(
     assert bool(warned(four_bar(lengths, closing), "change points")) is passes
 
 
+@pytest.mark.parametrize("rocker", [0.3, 0.31])
+def test_change_points_of_four_bars_closed_by_ball_and_universal_joints(rocker: float) -> None:
+    """As with hinges, if two parallel hinges keep the motion in a plane."""
+    model = fm.Model("four-bar", frames={"far": (0.8, 0, 0)})
+    for name, length in (("crank", 0.3), ("coupler", 0.8), ("rocker", rocker)):
+        frames = {"a": (0, 0, 0), "b": (length, 0, 0)}
+        model.add(fm.RigidBody(name, mass=1.0, inertia=(0.1,) * 3, frames=frames))
+    model.add(fm.Revolute("main", "ground", "crank/a", q0=1.0))
+    model.add(fm.Revolute("pin", "crank/b", "coupler/a", q0=-1.0))
+    model.add(fm.Universal("foot", "ground/far", "rocker/a", axes=("z", "y"), q0=(1.0, 0)))
+    model.add(fm.Spherical("knee", "coupler/b", "rocker/b"))
+    assert bool(warned(model, "change points")) is (rocker == 0.3)
+
+
 @pytest.mark.parametrize("turn", [0.0, 0.7])
 @pytest.mark.parametrize(
     ("crank", "rod_length", "offset", "passes"),
