@@ -238,8 +238,8 @@ def factorize(e, values, stiffness, left_out):
 
     stiffness (n,): on return, the pivot of each constraint row, the square of its part orthogonal
     to the rows before it in the metric T⁻¹; 0 for a dependent row; entries of body coordinates are
-    used inside. left_out (n,): 0, or `LEFT_OUT`
-    for rows that count as dependent whatever their pivots are.
+    used inside. left_out (n,): 0, or `LEFT_OUT` for rows that count as dependent whatever their
+    pivots are.
     """
     for r in range(stiffness.shape[0]):
         stiffness[r] = left_out[r]

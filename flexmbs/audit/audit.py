@@ -64,8 +64,12 @@ def audited(
             *lifts_without_reason(run),
             *friction_law(solution),
             *event_steps(solution, run),
-            *_attempted("Forces of contacts", lambda: forces_of_contacts(solution)),
-            *_attempted("Sharing of contact forces", lambda: undetermined_forces(solution)),
+            *_attempted(
+                "Forces of contacts", lambda: forces_of_contacts(solution, scales.contacts)
+            ),
+            *_attempted(
+                "Sharing of contact forces", lambda: undetermined_forces(solution, scales.contacts)
+            ),
         ],
         "data of bodies": lambda: _failed_data(solution),
         "initial rates": lambda: initial_rates(solution, run),

@@ -13,32 +13,26 @@ contacts. Forces of redundant contacts are verified as far as motions depend on 
 Theory: docs/theory.md, sections 40 and 43.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
-from flexmbs.audit.audit_samples import evenly_spaced, largest_row, states_as_solution
+from flexmbs.audit.audit_samples import evenly_spaced, states_as_solution
+from flexmbs.audit.contact_states import StatesOfContacts, lasting
 from flexmbs.audit.coupling_rates import AT_LEAST, STEP, contacts_along, time_of_motion
 from flexmbs.audit.cross_check import Difference, differences, states_in_both_coordinates
 from flexmbs.dynamics.work import make_work, start_from
 from flexmbs.initial.initial_state import settle
 from flexmbs.results.drive_jumps import near_jumps
+from flexmbs.results.impact_steps import outputs_between_impacts
 from flexmbs.results.joints import path_coordinates
 from flexmbs.results.solution import SolutionData
 from flexmbs.system.check import PASS, Check, graded
-from flexmbs.system.records import OF_FRICTION
-from flexmbs.system.step_scales import contact_sizes, displacement_sizes, gaps_in_metres, model_size
+from flexmbs.system.compile import Compiled
+from flexmbs.system.records import OF_FRICTION, Work
+from flexmbs.system.step_scales import displacement_sizes
 from flexmbs.system.trajectory import Trajectory
 
 TITLE = "Forces of contacts"
 STATES = 16
-LOADED = 1e-3  # of the largest normal force of the contact: smaller ones do not count as pressing
-# of the mass of the model times its largest acceleration, and times its size for moments: forces of
-# balls that hang side by side are smaller
-ROUND_OFF = 1e-12
-# of the size of the contact: smaller gaps count as touching. Of its largest speed and its size over
-# the time of the run: slower contacts count as touching, or sticking
-TOUCHES = 1e-7
 # of the accelerations without contact forces. Forces of Moreau–Jean at outputs are of second order
 # in the step, 1e-6 … 3e-3 of 1 ms in random models
 LIMITS = (0.02, 0.2)
@@ -51,19 +45,13 @@ SLOW = 1e-2  # of the largest velocity over the time of the run: smaller changes
 REMEDY = "use smaller steps, or compare with the other method"
 
 
-class StatesOfContacts(NamedTuple):
-    """Masks (nt, n) of contacts at outputs; those of dry friction neither press nor touch."""
+def forces_of_contacts(solution: SolutionData, found: StatesOfContacts) -> list[Check]:
+    """Check of accelerations and reactions with closed contacts, and of their forces.
 
-    pressed: np.ndarray  # with a normal force
-    touching: np.ndarray  # pressed, or without gap and speed of approach
-    slow: np.ndarray  # without slip
-
-
-def forces_of_contacts(solution: SolutionData) -> list[Check]:
-    """Check of accelerations and reactions with closed contacts, and of their forces."""
+    found: states of the contacts.
+    """
     if not len(solution.contacts) or len(solution.t) < 2:
         return []
-    found = states_of_contacts(solution)
     # sticking contacts press, and slip before and after neither
     steady = StatesOfContacts(*map(lasting, (found.pressed, found.touching, found.slow)))
     chosen = _examined(solution, steady)
@@ -74,7 +62,9 @@ def forces_of_contacts(solution: SolutionData) -> list[Check]:
     mine = states_as_solution(solution.compiled, at, solution)
     theirs = states_in_both_coordinates(mine)
     closed = StatesOfContacts(*(mask[chosen] for mask in steady))
-    free = _without_contacts(solution, at)
+    compiled, none = solution.compiled, np.zeros((len(solution.contacts), 3))
+    work = make_work(compiled.system, at.beta[0])
+    free = np.array([accelerations_with(compiled, work, at, k, none) for k in range(len(at.t))])
     errors = [(_parting(solution, at, closed, free), "the acceleration of contact")]
     if theirs is not None:
         accelerations, reactions = differences(solution, mine, theirs)
@@ -129,87 +119,29 @@ def _unexplained(solution: SolutionData, chosen: np.ndarray, free: np.ndarray) -
     return worst
 
 
-def states_of_contacts(solution: SolutionData) -> StatesOfContacts:
-    """States of the contacts at all outputs."""
-    t, contacts = solution.t, solution.compiled.system.contacts
-    rigid = (contacts.law_kernel < 0) & (contacts.geometry_kernel != OF_FRICTION)
-    views = [solution.contact(name) for name in solution.contacts]
-    gap, rate, normal = (
-        np.column_stack([getattr(view, key) for view in views]) for key in ("gap", "rate", "normal")
-    )
-    slip = np.column_stack([np.linalg.norm(view.slip, axis=1) for view in views])
-    size_of_model = model_size(solution.compiled)
-    size = contact_sizes(solution.compiled, size_of_model)
-    duration = max(float(t[-1] - t[0]), 1e-300)
-    slow = TOUCHES * (np.hypot(rate, slip).max(axis=0, initial=0.0) + size / duration)
-    least = (
-        ROUND_OFF
-        * _inertial_force(solution)
-        * np.where(gaps_in_metres(solution.compiled), 1.0, size_of_model)
-    )
-    pressed = rigid & (normal > np.maximum(LOADED * normal.max(axis=0, initial=0.0), least))
-    # contacts that never press may be a little open
-    near = rigid & (np.abs(gap) <= TOUCHES * size) & (np.abs(rate) <= slow)
-    touching = pressed | (near & pressed.any(axis=0))
-    return StatesOfContacts(pressed, touching, slip <= slow)
-
-
-def _inertial_force(solution: SolutionData) -> float:
-    """Mass of the model times gravity or the largest acceleration of a body [N]."""
-    largest = max(largest_row(solution.body(name).acceleration) for name in solution.bodies)
-    mass = float(solution.compiled.system.bodies.mass.sum())
-    return mass * max(largest, float(np.linalg.norm(solution.model.gravity)))
-
-
 def _examined(solution: SolutionData, found: StatesOfContacts) -> np.ndarray:
     """Outputs at which closed contacts or dry friction act.
 
     Without impacts, reversals of dry friction and jumps of drives at neighbouring outputs.
     """
     t, kernels = solution.t, solution.compiled.system.contacts.geometry_kernel
-    before, after = np.concatenate([t[:1], t[:-1]]), np.concatenate([t[1:], t[-1:]])
-    impacts = np.sort([impact.t for impact in solution.run.impacts])
-    struck = np.searchsorted(impacts, after, "right") > np.searchsorted(impacts, before, "left")
+    calm = outputs_between_impacts(t, 0.0, [impact.t for impact in solution.run.impacts])
     friction = np.sign(solution.trajectory.contact[:, kernels == OF_FRICTION, 1])
     reverses = np.diff(friction, axis=0).any(axis=1)
     settled = ~(np.concatenate([[False], reverses]) | np.concatenate([reverses, [False]]))
     acting = found.touching.any(axis=1) | friction.any(axis=1)
-    usable = acting & settled & ~struck & ~near_jumps(solution, t)
+    usable = acting & settled & calm & ~near_jumps(solution, t)
     return evenly_spaced(np.flatnonzero(usable), STATES)
 
 
-def held_contacts(solution: SolutionData) -> np.ndarray:
-    """Velocities (n, 3) of contacts that are zero at all outputs: normal and tangential ones.
-
-    Of rigid contacts that press, and of dry friction that holds its coordinate.
-    """
-    held = np.zeros((len(solution.contacts), 3), bool)
-    if len(held):
-        found = states_of_contacts(solution)
-        dry = solution.compiled.system.contacts.geometry_kernel == OF_FRICTION
-        held[:, 0] = found.pressed.all(axis=0)
-        held[:, 1] = found.slow.all(axis=0) & (held[:, 0] | dry)
-        held[:, 2] = held[:, 1] & ~dry
-    return held
-
-
-def lasting(mask: np.ndarray) -> np.ndarray:
-    """The mask (nt, n) where it is set at the outputs before and after, too."""
-    found = mask.copy()
-    found[1:] &= mask[:-1]
-    found[:-1] &= mask[1:]
-    return found
-
-
-def _without_contacts(solution: SolutionData, at: Trajectory) -> np.ndarray:
-    """Accelerations ṡ (nt, ns) without the forces of rigid contacts and of dry friction."""
-    compiled, free = solution.compiled, at.sd.copy()
-    work = make_work(compiled.system, at.beta[0])
-    for k, t in enumerate(at.t):
-        start_from(work, at.beta[k])
-        work.path.force[:] = 0.0
-        free[k] = settle(compiled, work, float(t), at.q[k].copy(), at.s[k].copy(), at.z[k]).sd
-    return free
+def accelerations_with(
+    compiled: Compiled, work: Work, at: Trajectory, k: int, force: np.ndarray
+) -> np.ndarray:
+    """Accelerations ṡ (ns,) at state k with given forces (n, 3) of rigid contacts."""
+    start_from(work, at.beta[k])
+    work.path.force[:] = force
+    q, s, z = at.q[k].copy(), at.s[k].copy(), at.z[k]
+    return settle(compiled, work, float(at.t[k]), q, s, z).sd
 
 
 def _parting(

@@ -96,11 +96,7 @@ def second_opinion(solution: SolutionData, mine: SolutionData, run: Run) -> list
     if theirs is None:
         text = "not available: a state has no equivalent in other coordinates"
         return [Check("Second opinion", PASS, text), *turns]
-    bodies = {name: mine.body(name) for name in mine.compiled.bodies}
-    rest = _at_rest(solution, mine)
-    sizes = _sizes(mine, bodies, float(solution.t[-1] - solution.t[0]), rest)
-    largest = max(size for size, _ in sizes.values())
-    sizes = _of_pieces(mine, sizes)
+    bodies, rest, sizes, largest = _scales(solution, mine)
     text = (
         f"{len(theirs.t)} states: the equations in {theirs.compiled.topology.coordinates} "
         "coordinates"
@@ -145,14 +141,26 @@ def differences(
     solution: SolutionData, mine: SolutionData, theirs: SolutionData
 ) -> tuple[Difference, Difference]:
     """Differences of accelerations and of reactions at states of a run in two coordinates."""
-    bodies, rest = (
-        {name: mine.body(name) for name in mine.compiled.bodies},
-        _at_rest(solution, mine),
-    )
+    bodies, rest, sizes, largest = _scales(solution, mine)
+    return _accelerations(mine, theirs, bodies, sizes, rest), _reactions(mine, theirs, largest)
+
+
+class AccelerationScales(NamedTuple):
+    """Motions of the bodies at states, and the scales of their accelerations."""
+
+    bodies: dict[str, BodyView]
+    rest: bool  # True if the model is at rest
+    sizes: dict[str, tuple[float, float]]  # m/s², rad/s²
+    largest: float  # m/s², without the welds of divided bodies
+
+
+def _scales(solution: SolutionData, mine: SolutionData) -> AccelerationScales:
+    """Scales of the accelerations at states of a run."""
+    bodies = {name: mine.body(name) for name in mine.compiled.bodies}
+    rest = _at_rest(solution, mine)
     sizes = _sizes(mine, bodies, float(solution.t[-1] - solution.t[0]), rest)
     largest = max(size for size, _ in sizes.values())
-    sizes = _of_pieces(mine, sizes)
-    return _accelerations(mine, theirs, bodies, sizes, rest), _reactions(mine, theirs, largest)
+    return AccelerationScales(bodies, rest, _of_pieces(mine, sizes), largest)
 
 
 def _of_reactions(method: Integrator, limits: tuple[float, float]) -> tuple[float, float]:

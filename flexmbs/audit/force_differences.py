@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from flexmbs.audit.audit_samples import evenly_spaced, largest_row, sampled
+from flexmbs.audit.contact_states import StatesOfContacts, states_of_contacts
 from flexmbs.audit.mechanisms import (
     bodies_with_contacts,
     ends_of,
@@ -231,6 +232,11 @@ class Scales:
                     *map(max, found[name], (max(most, steady), turning, omega))
                 )
         return found
+
+    @cached_property
+    def contacts(self) -> StatesOfContacts:
+        """States of the contacts at the outputs."""
+        return states_of_contacts(self.solution)
 
     @cached_property
     def hit(self) -> frozenset[str]:

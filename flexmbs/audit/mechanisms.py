@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from flexmbs.model.check_topology import groups
-from flexmbs.model.contacts.contact import Contact
+from flexmbs.model.contacts.contact import Contact, declared_contact
 from flexmbs.model.frames import GROUND, frames_used
 from flexmbs.system.compile import Compiled
 from flexmbs.system.step_scales import size_of_bodies
@@ -76,14 +76,9 @@ def bodies_with_contacts(compiled: Compiled, names: Iterable[str]) -> frozenset[
     hit = {
         number[body]
         for name in names
-        for body in _bodies(compiled, model.contacts.get(name) or model.contacts[_whole(name)])
+        for body in _bodies(compiled, declared_contact(model.contacts, name))
     }
     return frozenset(body for body, k in number.items() if k in hit and body != GROUND)
-
-
-def _whole(name: str) -> str:
-    """Name of the contact to which a bound of a joint limit belongs."""
-    return name.rpartition(".")[0]
 
 
 def _bodies(compiled: Compiled, contact: Contact) -> set[str]:

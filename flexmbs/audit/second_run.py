@@ -37,6 +37,7 @@ from flexmbs.audit.mechanisms import bodies_with_contacts, body_of_velocities
 from flexmbs.audit.step_error import MOTION, Measure, place_of
 from flexmbs.integrators.integrator import Integrator
 from flexmbs.results.between_outputs import quaternion_product, rotation_vectors
+from flexmbs.results.impact_steps import outputs_between_impacts
 from flexmbs.results.solution import SolutionData
 from flexmbs.system.check import PASS, WARN, Check, graded
 from flexmbs.system.compile import Compiled
@@ -224,7 +225,8 @@ def _compared(scales: Scales, other: Other, picked: np.ndarray) -> Compared | No
     if reached >= FEW and solution.compiled.places:
         impacts = [*solution.run.impacts, *theirs.run.impacts]
         hit = bodies_with_contacts(solution.compiled, {impact.contact for impact in impacts})
-        calm = _calm(mine, theirs, np.sort([impact.t for impact in impacts]))
+        last = np.maximum(mine.trajectory.step, theirs.trajectory.step)
+        calm = outputs_between_impacts(mine.t, last, [impact.t for impact in impacts])
         scales = scales if calm.sum() >= FEW else scales.without(hit)
         if scales.judged:
             # without the first output, which has no error of steps, and where the perturbation of
@@ -242,16 +244,6 @@ def _compared(scales: Scales, other: Other, picked: np.ndarray) -> Compared | No
             if not forces.joint and not forces.frame:  # no forces beside those of impacts
                 forces = None
     return Compared(other, mine.t, errors / motion, float(errors.max()) > AT_REST, forces)
-
-
-def _calm(mine: SolutionData, theirs: SolutionData, impacts: np.ndarray) -> np.ndarray:
-    """Outputs (nt,) without an impact of either run since the one before, or up to the next."""
-    t, last = mine.t, np.maximum(mine.trajectory.step, theirs.trajectory.step)
-    before = np.minimum(np.concatenate([t[:1], t[:-1]]), t - last)
-    after = np.concatenate([t[1:], t[-1:]])
-    return np.asarray(
-        np.searchsorted(impacts, after, "right") == np.searchsorted(impacts, before, "left")
-    )
 
 
 def _error_check(solution: SolutionData, found: Compared) -> Check:

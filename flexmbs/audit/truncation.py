@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 
-from flexmbs.audit.closed_contacts import held_contacts
+from flexmbs.audit.contact_states import held_contacts
 from flexmbs.audit.counted_work import full, most_evaluations
 from flexmbs.audit.cross_check import converted_to
 from flexmbs.audit.force_differences import REACTIONS, Scales, rerun
@@ -202,7 +202,7 @@ def _reaction_check(scales: Scales, target: Compiled, residual: dict[str, Residu
     system = linear_system(mine, target, k, residual)
     held = np.zeros((len(solution.contacts), 3), bool)
     if not any(each.moves_frames for each in residual.values()):  # their shapes at contacts
-        held = held_contacts(solution)
+        held = held_contacts(solution, scales.contacts)
         rows = _held_rows(mine, target, k, held)
         rows = np.pad(rows, ((0, 0), (0, system.G.shape[1] - rows.shape[1])))
         system = system._replace(G=np.vstack([system.G, rows]))

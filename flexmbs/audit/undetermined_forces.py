@@ -11,10 +11,10 @@ Theory: docs/theory.md, section 43.
 import numpy as np
 
 from flexmbs.audit.audit_samples import evenly_spaced
-from flexmbs.audit.closed_contacts import lasting, states_of_contacts
-from flexmbs.dynamics.work import make_work, start_from
-from flexmbs.initial.initial_state import settle
-from flexmbs.model.contacts import DryFriction
+from flexmbs.audit.closed_contacts import accelerations_with
+from flexmbs.audit.contact_states import StatesOfContacts, lasting
+from flexmbs.dynamics.work import make_work
+from flexmbs.model.contacts import DryFriction, declared_contact
 from flexmbs.results.drive_jumps import near_jumps
 from flexmbs.results.solution import SolutionData
 from flexmbs.system.check import PASS, WARN, Check
@@ -30,16 +30,17 @@ INDEPENDENT = 1e-7
 INVOLVED = 1e-3  # component of a force in a combination that moves nothing
 
 
-def undetermined_forces(solution: SolutionData) -> list[Check]:
+def undetermined_forces(solution: SolutionData, found: StatesOfContacts) -> list[Check]:
     """Report forces of closed contacts and of dry friction that no motion depends on.
 
     Those of contacts that stick or press, and of joints that friction holds, whose accelerations
-    depend on each other linearly; those of a joint that is also driven have none.
+    depend on each other linearly; those of a joint that is also driven have none. found: states of
+    the contacts.
     """
     t, contacts = solution.t, solution.compiled.system.contacts
     if not len(contacts.a) or len(t) < 2:
         return []
-    held, directions = _unknown_forces(solution)
+    held, directions = _unknown_forces(solution, found)
     count = held.sum(axis=(1, 2))
     most, freedom = int(count.max(initial=0)), int(solution.compiled.system.layout[2])
     if most > EXAMINED:
@@ -72,20 +73,20 @@ def _loads_joints(solution: SolutionData, names: list[str]) -> bool:
 
     Dry friction changes them, unless it shares with the stops of its own joint alone.
     """
-    declared = solution.model.contacts
-    items = [declared.get(name) or declared[name.rpartition(".")[0]] for name in names]
+    items = [declared_contact(solution.model.contacts, name) for name in names]
     joints = {str(getattr(item, "joint", "")) for item in items}
     dry = any(isinstance(item, DryFriction) for item in items)
     return dry and (len(items) == 1 or len(joints) > 1)
 
 
-def _unknown_forces(solution: SolutionData) -> tuple[np.ndarray, np.ndarray]:
+def _unknown_forces(
+    solution: SolutionData, closed: StatesOfContacts
+) -> tuple[np.ndarray, np.ndarray]:
     """Mask (nt, n, 3) of the independent forces of contacts, and their directions (nt, n, 3, 3).
 
     The normal force of a contact that slides carries its friction along.
     """
     contacts, force = solution.compiled.system.contacts, solution.trajectory.contact
-    closed = states_of_contacts(solution)
     dry = contacts.geometry_kernel == OF_FRICTION
     # at rest before and after: friction at its limit may rest, too
     sticks = lasting(closed.slow)
@@ -105,16 +106,13 @@ def _dependent(
 ) -> list[int]:
     """Numbers of contacts with forces at output k that no motion depends on."""
     compiled, out = solution.compiled, solution.trajectory
-    work, at = make_work(compiled.system, out.beta[k]), np.argwhere(held)
-    sizes, sd = displacement_sizes(compiled), []
-    for c, row in [(-1, 0), *at]:
-        start_from(work, out.beta[k])
-        work.path.force[:] = 0.0
-        if c >= 0:
-            work.path.force[c] = directions[c, row]
-        q, s, z = out.q[k].copy(), out.s[k].copy(), out.z[k]
-        sd.append(settle(compiled, work, float(out.t[k]), q, s, z).sd / sizes)
-    columns = np.array(sd[1:]).T - np.array(sd[0])[:, None]
+    at, forces = np.argwhere(held), np.zeros((1 + held.sum(), *held.shape))
+    for j, (c, row) in enumerate(at, 1):
+        forces[j, c] = directions[c, row]
+    work = make_work(compiled.system, out.beta[k])
+    sd = np.array([accelerations_with(compiled, work, out, k, force) for force in forces])
+    sd /= displacement_sizes(compiled)
+    columns = (sd[1:] - sd[0]).T
     length = np.linalg.norm(columns, axis=0)
     size = model_size(compiled)
     least = 1.0 / (float(compiled.system.bodies.mass.sum()) * size * max(size, 1.0))

@@ -104,8 +104,8 @@ class EventDriven(Integrator):
     settling/(g (1 − e)). None: 1e-7 of the fastest approach of the run so far, at least 1e-6, so
     that a model in millimetres comes to rest as in metres. multiple_impacts: law where several
     contacts act at once, 'simultaneous' (one problem with all of them) or 'sequential' (one after
-    the other, the fastest first); None: simultaneous, and the audit warns where the other law gives other velocities. Raises
-    `InputError` for options outside of their ranges. Source: docs/theory.md, section 43; Pfeiffer
+    the other, the fastest first); None: simultaneous, and the audit warns where the other law gives
+    other velocities. Raises `InputError` for options outside of their ranges. Source: docs/theory.md, section 43; Pfeiffer
     and Glocker, Multibody Dynamics with Unilateral Contacts (1996).
 
     Examples

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs.model.contacts import DryFriction, FrameContact
+from flexmbs.model.contacts import DryFriction, FrameContact, declared_contact
 from flexmbs.page.curve_panels import PlotPanel, StateBar, StateInterval, panel
 from flexmbs.results.impact_steps import outputs_without_impacts
 from flexmbs.results.joint_friction import FrictionHistory, joint_frictions
@@ -184,7 +184,7 @@ def _bar(view: ContactView, friction: float, t: FloatArray) -> StateBar:
 
 def _units(solution: SolutionData, name: str) -> tuple[str, str]:
     """Units of gap and normal force; empty for a condition on several coordinates."""
-    declared = solution.model.contacts.get(name) or solution.model.contacts[name.rpartition(".")[0]]
+    declared = declared_contact(solution.model.contacts, name)
     if isinstance(declared, FrameContact):
         return "m", "N"
     use = declared.coordinate_used()
@@ -200,7 +200,7 @@ def _row(solution: SolutionData, name: str, calm: NDArray[np.bool_]) -> ContactR
     """Row of the table of contacts: closed time, largest forces, impacts."""
     view, declared = (
         solution.contact(name),
-        solution.model.contacts.get(name) or solution.model.contacts[name.rpartition(".")[0]],
+        declared_contact(solution.model.contacts, name),
     )
     normal = np.where(calm, np.abs(view.normal), 0.0)
     k = int(normal.argmax())

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs.model.contacts import FrameContact, Rope
+from flexmbs.model.contacts import FrameContact, Rope, declared_contact
 from flexmbs.results.applied_wrenches import single_wrenches
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def contact_marks(solution: SolutionData) -> tuple[list[ContactMark], list[str]]
 def _touch(solution: SolutionData, name: str) -> ContactMark:
     """Frame and times at which a contact is closed, with its impacts."""
     view = solution.contact(name)
-    declared = solution.model.contacts.get(name) or solution.model.contacts[name.rpartition(".")[0]]
+    declared = declared_contact(solution.model.contacts, name)
     if isinstance(declared, FrameContact):
         frame = str(declared.child)
     else:

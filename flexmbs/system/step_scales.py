@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from flexmbs.model.check_references import motion_of
-from flexmbs.model.contacts import JointLimit
+from flexmbs.model.contacts import JointLimit, declared_contact
 from flexmbs.model.motions import Motion
 from flexmbs.system.compile import Compiled
 
@@ -100,11 +100,8 @@ def contact_sizes(compiled: Compiled, length: float) -> np.ndarray:
 
     Those of their shapes, at most the ``length`` of the model; 1 if the gap is not a length.
     """
-    declared = compiled.model.contacts
-    named = [declared.get(name) or declared[name.rpartition(".")[0]] for name in compiled.contacts]
-    return np.minimum(
-        [contact.size for contact in named], np.where(gaps_in_metres(compiled), length, 1.0)
-    )
+    sizes = [declared_contact(compiled.model.contacts, name).size for name in compiled.contacts]
+    return np.minimum(sizes, np.where(gaps_in_metres(compiled), length, 1.0))
 
 
 def model_size(compiled: Compiled) -> float:

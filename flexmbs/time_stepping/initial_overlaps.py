@@ -17,6 +17,7 @@ import numpy as np
 from flexmbs.errors import raise_problems
 from flexmbs.initial.assembly import displaced
 from flexmbs.integrators.run_context import ContactData, Point
+from flexmbs.model.contacts import declared_contact
 from flexmbs.system.compile import Compiled
 
 OVERLAP = 1e-6  # overlap of rigid contacts, relative to the size of the model, or rad
@@ -72,9 +73,7 @@ def check_loaded_overlaps(
     notes, refused = [], []
     for k in np.flatnonzero(thrown > small):
         name = compiled.contacts[k]
-        declared = (
-            compiled.model.contacts.get(name) or compiled.model.contacts[name.rpartition(".")[0]]
-        )
+        declared = declared_contact(compiled.model.contacts, name)
         text = (
             f"contacts.{name}: overlaps by {overlaps[k]:.4g} (m or rad) at the start, which "
             "drives its bodies apart"

@@ -11,6 +11,7 @@ import pytest
 import flexmbs as fm
 import preprocess as pp
 from flexmbs.audit.closed_contacts import forces_of_contacts
+from flexmbs.audit.contact_states import states_of_contacts
 from flexmbs.audit.friction_law import friction_law
 from flexmbs.dynamics.work import make_work
 from flexmbs.initial.initial_state import settle
@@ -172,7 +173,7 @@ def test_forces_of_contacts_that_are_wrong(
             settled = settle(run.compiled, work, float(t), now.q[k].copy(), now.s[k].copy())
             sd[k] = settled.sd
     changed = replace(run, trajectory=now._replace(contact=contact, sd=sd))
-    [check] = forces_of_contacts(changed)
+    [check] = forces_of_contacts(changed, states_of_contacts(changed))
     assert check.status == wanted
     if how == "right":
         assert float(str(check).rpartition(" ")[2]) < 1e-3

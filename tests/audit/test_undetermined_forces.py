@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import flexmbs as fm
+from flexmbs.audit.contact_states import states_of_contacts
 from flexmbs.audit.undetermined_forces import TITLE, undetermined_forces
 
 pytestmark = pytest.mark.filterwarnings("ignore::flexmbs.AuditWarning")
@@ -13,7 +14,7 @@ METHODS = ["event-driven", fm.MoreauJean(step=1e-3)]
 def found(model: fm.Model, method: str | fm.MoreauJean) -> list[tuple[str, str]]:
     """Status and text of the findings of a short run."""
     run = fm.simulate(model, t_end=0.05, output_step=0.01, integrator=method)
-    checks = undetermined_forces(run)
+    checks = undetermined_forces(run, states_of_contacts(run))
     assert [check for check in run.audit if check.title == TITLE] == checks
     return [(check.status, check.found) for check in checks]
 

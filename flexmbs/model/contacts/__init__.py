@@ -9,6 +9,7 @@ from flexmbs.model.contacts.contact import Contact as Contact
 from flexmbs.model.contacts.contact import CoordinateContact as CoordinateContact
 from flexmbs.model.contacts.contact import FrameContact as FrameContact
 from flexmbs.model.contacts.contact import UnilateralContact as UnilateralContact
+from flexmbs.model.contacts.contact import declared_contact as declared_contact
 from flexmbs.model.contacts.corner_line import CornerLine as CornerLine
 from flexmbs.model.contacts.curve_contact import CurveContact as CurveContact
 from flexmbs.model.contacts.dry_friction import DryFriction as DryFriction

@@ -246,3 +246,8 @@ def touching(out, g, beside, n, t, c):
     store3(out, 2, n)
     store3(out, 5, t)
     store3(out, 8, c)
+
+
+def declared_contact(contacts: Mapping[str, Contact], name: str) -> Contact:
+    """Contact among the declared ones of which ``name`` is one, or a bound, as "stop.upper"."""
+    return contacts.get(name) or contacts[name.rpartition(".")[0]]
