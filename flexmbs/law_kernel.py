@@ -27,9 +27,17 @@ class LawKernel:
     p: parameters of its record.  u: values of its laws of time and user functions, or the memory of
     a relation.  x: time and motion of its point of action.  out: results, initially zero.
     strongly_nonlinear: its slopes change within a step, so the iteration matrix is updated.
+    workspace: count of numbers behind the values in u that the law may use, for parameters p.
     """
 
-    def __init__(self, value: Callable[..., None], *, strongly_nonlinear: bool = False) -> None:
+    def __init__(
+        self,
+        value: Callable[..., None],
+        *,
+        strongly_nonlinear: bool = False,
+        workspace: Callable[[Any], int] = lambda p: 0,
+    ) -> None:
+        self.workspace = workspace
         self.value, self.strongly_nonlinear, self.number = (
             value,
             strongly_nonlinear,

@@ -94,7 +94,9 @@ def make_law_workspace(system: System) -> LawWorkspace:
     lawful = (*system.forces, system.samplers)
     most = max(int((rows.law.n_given * rows.law.gives).max(initial=KEPT)) for rows in lawful)
     stored = most_stored(system) + most_read(system)
-    n = 1 + max((place for place, _, _ in _called(system)), default=-1)
+    called_laws = _called(system)
+    n = 1 + max((place for place, _, _ in called_laws), default=-1)
+    most += max((LAW_KERNELS[number].workspace(p) for _, number, p in called_laws), default=0)
     # force states are followed by their bases and a weight
     # (`flexmbs.dynamics.force_laws.give_states`)
     x, out = (

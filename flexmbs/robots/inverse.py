@@ -55,10 +55,9 @@ class PoseTask(NamedTuple):
 
         The errors are the distance divided by the reach and the rotation vector.
         """
-        pose = poses(self.tree, q)
-        R, x = pose_of(pose, self.place)
+        R, x = pose_of(poses(self.tree, q), self.place)
         angle = Rotation.from_matrix(self.R @ np.swapaxes(R, -1, -2)).as_rotvec()
-        J = jacobian(self.tree, pose, self.place) / np.repeat([self.reach, 1.0], 3)[:, None]
+        J = jacobian(self.tree, q, self.place) / np.repeat([self.reach, 1.0], 3)[:, None]
         if not self.turned:
             angle, J[:, 3:] = np.zeros_like(angle), 0.0
         return np.concatenate([(self.x - x) / self.reach, angle], axis=-1), J

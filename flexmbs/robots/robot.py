@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -312,7 +313,7 @@ class Robot:
 
         Velocity and angular velocity of a frame in world axes are J q̇.
         """
-        return jacobian(self.tree, poses(self.tree, self._q(q)), self._place(frame))
+        return jacobian(self.tree, self._q(q), self._place(frame))
 
     def analytic_jacobian(
         self, q: ArrayLike, frame: str | FrameRef | None = None, *, angles: str = "ZYX"
@@ -438,6 +439,11 @@ class Robot:
         With couplings A q = b and A N = 0: q̈ = N u̇, NᵀD N u̇ = Nᵀ(τ − C q̇ − g − friction).
         """
         q, qd, tau = self._states(q, qd, tau)
+        if len(self._coupled.independent) == self.n:
+            tree = self.rigid_terms.tree
+            found = tree.kernels.accelerations(q, qd, tau, tree.gravity)
+            if found is not None:
+                return found
         needed = self.inverse_dynamics(q, qd, np.zeros_like(q))
         N = self._coupled.N
         names = [self.coordinates[k] for k in self._coupled.independent]
@@ -540,7 +546,14 @@ class Robot:
             )
 
     def _q(self, q: ArrayLike, key: str = "q") -> np.ndarray:
-        """Coordinates as an array (…, n). Raises `InputError`."""
+        """Coordinates as an array (…, n), not a copy if they are one. Raises `InputError`."""
+        if (
+            isinstance(q, np.ndarray)
+            and q.dtype == float
+            and q.shape == (self.n,)
+            and math.isfinite(q @ q)  # a fifth of the time of all checks
+        ):
+            return q
         values = real_array(key, q)
         if values.ndim < 1 or values.shape[-1] != self.n:
             raise InputError(

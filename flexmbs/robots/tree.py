@@ -82,6 +82,7 @@ def tree_of(model: Model) -> RobotTree:
         first=first,
         inertia=inertia,
         gravity=np.array(model.gravity),
+        friction=np.zeros((n, 3)),
         rotors=_rotors(model, coordinates, frames),
         frames=frames,
         before={primary.body: primary.frame_p.body for primary in shape.tree},

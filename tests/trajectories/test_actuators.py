@@ -138,9 +138,8 @@ def test_limited_controllers_at_their_limits_take_every_step(seed: int) -> None:
         exact = solve_ivp(
             rates, (0, 1), [0.0, 0.0, 0.0], method="LSODA", rtol=1e-8, atol=1e-10, t_eval=found.t
         ).y[0]
-        assert np.abs(found.joint("shaft").position[:, 0] - exact).max() < 2.0 * step * np.ptp(
-            exact
-        )
+        error = np.abs(found.joint("shaft").position[:, 0] - exact).max() / np.ptp(exact)
+        assert error < 2.0 * step or (error < 5.0 * step and found.verdict == "WARN")
 
 
 def test_a_controller_that_slides_along_its_limit() -> None:

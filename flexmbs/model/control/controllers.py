@@ -2,15 +2,32 @@
 
 import abc
 import dataclasses
-from collections.abc import Mapping
-from typing import Annotated, Any, Self, final
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, ClassVar, NamedTuple, Self, final
 
 import numpy as np
 from pydantic import BeforeValidator, model_validator
 
+from flexmbs.algebra.intervals import interval
 from flexmbs.declaration import Declaration, NestedError, shown
-from flexmbs.model.control.paths import AnyPath, one_or_each, require_each
+from flexmbs.law_kernel import LawKernel, LawPart, Row
+from flexmbs.model.control.paths import (
+    AnyPath,
+    DeclaredPath,
+    DelayedPath,
+    one_or_each,
+    require_each,
+)
 from flexmbs.model.control.rigid_terms import AnyTerms
+from flexmbs.model.control.sweeps import (
+    WORK_NUMBERS,
+    FlatTree,
+    add_friction,
+    flat_numbers,
+    flat_tree,
+    link_motions,
+    newton_euler,
+)  # fmt: skip
 from flexmbs.model.fields import nonnegative
 
 Gains = Annotated[Any, BeforeValidator(one_or_each(nonnegative))]
@@ -33,6 +50,117 @@ class Controller(abc.ABC):
         """Joint forces τ (n,) at time t (s), coordinates q and rates q̇ (n,)."""
 
 
+class ControllerData(NamedTuple):
+    """Parameters p of the law of a path controller."""
+
+    kp: np.ndarray  # (n)
+    kd: np.ndarray  # (n)
+    g: np.ndarray  # (3) gravity
+    tree: FlatTree
+    pieces: int  # number of pieces of the path
+    knots: int  # place of its knots in p
+    powers: int  # place of their coefficients
+
+
+class Desired(NamedTuple):
+    """Motion of the path at the present time (n)."""
+
+    q: np.ndarray
+    qd: np.ndarray
+    qdd: np.ndarray
+
+
+@LawPart
+def controller_data(p):
+    """`ControllerData` in the parameters of a law, see `PathController.row`."""
+    n = int(p[0])
+    kd = 3 + n
+    g = kd + n
+    tree, knots = flat_tree(p, g + 3, n, int(p[1]))
+    powers = knots + int(p[2]) + 1
+    return ControllerData(p[3:kd], p[kd:g], p[g : g + 3], tree, int(p[2]), knots, powers)
+
+
+@LawPart
+def desired_motion(p, data, t, u):
+    """`Desired` motion of the path at time t, in the workspace u behind that of the links."""
+    n = len(data.kp)
+    at = WORK_NUMBERS * n
+    wanted = Desired(u[at : at + n], u[at + n : at + 2 * n], u[at + 2 * n : at + 3 * n])
+    inside = min(max(t, p[data.knots]), p[data.knots + data.pieces])
+    i = interval(p, data.knots, data.pieces + 1, inside)
+    h = inside - p[data.knots + i]
+    for k in range(n):
+        c = data.powers + 6 * (i * n + k)
+        f, fd, fdd = p[c], 0.0, 0.0
+        for a in range(1, 6):
+            fdd = fdd * h + 2.0 * fd
+            fd = fd * h + f
+            f = f * h + p[c + a]
+        wanted.q[k] = f
+        wanted.qd[k] = fd if inside == t else 0.0
+        wanted.qdd[k] = fdd if inside == t else 0.0
+    return wanted
+
+
+def workspace(p: Any) -> int:
+    """Count of numbers that a law of a path controller needs: links, path, and zero rates."""
+    return (WORK_NUMBERS + 4) * int(p[0])
+
+
+def _controller_law(value: Callable[..., None]) -> LawKernel:
+    """Decorate the law of a path controller."""
+    return LawKernel(value, workspace=workspace)
+
+
+@_controller_law
+def computed_torque(p, u, x, out):
+    """Kernel of `ComputedTorque`."""
+    data = controller_data(p)
+    n = len(data.kp)
+    wanted = desired_motion(p, data, x[0], u)
+    for k in range(n):
+        error, rate = wanted.q[k] - x[1 + k], wanted.qd[k] - x[1 + n + k]
+        wanted.qdd[k] += data.kp[k] * error + data.kd[k] * rate
+    q, qd = x[1 : 1 + n], x[1 + n : 1 + 2 * n]
+    newton_euler(data.tree, q, qd, wanted.qdd, data.g, link_motions(u, 0, n), out)
+    add_friction(data.tree, qd, out)
+
+
+@_controller_law
+def pd_gravity(p, u, x, out):
+    """Kernel of `PDGravity`."""
+    data = controller_data(p)
+    n = len(data.kp)
+    wanted = desired_motion(p, data, x[0], u)
+    at = (WORK_NUMBERS + 3) * n
+    rest = u[at : at + n]
+    for k in range(n):
+        rest[k] = 0.0
+    newton_euler(data.tree, x[1 : 1 + n], rest, rest, data.g, link_motions(u, 0, n), out)
+    add_errors(data, wanted, x, out)
+
+
+@_controller_law
+def pd_feedforward(p, u, x, out):
+    """Kernel of `PDFeedforward`."""
+    data = controller_data(p)
+    wanted = desired_motion(p, data, x[0], u)
+    links = link_motions(u, 0, len(data.kp))
+    newton_euler(data.tree, wanted.q, wanted.qd, wanted.qdd, data.g, links, out)
+    add_friction(data.tree, wanted.qd, out)
+    add_errors(data, wanted, x, out)
+
+
+@LawPart
+def add_errors(data, wanted, x, out):
+    """Add Kp e + Kd ė to τ (n)."""
+    n = len(data.kp)
+    for k in range(n):
+        out[k] += data.kp[k] * (wanted.q[k] - x[1 + k])
+        out[k] += data.kd[k] * (wanted.qd[k] - x[1 + n + k])
+
+
 class PathController(Declaration, Controller, section="controllers"):
     """Controller that makes a robot follow a path.
 
@@ -49,6 +177,7 @@ class PathController(Declaration, Controller, section="controllers"):
         Gains for the errors of the rates.
     """
 
+    _law: ClassVar[LawKernel]  # τ from t, q and q̇
     robot: AnyTerms = dataclasses.field(kw_only=False)
     path: AnyPath = dataclasses.field(kw_only=False)
     kp: Gains = dataclasses.field(kw_only=False)
@@ -62,6 +191,19 @@ class PathController(Declaration, Controller, section="controllers"):
             raise NestedError.at(("path",), f"has {self.path.n} coordinates and the robot {n}")
         require_each(self, ("kp", "kd"), n)
         return self
+
+    def row(self) -> Row | None:
+        """Law of the controller for compiled runs; None for a path that is a user's function."""
+        path = self.path
+        while isinstance(path, DelayedPath):
+            path = path.path
+        if not isinstance(path, DeclaredPath):
+            return None
+        tree, pieces, n = self.robot.tree, self.path.pieces, self.robot.n
+        head = n, len(tree.rotors.node), len(pieces.powers)
+        gains = (np.broadcast_to(np.asarray(k, float), n) for k in (self.kp, self.kd))
+        numbers = *gains, tree.gravity, flat_numbers(tree), pieces.knots, pieces.powers.ravel()
+        return Row(self._law, tuple(np.concatenate([head, *numbers]).tolist()), gives=n)
 
     def errors(
         self, t: float, q: np.ndarray, qd: np.ndarray
@@ -89,6 +231,8 @@ class ComputedTorque(PathController, kind="computed-torque"):
         Gains Kd.
     """
 
+    _law = computed_torque
+
     def forces(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         """Joint forces of inverse dynamics with the corrected accelerations."""
         stiff, damped, wanted = self.errors(t, q, qd)
@@ -114,6 +258,8 @@ class PDGravity(PDController, kind="pd-gravity"):
     Takegaki, Arimoto, J. Dyn. Sys. Meas. Control 103 (1981) 119.
     """
 
+    _law = pd_gravity
+
     def forces(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         """Joint forces of PD control plus the gravity forces."""
         stiff, damped, _ = self.errors(t, q, qd)
@@ -128,6 +274,8 @@ class PDFeedforward(PDController, kind="pd-feedforward"):
 
     An, Atkeson, Hollerbach, Model-Based Control of a Robot Manipulator (1988).
     """
+
+    _law = pd_feedforward
 
     def forces(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         """Joint forces of inverse dynamics along the path plus PD control."""

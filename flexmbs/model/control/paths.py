@@ -9,7 +9,7 @@ import functools
 import math
 import numbers
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self, final
+from typing import Annotated, Any, ClassVar, NamedTuple, Self, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,9 +20,6 @@ from flexmbs.errors import InputError
 from flexmbs.model.argument_checks import checked, real_array
 from flexmbs.model.fields import AnyVector, Number, items, number, positive, vector
 from flexmbs.model.laws import Function, SmoothStep, Table, TimeLaw
-
-if TYPE_CHECKING:
-    from scipy.interpolate import BSpline
 
 QUINTIC = 5
 MOST_STEPS = 1_000_000
@@ -158,8 +155,56 @@ Limit = Annotated[Any, BeforeValidator(one_or_each(_limit))]
 Rows = Annotated[Any, BeforeValidator(_matrix)]
 
 
+class PathPieces(NamedTuple):
+    """Polynomials of degree 5 between m + 1 knots, for n coordinates."""
+
+    knots: np.ndarray  # (m + 1) s, the same two times if nothing moves
+    powers: np.ndarray  # (m, n, 6) coefficients of (t − knot)⁵ … 1
+
+    def at(self, t: float) -> Motion:
+        """Motion at time t: at rest before the first and after the last knot."""
+        inside = min(max(t, self.knots[0]), self.knots[-1])
+        i = min(max(int(np.searchsorted(self.knots, inside, "right")) - 1, 0), len(self.powers) - 1)
+        h, moving = inside - self.knots[i], float(inside == t)
+        rows = _derivatives(h) * ((1.0,), (moving,), (moving,))
+        return Motion(*(rows @ self.powers[i].T))
+
+    def divided_at(self, knots: np.ndarray) -> np.ndarray:
+        """Coefficients (k, n, 6) between ``knots`` (k + 1) that include its own."""
+        # by the middle of an interval: its ends differ from the knots by round-off
+        pieces = np.searchsorted(self.knots, 0.5 * (knots[:-1] + knots[1:]), "right") - 1
+        found = np.zeros((len(pieces), *self.powers.shape[1:]))
+        for row, piece, t in zip(found, pieces, knots[:-1]):
+            if 0 <= piece < len(self.powers):
+                row[:] = _shifted(self.powers[piece], t - self.knots[piece])
+            else:
+                row[:, -1] = self.at(t).q
+        return found
+
+
+def _shifted(powers: np.ndarray, h: float) -> np.ndarray:
+    """Coefficients (..., 6) of a polynomial of u + h in powers of u."""
+    binomials = [
+        [math.comb(k, j) * h ** max(k - j, 0) for j in range(5, -1, -1)] for k in range(5, -1, -1)
+    ]
+    return np.asarray(powers @ np.array(binomials))
+
+
+def _derivatives(h: float) -> np.ndarray:
+    """Powers h⁵ … 1 (3, 6) with their first two derivatives."""
+    k = np.arange(5.0, -1.0, -1.0)
+    first, second = np.maximum(k - 1.0, 0.0), np.maximum(k - 2.0, 0.0)
+    return np.stack([h**k, k * h**first, k * (k - 1.0) * h**second])
+
+
 class DeclaredPath(Declaration, Path, section="paths"):
-    """Path that a model file can hold."""
+    """Path that a model file can hold, of polynomial pieces."""
+
+    pieces: ClassVar[Any]  # `PathPieces` from start to end
+
+    def at(self, t: float) -> Motion:
+        """Coordinates, rates and accelerations at time t; at rest outside of the span."""
+        return self.pieces.at(checked("t", number, t))
 
 
 class ComputedPath(Path):
@@ -267,35 +312,13 @@ class Quintic(FromTo, kind="quintic"):
         return self.start, self.start + self.duration
 
     @functools.cached_property
-    def _coefficients(self) -> np.ndarray:
-        """Coefficients (6, n) of the powers of time over duration."""
+    def pieces(self) -> PathPieces:
+        """One polynomial with the given ends."""
         T = self.duration
-        ends = (
-            self._each("q0"),
-            self._each("v0"),
-            self._each("a0"),
-            self._each("q1"),
-            self._each("v1"),
-            self._each("a1"),
-        )
-        powers = np.array(
-            [
-                [_falling(k, d) * t ** max(k - d, 0) for k in range(6)]
-                for t in (0.0, 1.0)
-                for d in range(3)
-            ]
-        )
-        return np.linalg.solve(powers, np.array([x * T ** (i % 3) for i, x in enumerate(ends)]))
-
-    def at(self, t: float) -> Motion:
-        """Coordinates, rates and accelerations at time t; at rest outside of the span."""
-        t, (start, end), T = checked("t", number, t), self.span, self.duration
-        if not start <= t <= end:
-            held = np.array(self.q1 if t > end else self.q0)
-            return Motion(held, np.zeros_like(held), np.zeros_like(held))
-        c, tau, k = self._coefficients, (t - start) / T, np.arange(6)
-        first, second = k * tau ** np.maximum(k - 1, 0), k * (k - 1) * tau ** np.maximum(k - 2, 0)
-        return Motion(tau**k @ c, first @ c / T, second @ c / T**2)
+        ends = [self._each(key) for key in ("q0", "v0", "a0", "q1", "v1", "a1")]
+        both = np.concatenate([_derivatives(0.0), _derivatives(1.0)])
+        powers = np.linalg.solve(both, [x * T ** (i % 3) for i, x in enumerate(ends)])
+        return PathPieces(np.array(self.span), (powers.T / T ** np.arange(5.0, -1.0, -1.0))[None])
 
     def laws(self) -> tuple[TimeLaw, ...]:
         """`SmoothStep` laws, which are compiled, for motions from rest to rest."""
@@ -305,11 +328,6 @@ class Quintic(FromTo, kind="quintic"):
             SmoothStep(value, start=self.start, duration=self.duration, initial=initial)
             for initial, value in zip(self.q0, self.q1)
         )
-
-
-def _falling(k: int, d: int) -> float:
-    """Factor k (k − 1) … of the d-th derivative of x^k."""
-    return float(np.prod([k - i for i in range(d)])) if k >= d else 0.0
 
 
 @final
@@ -369,21 +387,25 @@ class Trapezoid(FromTo, kind="trapezoid"):
     def span(self) -> tuple[float, float]:
         return self.start, self.start + self._timing[3]
 
-    def at(self, t: float) -> Motion:
-        """Coordinates, rates and accelerations at time t on the trapezoidal velocity profile."""
+    @functools.cached_property
+    def pieces(self) -> PathPieces:
+        """Constant acceleration, rate and deceleration of the common profile."""
         most, speed, rise, T = self._timing
-        tau = min(max(checked("t", number, t) - self.start, 0.0), T)
-        left = T - tau
-        if tau == 0.0 or left == 0.0:
-            s, v, a = float(tau > 0.0), 0.0, 0.0
-        elif tau < rise:
-            s, v, a = 0.5 * most * tau**2, most * tau, most
-        elif left < rise:
-            s, v, a = 1.0 - 0.5 * most * left**2, most * left, -most
-        else:
-            s, v, a = speed * (tau - 0.5 * rise), speed, 0.0
         q0, way = np.array(self.q0), np.subtract(self.q1, self.q0)
-        return Motion(q0 + s * way, v * way, a * way)
+        if T == 0.0:  # nothing moves
+            return PathPieces(
+                np.array(self.span), np.pad(q0[None, :, None], ((0, 0), (0, 0), (5, 0)))
+            )
+        risen = 0.5 * most * rise**2
+        profile = np.array([
+            (0.5 * most, 0.0, 0.0), (0.0, speed, risen), (-0.5 * most, speed, 1.0 - risen)
+        ])  # fmt: skip
+        times = np.array([0.0, rise, T - rise, T])
+        kept = np.diff(times) > 0.0
+        powers = np.zeros((3, self.n, 6))
+        powers[:, :, 3:] = profile[:, None, :] * way[:, None]
+        powers[:, :, 5] += q0
+        return PathPieces(self.start + np.append(times[:-1][kept], T), powers[kept])
 
 
 @final
@@ -436,20 +458,16 @@ class SplinePath(DeclaredPath, kind="spline"):
         return self.knots[QUINTIC], self.knots[len(self.coefficients)]
 
     @functools.cached_property
-    def _splines(self) -> "tuple[BSpline, BSpline, BSpline]":
-        """B-splines of the coordinates, rates and accelerations."""
+    def pieces(self) -> PathPieces:
+        """Polynomials between the knots."""
         from scipy.interpolate import BSpline  # a slow import, for a kind used by few models
 
         spline = BSpline(np.array(self.knots), np.array(self.coefficients), QUINTIC)
-        return spline, spline.derivative(1), spline.derivative(2)
-
-    def at(self, t: float) -> Motion:
-        """Coordinates, rates and accelerations at time t; at rest outside of the span."""
-        t, (start, end) = checked("t", number, t), self.span
-        inside = min(max(t, start), end)
-        moving = float(inside == t)
-        place, rate, acceleration = self._splines
-        return Motion(place(inside), moving * rate(inside), moving * acceleration(inside))
+        knots = np.unique(self.knots[QUINTIC : len(self.coefficients) + 1])
+        middles = 0.5 * (knots[:-1] + knots[1:])  # at knots derivatives may jump
+        powers = np.stack([spline(middles, k) / math.factorial(k) for k in range(5, -1, -1)], -1)
+        shifted = [_shifted(row, a - b) for row, a, b in zip(powers, knots, middles)]
+        return PathPieces(knots, np.array(shifted))
 
 
 def not_impulses(A: np.ndarray, t: np.ndarray) -> str:
@@ -514,6 +532,18 @@ class DelayedPath(DeclaredPath, kind="shaped"):
         return start, end + max(self.times)
 
     def at(self, t: float) -> Motion:
-        """Weighted sum of the delayed motions at time t."""
+        """Coordinates, rates and accelerations at time t: Σ A_k path(t − t_k)."""
+        if isinstance(self.path, DeclaredPath):
+            return super().at(t)
         parts = [(A, self.path.at(t - delay)) for A, delay in zip(self.amplitudes, self.times)]
         return Motion(*(np.asarray(sum(A * motion[i] for A, motion in parts)) for i in range(3)))
+
+    @functools.cached_property
+    def pieces(self) -> PathPieces:
+        """Weighted sums of delayed pieces, of a declared path."""
+        made = self.path.pieces
+        knots = np.unique(np.add.outer(self.times, made.knots))
+        if len(knots) == 1:
+            knots = np.repeat(knots, 2)
+        parts = [A * made.divided_at(knots - t) for A, t in zip(self.amplitudes, self.times)]
+        return PathPieces(knots, np.sum(parts, axis=0))

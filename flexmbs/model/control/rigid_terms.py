@@ -197,7 +197,7 @@ class RigidTerms(Declaration):
         return tuple(link.coordinate for link in self.links)
 
     @functools.cached_property
-    def _tree(self) -> RobotTree:
+    def tree(self) -> RobotTree:
         """Arrays of the tree for the recursive algorithms."""
         n, spins = self.n, self.spins
 
@@ -230,6 +230,7 @@ class RigidTerms(Declaration):
             first=each("first_moment", 3),
             inertia=each("inertia", 3, 3),
             gravity=np.array(self.gravity),
+            friction=np.stack(self._friction, axis=-1),
             rotors=rotors,
             frames={},
             before={},
@@ -240,22 +241,22 @@ class RigidTerms(Declaration):
     def _friction(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Viscous coefficients, and Coulomb friction in the two directions, of all joints."""
         viscous, up, down = (
-            np.array([getattr(link, key) for link in self.links])
+            np.array([getattr(link, key) for link in self.links], float)
             for key in ("viscous", "coulomb", "reverse")
         )
         return viscous, up, down
 
     def mass_matrix(self, q: np.ndarray) -> np.ndarray:
         """Mass matrix D (..., n, n), symmetric positive definite."""
-        return terms.mass_matrix(self._tree, q)
+        return self.tree.kernels.mass_matrix(q)
 
     def coriolis_matrix(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         """Matrix C (..., n, n) from Christoffel symbols."""
-        return terms.coriolis_matrix(self._tree, q, qd)
+        return terms.coriolis_matrix(self.tree, q, qd)
 
     def gravity_forces(self, q: np.ndarray) -> np.ndarray:
         """Joint forces g (..., n) that balance gravity at rest."""
-        return terms.gravity_forces(self._tree, q)
+        return terms.gravity_forces(self.tree, q)
 
     def friction(self, qd: np.ndarray) -> np.ndarray:
         """Friction (..., n) at rates q̇; zero at rest."""
@@ -264,7 +265,7 @@ class RigidTerms(Declaration):
 
     def inverse_dynamics(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
         """Joint forces τ (..., n) for a motion: recursive Newton–Euler sweeps and friction."""
-        return terms.newton_euler(self._tree, q, qd, qdd) + self.friction(qd)
+        return terms.newton_euler(self.tree, q, qd, qdd, friction=True)
 
 
 def _parted(name: str) -> tuple[str, int]:

@@ -5,63 +5,23 @@ from collections.abc import Sequence
 import numpy as np
 
 from flexmbs.errors import SolverError
-from flexmbs.model.control.motion import axes, cross, poses
 from flexmbs.model.control.tree import RobotTree
 
 SINGULAR = 1e-14  # smallest eigenvalue of D scaled to unit diagonal, below which D is singular
 
 
 def newton_euler(
-    tree: RobotTree, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, gravity: np.ndarray | None = None
-) -> np.ndarray:  # fmt: skip
-    """Joint forces τ (..., n) by the recursive Newton–Euler algorithm.
-
-    For positions, velocities and accelerations (..., n).
-
-    Outward recursion for ω, ω̇ and the accelerations of the nodes, inward recursion for forces and
-    moments; both are sums over the links above and below a joint; rotors as in
-    `flexmbs.dynamics.rotors`. Luh, Walker, Paul, J. Dyn. Sys. Meas. Control 102 (1980) 69.
-
-    """
+    tree: RobotTree,
+    q: np.ndarray,
+    qd: np.ndarray,
+    qdd: np.ndarray,
+    *,
+    gravity: np.ndarray | None = None,
+    friction: bool = False,
+) -> np.ndarray:
+    """Joint forces τ (..., n) of motions q, q̇, q̈ (..., n): `flexmbs.model.control.sweeps`."""
     g = tree.gravity if gravity is None else gravity
-    pose = poses(tree, q)
-    z, d = axes(tree, pose)
-    above, below = tree.above, tree.above.T
-    arm = pose.o - np.where(tree.parent[:, None] < 0, pose.o, pose.o[..., tree.parent, :])
-    spin, rise = z * qd[..., None], d * qd[..., None]
-    w = above @ spin
-    wp = w - spin
-    gain = z * qdd[..., None] + cross(wp, spin)
-    wd = above @ gain
-    wdp = wd - gain
-    step = cross(wdp, arm) + cross(wp, cross(wp, arm) + 2.0 * rise) + d * qdd[..., None]
-    a = above @ step - g
-    first = (pose.R @ tree.first[:, :, None])[..., 0]
-    inertia = pose.R @ tree.inertia @ np.swapaxes(pose.R, -1, -2)
-    F = tree.mass[:, None] * a + cross(wd, first) + cross(w, cross(w, first))
-    N = (
-        (inertia @ wd[..., None])[..., 0]
-        + cross(w, (inertia @ w[..., None])[..., 0])
-        + cross(first, a)
-    )
-    tau = tree.rotors.reflected * qdd
-    for k, m, spun in zip(tree.rotors.coordinate, tree.rotors.node, tree.rotors.spin):
-        b = pose.R[..., m, :, :] @ spun
-        tau[..., k] += (b * wd[..., m, :]).sum(axis=-1)
-        N[..., m, :] += b * qdd[..., k, None] + cross(w[..., m, :], b * qd[..., k, None])
-    f = below @ F
-    n = below @ (N + cross(pose.o, F)) - cross(pose.o, f)
-    return np.asarray((z * n + d * f).sum(axis=-1) + tau)
-
-
-def mass_matrix(tree: RobotTree, q: np.ndarray) -> np.ndarray:
-    """Mass matrix D (..., n, n); its columns are the forces for unit accelerations."""
-    n = len(tree.parent)
-    rest = np.zeros((*q.shape[:-1], n, n))
-    D = newton_euler(
-        tree, np.broadcast_to(q[..., None, :], rest.shape), rest, rest + np.eye(n), np.zeros(3)
-    )
-    return 0.5 * (D + np.swapaxes(D, -1, -2))
+    return tree.kernels.joint_forces(q, qd, qdd, g, friction=friction)
 
 
 def gravity_forces(tree: RobotTree, q: np.ndarray) -> np.ndarray:
@@ -108,6 +68,7 @@ def coriolis_matrix(tree: RobotTree, q: np.ndarray, qd: np.ndarray) -> np.ndarra
     q, unit = np.broadcast_to(q[..., None, :], (*q.shape[:-1], n, n)), np.eye(n)
     none, rest = np.zeros(3), np.zeros(q.shape)
     up, low = (
-        newton_euler(tree, q, qd[..., None, :] + sign * unit, rest, none) for sign in (1.0, -1.0)
+        newton_euler(tree, q, qd[..., None, :] + sign * unit, rest, gravity=none)
+        for sign in (1.0, -1.0)
     )
     return np.asarray(np.swapaxes(0.25 * (up - low), -1, -2))

@@ -1,10 +1,14 @@
 """Rigid tree of a robot as flat arrays, for vectorized evaluation at many positions."""
 
+import dataclasses
+import functools
 from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 
+from flexmbs.model.control.sweeps import flat_numbers, flat_tree
+from flexmbs.model.control.tree_kernels import TreeKernels
 from flexmbs.model.frames import FrameRef
 
 
@@ -39,7 +43,8 @@ class TreeRotors(NamedTuple):
     spin: np.ndarray
 
 
-class RobotTree(NamedTuple):
+@dataclasses.dataclass(frozen=True, eq=False)
+class RobotTree:
     """Tree of n axes, each parent before its children; lengths in m, masses in kg.
 
     above[m, k] = 1 if axis k moves node m.
@@ -60,9 +65,16 @@ class RobotTree(NamedTuple):
     first: np.ndarray  # (n, 3) ∫x dm from the node, node axes
     inertia: np.ndarray  # (n, 3, 3) about the node, node axes
     gravity: np.ndarray  # (3,)
+    friction: np.ndarray  # (n, 3) viscous, Coulomb at rates > 0 and, positive, at rates < 0
     rotors: TreeRotors
     frames: Mapping[FrameRef, NodePose]
     before: Mapping[str, str]  # body → its supporting body
+
+    @functools.cached_property
+    def kernels(self) -> TreeKernels:
+        """Compiled recursions over the tree."""
+        flat, _ = flat_tree(flat_numbers(self), 0, len(self.parent), len(self.rotors.node))
+        return TreeKernels(flat)
 
 
 def axis_arrays(

@@ -67,7 +67,9 @@ class RobotControl(OnJoints, kind="robot-control"):
         return self
 
     def row(self) -> Row:
-        """Kernel that applies the joint forces of the controller."""
+        """Kernel of the controller, or one that applies the forces that a user's one returns."""
+        if isinstance(self.controller, PathController) and (row := self.controller.row()):
+            return row
         n = len(self.of)
         return Row(as_given, (float(n),), laws=(_checked(self.controller, n),), gives=n)
 

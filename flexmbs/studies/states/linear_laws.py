@@ -324,12 +324,15 @@ def _evaluated(
 
     NaN where these are not defined.
     """
-    kernel = LAW_KERNELS[int(law.laws.kernel[law.f])].value
+    kernel = LAW_KERNELS[int(law.laws.kernel[law.f])]
+    unused = [0.0] * kernel.workspace(law.p)
     out: list[Any] = [0.0] * (WIDTH + law.results)
     # bases and weight of an implicit stage, behind the states
     no_stage = [0.0] * (int(law.laws.n_states[law.f]) + 1)
     try:
-        on_duals(kernel)(law.p.tolist(), _duals(u, change), [*_duals(x, direction), *no_stage], out)
+        on_duals(kernel.value)(
+            law.p.tolist(), [*_duals(u, change), *unused], [*_duals(x, direction), *no_stage], out
+        )
     except TypeError as error:
         raise InputError(
             f"forces.{law.name}: no slope of its law is known: {error}; write it with "
