@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -313,7 +312,8 @@ class Robot:
 
         Velocity and angular velocity of a frame in world axes are J q̇.
         """
-        return jacobian(self.tree, self._q(q), self._place(frame))
+        q = q if self.tree.kernels.is_state(q) else self._q(q)
+        return jacobian(self.tree, q, self._place(frame))  # type: ignore[arg-type]
 
     def analytic_jacobian(
         self, q: ArrayLike, frame: str | FrameRef | None = None, *, angles: str = "ZYX"
@@ -404,7 +404,8 @@ class Robot:
 
         It has the motors' inertia G²J on its diagonal.
         """
-        return self.rigid_terms.mass_matrix(self._q(q))
+        kernels = self.rigid_terms.tree.kernels
+        return kernels.mass_matrix(q if kernels.is_state(q) else self._q(q))  # type: ignore[arg-type]
 
     def coriolis_matrix(self, q: ArrayLike, qd: ArrayLike) -> np.ndarray:
         """Coriolis matrix C (..., n, n) from Christoffel symbols.
@@ -546,14 +547,7 @@ class Robot:
             )
 
     def _q(self, q: ArrayLike, key: str = "q") -> np.ndarray:
-        """Coordinates as an array (…, n), not a copy if they are one. Raises `InputError`."""
-        if (
-            isinstance(q, np.ndarray)
-            and q.dtype == float
-            and q.shape == (self.n,)
-            and math.isfinite(q @ q)  # a fifth of the time of all checks
-        ):
-            return q
+        """Coordinates as an array (…, n). Raises `InputError`."""
         values = real_array(key, q)
         if values.ndim < 1 or values.shape[-1] != self.n:
             raise InputError(
@@ -564,6 +558,8 @@ class Robot:
 
     def _states(self, *given: ArrayLike) -> tuple[np.ndarray, ...]:
         """Arrays q, qd and qdd or τ broadcast to the same shape. Raises `InputError`."""
+        if self.tree.kernels.is_state(*given):
+            return given  # type: ignore[return-value]
         values = [self._q(each, key) for each, key in zip(given, ("q", "qd", "qdd or tau"))]
         if all(each.shape == values[0].shape for each in values):
             return tuple(values)

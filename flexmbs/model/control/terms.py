@@ -21,6 +21,8 @@ def newton_euler(
 ) -> np.ndarray:
     """Joint forces τ (..., n) of motions q, q̇, q̈ (..., n): `flexmbs.model.control.sweeps`."""
     g = tree.gravity if gravity is None else gravity
+    if not q.shape == qd.shape == qdd.shape:
+        q, qd, qdd = np.broadcast_arrays(q, qd, qdd)
     return tree.kernels.joint_forces(q, qd, qdd, g, friction=friction)
 
 

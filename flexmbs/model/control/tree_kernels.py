@@ -18,6 +18,7 @@ world_poses, frame_jacobian = as_part(sweeps.world_poses), as_part(sweeps.frame_
 load3, load9, mul, add = map(as_part, (vectors.load3, vectors.load9, vectors.mul, vectors.add))
 link_motions, subtrees = as_part(sweeps.link_motions), as_part(sweeps.subtrees)
 
+FLOAT = np.dtype(float)
 SINGULAR = 1e-14  # smallest pivot relative to its diagonal element, below which D is singular
 
 
@@ -122,6 +123,7 @@ class _OneState(threading.local):
         self.tree = tree
         self.states = tree_states(len(tree.record.parent), 1, motions=1, matrices=1, poses=1)
         self.packed, self._bound = Packed(self.states), {}  # type: ignore[var-annotated]
+        self.rows = self.states.q[0], self.states.qd[0], self.states.qdd[0]
 
     def call(self, kernel: Entry, number: float) -> int:
         """Call a kernel for the state."""
@@ -132,67 +134,81 @@ class _OneState(threading.local):
 
 
 class TreeKernels:
-    """Joint forces, mass matrices, accelerations and poses of a tree at coordinates q (..., n)."""
+    """Joint forces, mass matrices, accelerations and poses of a tree at coordinates q (..., n).
+
+    Arrays of one state are passed to the kernels in arrays of the thread.
+    """
 
     def __init__(self, flat: FlatTree) -> None:
         self.flat, self.n = flat, len(flat.parent)
+        self._shape = (self.n,)
         self._tree = Packed(flat)
         self._one = _OneState(self._tree)
 
     def __reduce__(self) -> Any:
         return TreeKernels, (self.flat,)
 
+    def is_state(self, *given: Any) -> bool:
+        """True if all are arrays (n,) of finite floats."""
+        for each in given:
+            if each.__class__ is not np.ndarray or each.dtype is not FLOAT:
+                return False
+            if each.shape != self._shape or not math.isfinite(each @ each):
+                return False
+        return True
+
     def joint_forces(
         self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, g: np.ndarray, *, friction: bool
     ) -> np.ndarray:
         """Joint forces τ (..., n) of motions under gravity g (3)."""
-        if not q.shape == qd.shape == qdd.shape:
-            q, qd, qdd = np.broadcast_arrays(q, qd, qdd)
-        states = self._states(q, motions=True)
-        states.qd[:], states.qdd[:] = qd.reshape(-1, self.n), qdd.reshape(-1, self.n)
-        states.g[:] = g
+        states = self._filled(g, q, qd, qdd, motions=True)
         self._run(joint_forces, states, float(friction))
-        return states.tau.reshape(q.shape).copy()
+        return states.tau[0].copy() if q.ndim == 1 else states.tau.reshape(q.shape)
 
     def accelerations(
         self, q: np.ndarray, qd: np.ndarray, tau: np.ndarray, g: np.ndarray
     ) -> np.ndarray | None:
-        """Accelerations q̈ (..., n) under joint forces, friction and gravity; None if D is singular."""
-        states = self._states(q, motions=True, matrices=True, poses=True)
-        states.qd[:], states.qdd[:] = qd.reshape(-1, self.n), tau.reshape(-1, self.n)
-        states.g[:] = g
-        solved = self._run(accelerations, states)
-        return states.qdd.reshape(q.shape).copy() if solved == len(states.q) else None
+        """Accelerations q̈ (..., n) under joint forces, friction, gravity; None if D is singular."""
+        states = self._filled(g, q, qd, tau, motions=True, matrices=True, poses=True)
+        if self._run(accelerations, states) < len(states.q):
+            return None
+        return states.qdd[0].copy() if q.ndim == 1 else states.qdd.reshape(q.shape)
 
     def mass_matrix(self, q: np.ndarray) -> np.ndarray:
         """Mass matrices (..., n, n)."""
-        states = self._states(q, matrices=True)
+        states = self._filled(None, q, matrices=True)
         self._run(mass_matrices, states)
-        return states.D.reshape(*q.shape, self.n).copy()
+        return states.D[0].copy() if q.ndim == 1 else states.D.reshape(*q.shape, self.n)
 
     def poses(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Rotation matrices (..., n, 3, 3) and origins (..., n, 3) of the links in the world."""
-        states = self._states(q, poses=True)
+        states = self._filled(None, q, poses=True)
         self._run(link_poses, states)
         R, o = states.R.reshape(*q.shape, 3, 3), states.o.reshape(*q.shape, 3)
-        return R.copy(), o.copy()
+        return (R.copy(), o.copy()) if q.ndim == 1 else (R, o)
 
     def jacobian(self, q: np.ndarray, link: int, x: np.ndarray) -> np.ndarray:
         """Jacobian (..., 6, n) of the point x (3) of a link, −1 for the ground."""
-        states = self._states(q, poses=True)
+        states = self._filled(None, q, poses=True)
         states.x[:] = x
         self._run(jacobians, states, float(link))
-        return states.J.reshape(*q.shape[:-1], 6, self.n).copy()
+        return states.J[0].copy() if q.ndim == 1 else states.J.reshape(*q.shape[:-1], 6, self.n)
 
-    def _states(self, q: np.ndarray, **kinds: bool) -> TreeStates:
-        """Arrays for coordinates q: those of this thread for one state."""
-        if q.ndim == 1:
-            states = self._one.states
-            states.q[0] = q
-            return states
-        m = math.prod(q.shape[:-1])
-        states = tree_states(self.n, m, **{kind: m for kind in kinds})
-        states.q[:] = q.reshape(m, self.n)
+    def _filled(self, g: np.ndarray | None, *given: np.ndarray, **kinds: bool) -> TreeStates:
+        """Arrays with q, and q̇ and q̈ if given: those of this thread for one state."""
+        shape = given[0].shape
+        if len(shape) == 1:
+            one = self._one
+            states = one.states
+            for row, values in zip(one.rows, given):
+                row[:] = values
+        else:
+            m = math.prod(shape[:-1])
+            states = tree_states(self.n, m, **{kind: m for kind in kinds})
+            for rows, values in zip(states, given):
+                rows.reshape(shape)[:] = values
+        if g is not None:
+            states.g[:] = g
         return states
 
     def _run(self, kernel: Entry, states: TreeStates, number: float = 0.0) -> int:
