@@ -22,6 +22,7 @@ from flexmbs.audit.impacts import (
 )
 from flexmbs.audit.initial_rates import initial_rates
 from flexmbs.audit.load_resolution import forcing
+from flexmbs.audit.range_of_laws import range_of_laws
 from flexmbs.audit.reduction import reduction
 from flexmbs.audit.second_run import second_run
 from flexmbs.audit.spectrum import load_spectrum
@@ -72,6 +73,7 @@ def audited(
             ),
         ],
         "data of bodies": lambda: _failed_data(solution),
+        "range of laws": lambda: range_of_laws(solution),
         "initial rates": lambda: initial_rates(solution, run),
         "user functions": lambda: [
             *functions_that_change(solution),

@@ -18,6 +18,7 @@ import numpy as np
 from flexmbs.audit.audit_samples import largest_row, loads_at
 from flexmbs.audit.cross_check import LIMITS, REMEDY, WEIGHTLESS
 from flexmbs.audit.force_differences import joint_loads, largest_load, load_differences
+from flexmbs.audit.range_of_laws import range_of_laws
 from flexmbs.audit.reduction import reduction
 from flexmbs.diagnosis.rank import displaced
 from flexmbs.dynamics.dense import Terms, terms
@@ -49,7 +50,7 @@ def audited_states(
     try:
         mine = _few_outputs(solution)
         found = reduction(mine, shape=shape) if deformed else []
-        return found + _second_opinion(mine, balanced=balanced)
+        return range_of_laws(solution) + found + _second_opinion(mine, balanced=balanced)
     except Exception as error:  # a user function that is undefined there
         text = f"was not possible: {type(error).__name__}: {shown(str(error))}"
         return [Check("Second opinion", WARN, text)]

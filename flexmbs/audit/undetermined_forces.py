@@ -23,7 +23,8 @@ from flexmbs.system.step_scales import displacement_sizes, model_size
 
 TITLE = "Sharing of contact forces"
 EXAMINED = 60  # unknown forces at an output: each takes a solution of the equations
-FEW = 3  # outputs at which the sharing of forces is examined
+SETS = 5  # sets of unknown forces that are examined, the most frequent ones
+FEW = 3  # outputs with each of them
 # of the largest acceleration by a unit force, or of the model as one body: smaller ones, and
 # smaller singular values of unit columns, are round-off of the solution
 INDEPENDENT = 1e-7
@@ -43,18 +44,17 @@ def undetermined_forces(solution: SolutionData, found: StatesOfContacts) -> list
     held, directions = _unknown_forces(solution, found)
     count = held.sum(axis=(1, 2))
     most, freedom = int(count.max(initial=0)), int(solution.compiled.system.layout[2])
-    if most > EXAMINED:
+    usable = np.flatnonzero((count <= EXAMINED) & (count > 0) & ~near_jumps(solution, t))
+    names: dict[str, float] = {}
+    for k in _examined_outputs(held[usable].reshape(len(usable), held[0].size)):
+        k = int(usable[k])
+        for c in _dependent(solution, k, held[k], directions[k]):
+            names.setdefault(solution.contacts[c], float(t[k]))
+    if not names and most > EXAMINED:
         known = "are not" if most > freedom else "may not be"
         return [
             Check(TITLE, PASS, f"{most} forces of contacts {known} unique; too many to examine")
         ]
-    usable = np.flatnonzero(
-        (count == count.max(initial=0)) & (count > 0) & ~near_jumps(solution, t)
-    )
-    names: dict[str, float] = {}
-    for k in evenly_spaced(usable, FEW):
-        for c in _dependent(solution, int(k), held[k], directions[k]):
-            names.setdefault(solution.contacts[c], float(t[k]))
     if not names:
         return []
     text = (
@@ -66,6 +66,20 @@ def undetermined_forces(solution: SolutionData, found: StatesOfContacts) -> list
     text += "; reactions and efforts of drives that balance them are not unique either"
     remedy = "model the stiffness that decides, or remove all but one"
     return [Check(TITLE, WARN, text, remedy)]
+
+
+def _examined_outputs(held: np.ndarray) -> list[int]:
+    """Few outputs for each set of unknown forces (nt, n), unless another one contains the set.
+
+    Forces that depend on each other also do so among more forces.
+    """
+    sets, member, times = np.unique(held, axis=0, return_inverse=True, return_counts=True)
+    common = sets.astype(int) @ sets.T.astype(int)
+    alone = (common == sets.sum(axis=1)[:, None]).sum(axis=1) == 1
+    chosen = sorted(np.flatnonzero(alone), key=lambda k: -int(times[k]))[:SETS]
+    return [
+        int(row) for k in chosen for row in evenly_spaced(np.flatnonzero(member.ravel() == k), FEW)
+    ]
 
 
 def _loads_joints(solution: SolutionData, names: list[str]) -> bool:

@@ -65,6 +65,7 @@ class Closed(NamedTuple):
     kept: np.ndarray  # another one, and its rates
     kept_rate: np.ndarray
     before: np.ndarray  # (n, 3) velocities
+    settling: np.ndarray  # (n,) speed of approach below which a contact closes without rebound
     presses: np.ndarray  # (n,) int64 1: no force exists, an impact without collision
     solver: np.ndarray  # (1,) int64 its address
 
@@ -82,6 +83,7 @@ def make_closed(n: int, ns: int, nc: int, ny: int, multiple: str | None = None) 
         z(ny),
         z(ny),
         z((n, 3)),
+        z(n),
         z(n, np.int64),
         solver_of(problem),
     )
@@ -228,7 +230,7 @@ def held_forces(context, closed, t, m, mode, slip):
 
 
 @part
-def impulses_of_impact(context, closed, m, settling, share):
+def impulses_of_impact(context, closed, m, share):
     """closed.problem.x ← impulses of an impact; restitution is multiplied by ``share``.
 
     D and ``closed.before`` must be up to date. c = U⁻ + e U⁻ for contacts that strike by Newton's
@@ -244,13 +246,13 @@ def impulses_of_impact(context, closed, m, settling, share):
     fast = False
     largest = 0.0
     for b in range(m):
-        fast = fast or closed.before[b, 0] < -settling
+        fast = fast or closed.before[b, 0] < -closed.settling[b]
     for j in range(3 * m):
         closed.problem.x[j] = 0.0
         largest = max(largest, abs(closed.problem.D[j, j]))
     for b in range(m):
         k = contact.row[b]
-        strikes = closed.before[b, 0] < -settling
+        strikes = closed.before[b, 0] < -closed.settling[b]
         poisson = contact.poisson[k] == 1
         closed.problem.mu[b] = contact.mu[k]
         closed.problem.held[b] = 0.0
@@ -293,7 +295,7 @@ def gain_of_impact(closed, m):
 
 
 @part
-def solve_impact(context, closed, counts, t, m, settling):
+def solve_impact(context, closed, counts, t, m):
     """closed.problem.x ← impulses (N s) of an impact of the m contacts in contact.row.
 
     At ``state``. If restitution with friction would add energy, restitution is reduced until none
@@ -307,7 +309,7 @@ def solve_impact(context, closed, counts, t, m, settling):
     for b in range(m):
         for c in range(3):
             closed.before[b, c] = contact.rate[contact.row[b], c]
-    status = impulses_of_impact(context, closed, m, settling, 1.0)
+    status = impulses_of_impact(context, closed, m, 1.0)
     if status != DONE:
         return status
     gain, size = gain_of_impact(closed, m)
@@ -319,7 +321,7 @@ def solve_impact(context, closed, counts, t, m, settling):
     high = 1.0
     for _ in range(HALVINGS):
         share = 0.5 * (low + high)
-        status = impulses_of_impact(context, closed, m, settling, share)
+        status = impulses_of_impact(context, closed, m, share)
         if status != DONE:
             return status
         gain, size = gain_of_impact(closed, m)
@@ -327,4 +329,4 @@ def solve_impact(context, closed, counts, t, m, settling):
             high = share
         else:
             low = share
-    return impulses_of_impact(context, closed, m, settling, low)
+    return impulses_of_impact(context, closed, m, low)

@@ -101,8 +101,8 @@ class EventDriven(Integrator):
 
     settling: speed of approach (m/s or rad/s) below which a contact closes without rebound: so
     infinitely many impacts in a finite time are passed; of a bouncing ball it neglects a time of 2
-    settling/(g (1 − e)). None: 1e-7 of the fastest approach of the run so far, at least 1e-6, so
-    that a model in millimetres comes to rest as in metres. multiple_impacts: law where several
+    settling/(g (1 − e)). None: 1e-7 of the fastest approach of this contact so far, at least 1e-6,
+    so that a model in millimetres comes to rest as in metres. multiple_impacts: law where several
     contacts act at once, 'simultaneous' (one problem with all of them) or 'sequential' (one after
     the other, the fastest first); None: simultaneous, and the audit warns where the other law gives
     other velocities. Raises `InputError` for options outside of their ranges. Source: docs/theory.md, section 43; Pfeiffer
@@ -155,7 +155,7 @@ class EventDriven(Integrator):
             dp.ERROR_WEIGHTS,
             dp.DENSE,
             np.array([self.rtol, self.atol, least, share]),
-            z(1),
+            z(n),
             z((dp.STAGES, ny)),
             z(n, np.int64),
             z((n, 2)),
@@ -214,7 +214,7 @@ class Memory(NamedTuple):
     dense: np.ndarray
     # (4,) rtol, atol, settling speed, its least share of the fastest approach
     control: np.ndarray
-    fastest: np.ndarray  # (1,) speed of approach (m/s or rad/s) of an impact so far
+    fastest: np.ndarray  # (n,) largest speed of approach (m/s or rad/s) of each contact so far
     k: np.ndarray  # (STAGES, n)
     mode: np.ndarray  # (n,) int64 in the last step
     slip: np.ndarray  # (n, 2)
@@ -398,16 +398,16 @@ def pressed_contact(memory, m, contact):
 
 
 @part
-def without_collision(closed, m, settling):
+def without_collision(closed, m):
     """True if none of the m contacts of an impact approaches."""
     approaches = False
     for b in range(m):
-        approaches = approaches or closed.before[b, 0] < -settling
+        approaches = approaches or closed.before[b, 0] < -closed.settling[b]
     return not approaches
 
 
 @part
-def jolts(closed, b, after, settling):
+def jolts(closed, b, after):
     """True if the impact changes a velocity of contact b noticeably.
 
     after: its velocities after the impact.
@@ -415,7 +415,7 @@ def jolts(closed, b, after, settling):
     change = 0.0
     for c in range(3):
         change = max(change, abs(after[c] - closed.before[b, c]))
-    return change > settling
+    return change > closed.settling[b]
 
 
 @part
@@ -450,7 +450,7 @@ def energy_lost(closed, b, after):
 
 
 @part
-def log_struck(memory, contact, t, m, settling):
+def log_struck(memory, contact, t, m):
     """Log the contacts of an impact whose impulse alone would change their normal velocity.
 
     Those of the m contacts that strike, and those that transmit the impact.
@@ -458,7 +458,7 @@ def log_struck(memory, contact, t, m, settling):
     closed = memory.closed
     p = closed.problem.x
     for b in range(m):
-        if p[3 * b] * closed.problem.D[3 * b, 3 * b] > settling:
+        if p[3 * b] * closed.problem.D[3 * b, 3 * b] > closed.settling[b]:
             u = velocities_after(closed, m, b)
             impulse = (p[3 * b], p[3 * b + 1], p[3 * b + 2])
             log_impact(
@@ -505,7 +505,6 @@ def strike(memory, context, t):
     They separate or stay closed. Returns a status.
     """
     state, contact, closed = context.state, context.contact, memory.closed
-    settling = max(memory.control[2], memory.control[3] * memory.fastest[0])
     evaluate_contacts(context, STATE, t)
     m = 0
     for k in range(memory.struck.shape[0]):
@@ -514,10 +513,11 @@ def strike(memory, context, t):
             memory.struck[k] == 1 or contact.mode[k] != OPEN or touches(memory, context, k)
         ):
             contact.row[m] = k
+            closed.settling[m] = max(memory.control[2], memory.control[3] * memory.fastest[k])
             m += 1
     if m == 0:
         return DONE
-    status = solve_impact(context, closed, memory.counts, t, m, settling)
+    status = solve_impact(context, closed, memory.counts, t, m)
     pressed = pressed_contact(memory, m, contact)
     if status != DONE:
         return status
@@ -525,21 +525,21 @@ def strike(memory, context, t):
         context.exchange.status[0], context.exchange.status[1] = contact.row[pressed], NO_SOLUTION
         return UNSOLVED
     hard = False
-    without = without_collision(closed, m, settling)
+    without = without_collision(closed, m)
     for b in range(m):
         k = contact.row[b]
-        memory.fastest[0] = max(memory.fastest[0], -closed.before[b, 0])
+        memory.fastest[k] = max(memory.fastest[k], -closed.before[b, 0])
         u = velocities_after(closed, m, b)
         for c in range(3):
             state.works.drives -= closed.problem.x[3 * b + c] * contact.moving[k, c]
         state.works.loss += energy_lost(closed, b, u)
-        strikes = closed.before[b, 0] < -settling or (without and jolts(closed, b, u, settling))
+        strikes = closed.before[b, 0] < -closed.settling[b] or (without and jolts(closed, b, u))
         if strikes and closed.problem.x[3 * b] > 0.0:
             hard = True
             note_event(memory, t)
-        set_mode(contact, k, u[0] > 0.5 * settling, u[1], u[2])
+        set_mode(contact, k, u[0] > 0.5 * closed.settling[b], u[1], u[2])
     if hard:
-        log_struck(memory, contact, t, m, settling)
+        log_struck(memory, contact, t, m)
     if hard and m > 1:
         compare_laws(memory, t, m)
     for j in range(3 * m):

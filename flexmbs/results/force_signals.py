@@ -127,6 +127,23 @@ def _combination(
     return (np.asarray(x), np.asarray(v)), all(angle for _, angle in parts)
 
 
+def states_of(solution: SolutionData, force: Force) -> FloatArray:
+    """States (nt, n) of a force."""
+    return _states(solution, force, _first_states(solution)[force.name])
+
+
+def stretch(solution: SolutionData, force: AlongLine) -> FloatArray:
+    """Distance (nt,) of the frames of a force less its unloaded length."""
+    return _length(solution, force)[0] - _unloaded_length(solution, force)
+
+
+def _unloaded_length(solution: SolutionData, force: AlongLine) -> float:
+    """Length (m) at which the elongation is zero."""
+    records = solution.compiled.system.forces.line
+    names = [n for n, f in solution.compiled.model.forces.items() if f.place == "line"]
+    return float(records.value[names.index(force.name), -1])  # the last parameter
+
+
 def _length(solution: SolutionData, force: AlongLine) -> tuple[FloatArray, FloatArray]:
     """Distance of two frames and its rate."""
     a, b = (solution.frame(ref) for ref in force.frames())
@@ -145,11 +162,7 @@ def _effort(
     row = force.row()
     if row.loaded or row.reads:
         return None
-    start = 0.0
-    if isinstance(force, AlongLine):
-        records = solution.compiled.system.forces.line
-        names = [n for n, f in solution.compiled.model.forces.items() if f.place == "line"]
-        start = float(records.value[names.index(force.name), -1])  # the unloaded length is last
+    start = _unloaded_length(solution, force) if isinstance(force, AlongLine) else 0.0
     parameters = np.array(row.parameters, float)
     found = np.zeros(len(solution.t))
     try:

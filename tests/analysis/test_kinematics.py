@@ -360,3 +360,52 @@ def test_states_of_a_motion_whose_outputs_rest() -> None:
     model.drives["push"] = fm.Drive("push", "rail", fm.SmoothStep(1.0, duration=1.0))
     motion = fm.kinematics(model, [0.0, 1.0])
     assert motion.drive("push").torque[-1] == pytest.approx(8.0, rel=1e-5)
+
+
+@pytest.mark.parametrize("outputs", [2, 11])
+def test_states_see_pulses_between_outputs(outputs) -> None:
+    """Steps end at corners of laws: z = ∫ x_ref dt of a pulse that no output shows."""
+    pulse = fm.Table([0, 3.3, 3.31, 3.34, 3.35, 10], [0, 0, 1, 1, 0, 0], interpolation="linear")
+    model = pushed(fm.PID(kp=0.0, ki=100.0, reference=pulse))
+    model.drives["push"] = fm.Drive("push", "rail", fm.Constant(0.0))
+    motion = fm.kinematics(model, np.linspace(0.0, 10.0, outputs))
+    assert abs(motion.drive("push").torque[-1]) == pytest.approx(100.0 * 0.04, rel=1e-6)
+
+
+def test_states_that_switch_without_end_are_reported() -> None:
+    """A controller that slides along its limit."""
+    law = fm.LimitedPID(20.0, 300.0, 0.1, lower=-1.0, upper=2.0, reference=0.1)
+    with pytest.warns(fm.AuditWarning, match="rates switch to and fro, as at the limits"):
+        assert fm.kinematics(pushed(law), [0.0, 0.05]).verdict == "WARN"
+
+
+def test_pressures_below_vacuum_are_reported() -> None:
+    """A driven cylinder whose valve is too small."""
+    model = fm.Model("press", gravity=(0, 0, 0), frames={"a": (-0.5, 0, 0)})
+    model.add(fm.RigidBody("ram", mass=2.0, inertia=(0.1, 0.1, 0.1)))
+    model.add(fm.Prismatic("rail", "ground", "ram", axis="x"))
+    model.add(fm.Drive("push", "rail", fm.Ramp(0.0, rate=0.05)))
+    model.add(
+        fm.HydraulicCylinder(
+            "cylinder",
+            "ground/a",
+            "ram",
+            length=0.5,
+            area_a=1e-3,
+            area_b=6e-4,
+            volume_a=1e-4,
+            volume_b=1e-4,
+            bulk_modulus=1e9,
+            supply=1e7,
+            valve=1e-8,
+            pressure_a=5e6,
+            pressure_b=3e6,
+        )  # fmt: skip
+    )
+    for found in (
+        fm.kinematics(model, np.linspace(0.0, 0.1, 11)),
+        fm.simulate(model, t_end=0.1, step=1e-3),
+    ):
+        (check,) = (each for each in found.audit if each.title == "Law of 'cylinder'")
+        assert check.status == "WARN"
+        assert "chamber A of hydraulic cylinder 'cylinder' fell to" in check.found

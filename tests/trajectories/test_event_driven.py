@@ -186,6 +186,24 @@ def test_stop_of_a_pendulum_in_both_coordinates():
     np.testing.assert_allclose(*times, atol=1e-8)
 
 
+@pytest.mark.parametrize("length", [1.0, 1e3])
+@pytest.mark.parametrize("fast", [0.0, 1e3])
+def test_contacts_settle_by_their_own_speeds(length, fast):
+    """A slow elastic impact goes on beside a fast one elsewhere, in metres and millimetres: one
+    settling speed for all contacts, of the fastest one, made it stick."""
+    model = fm.Model("two", gravity=(0, 0, 0), frames={"far": (0, 50.0 * length, 0)})
+    model.add(fm.PointMass("ball", mass=1.0))
+    model.add(fm.Prismatic("way", "ground/far", "ball", axis="x", v0=fast * length))
+    model.add(fm.JointLimit("wall", "way", upper=10.0 * length, restitution=0.5))
+    model.add(fm.RigidBody("flap", mass=1.0, inertia=(0.1, 0.1, 0.1)))
+    model.add(fm.Revolute("hinge", "ground", "flap", axis="z", v0=8e-5))
+    model.add(fm.JointLimit("gap", "hinge", lower=-2e-5, upper=2e-5, restitution=1.0))
+    found = fm.simulate(model, t_end=1.0, output_step=0.01, integrator="event-driven")
+    way = (8e-5 * found.t + 2e-5) % 8e-5
+    expected = np.where(way < 4e-5, way - 2e-5, 6e-5 - way)
+    np.testing.assert_allclose(found.joint("hinge").position[:, 0], expected, atol=1e-15)
+
+
 def test_what_is_rejected():
     with pytest.raises(
         fm.InputError, match=r"integrator\.settling: 0\.0 is not positive; give a speed"

@@ -28,6 +28,9 @@ SAMPLES = 16  # of the rates between the outputs
 SMALLEST = 1e-16  # errors of states that stay zero
 AGREE = 1e-3  # of the largest value of a state: differences of both integrations
 REMEDY = "simulate the model, or compute the motion at more times"
+# evaluations of one integration, and of each output and corner of laws: smooth motions need fewer
+# than 20 of each; a law that switches to and fro at a limit would need millions
+MOST, MOST_EACH = 5_000, 100
 
 Reach = Callable[[State, float], State]
 
@@ -67,14 +70,27 @@ class _Prescribed:
         """The motion, its last computed state and a size (nz,) of each force state."""
         self.motion, self.reach, self.last = motion, reach, motion[0]
         self.times = [state.t for state in motion]
+        corners = [t for t in motion[0].compiled.corners if self.times[0] < t < self.times[-1]]
+        self.ends = [*corners, self.times[-1]]
+        self.most = MOST + MOST_EACH * (len(motion) + len(corners))
+        self.count = 0
         # a motion may rest at all of its outputs
         between = [self.at(t) for t in np.linspace(self.times[0], self.times[-1], SAMPLES)]
+        between += [self.at(t) for t in corners]
         rates = np.array([evaluate(state).force_rate for state in (*motion, *between)])
         self.size = np.abs(rates).max(axis=0) * (self.times[-1] - self.times[0])
 
-    def rate(self, t: float, z: np.ndarray) -> np.ndarray:
-        """Rates ż (nz,) at a time and for force states."""
-        return evaluate(replace(self.at(float(t)), z=np.ascontiguousarray(z))).force_rate
+    def rate(self, t: float, z: np.ndarray, last: float) -> np.ndarray:
+        """Rates ż (nz,) at a time, at most ``last``, and for force states. Raises `SolverError`."""
+        self.count += 1
+        if self.count > self.most:
+            names = ", ".join(f"'{name}'" for name in self.motion[0].compiled.force_states)
+            raise SolverError(
+                f"force states of {names} at t = {t:g} s: their rates switch to and fro, as at the "
+                "limits of a controller; simulate the model"
+            )
+        state = self.at(min(float(t), last))
+        return evaluate(replace(state, z=np.ascontiguousarray(z))).force_rate
 
     def at(self, t: float) -> State:
         """State of the motion at a time, continued from the nearest earlier one."""
@@ -87,20 +103,27 @@ class _Prescribed:
     def integrated(self, method: str, tolerance: float, floor: np.ndarray) -> np.ndarray:
         """Force states (nt, nz) at the times of the motion. Raises `SolverError`.
 
-        Steps are not longer than the largest interval of these times, so that none of them passes
-        over a short change of a drive that outputs show.
+        Steps end at corners of laws, and are not longer than the largest interval of these times,
+        so that none of them passes over a short change of a drive that outputs show.
         """
-        span, zero = (self.times[0], self.times[-1]), np.zeros(len(self.size))
-        found = solve_ivp(
-            self.rate,
-            span,
-            zero,
-            method=method,
-            t_eval=self.times,
-            rtol=tolerance,
-            atol=np.maximum(floor, SMALLEST),
-            max_step=float(np.diff(self.times).max()),
-        )
-        if not found.success:
-            raise SolverError(f"force states at t = {found.t[-1]:g} s: {found.message}")
-        return np.asarray(found.y.T)
+        self.count = 0
+        rows = [z := np.zeros(len(self.size))]
+        start, options = self.times[0], {"rtol": tolerance, "atol": np.maximum(floor, SMALLEST)}
+        for end in self.ends:
+            within = [t for t in self.times if start < t <= end]
+            found = solve_ivp(
+                self.rate,
+                (start, end),
+                z,
+                method=method,
+                t_eval=sorted({*within, end}),
+                max_step=float(np.diff(self.times).max()),
+                # a law that jumps at the corner has its value after it there
+                args=(float(np.nextafter(end, start)) if end < self.times[-1] else end,),
+                **options,
+            )
+            if not found.success:
+                raise SolverError(f"force states at t = {found.t[-1]:g} s: {found.message}")
+            rows += list(found.y.T[: len(within)])
+            start, z = end, found.y[:, -1]
+        return np.array(rows)
