@@ -42,7 +42,9 @@ def initial_rates(solution: SolutionData, run: Run) -> list[Check]:
     moved = [each for each in moved if each.velocity > _least_velocity(solution, run, each.joint)]
     causes = _causes(solution, run) if moved else []
     found = (
-        [each for each in moved if _is_free(solution.compiled, run, each.joint)] if causes else []
+        [each for each in moved if _free_coordinate_moves(solution, run, each.joint)]
+        if causes
+        else []
     )
     if not found:
         return []
@@ -120,18 +122,19 @@ def _unit(solution: SolutionData, name: str) -> str:
     return "rad/s" if turns == {True} else "m/s" if turns == {False} else "(rad/s or m/s)"
 
 
-def _is_free(compiled: Compiled, run: Run, name: str) -> bool:
-    """True if a joint can move with all constraints, drives and declared velocities held."""
-    start = run.begun
+def _free_coordinate_moves(solution: SolutionData, run: Run, name: str) -> bool:
+    """True if a coordinate of a joint moves that constraints and declared velocities leave free."""
+    compiled, start = solution.compiled, run.begun
     assert start is not None
     work = make_work(compiled.system, start.beta)
     G = terms(compiled.system, work, 0.0, start.q.copy(), start.s.copy()).G
     declared = [key for key, joint in compiled.model.joints.items() if joint.v0 is not None]
     held = np.vstack([G, *(_velocity_rows(compiled, work, start.q, key) for key in declared)])
     free = scipy.linalg.null_space(held, rcond=FREE) if len(held) else np.eye(len(start.s))
-    return bool(
-        np.abs(_velocity_rows(compiled, work, start.q, name) @ free).max(initial=0.0) > FREE
-    )
+    rows = _velocity_rows(compiled, work, start.q, name)
+    movable = np.abs(rows @ free).max(axis=1, initial=0.0) > FREE
+    moves = np.abs(rows @ start.s) > _least_velocity(solution, run, name)
+    return bool((movable & moves).any())
 
 
 def _velocity_rows(compiled: Compiled, work: Work, q: np.ndarray, name: str) -> np.ndarray:

@@ -400,7 +400,7 @@ def test_pressures_below_vacuum_are_reported() -> None:
             valve=1e-8,
             pressure_a=5e6,
             pressure_b=3e6,
-        )  # fmt: skip
+        )
     )
     for found in (
         fm.kinematics(model, np.linspace(0.0, 0.1, 11)),

@@ -128,3 +128,13 @@ def test_a_body_without_joint_that_a_relation_pulls_is_reported(coordinates: str
     model.add(fm.PointSpring("aside", model.ground, "rod", k=1.0))
     (found,) = told(model, coordinates)
     assert found.startswith("WARN: Initial velocities: rod.free at 1.25")
+
+
+def test_a_driven_coordinate_is_no_response() -> None:
+    """The other coordinates of its joint are free and start at rest."""
+    model = fm.Model("block", gravity=(0, 0, 0))
+    model.add(fm.PointMass("block", mass=2.0))
+    model.add(fm.Translation("way", "ground", "block"))
+    model.add(fm.Drive("shake", "way", fm.Sine(0.02, frequency=3.0), coordinate=0))
+    found = fm.simulate(model, t_end=0.1, step=1e-3)
+    assert "Initial velocities" not in [check.title for check in found.audit]

@@ -88,6 +88,26 @@ def arm(add):
     return model
 
 
+def distant_stop(model):
+    model.add(fm.JointLimit("stop", "hinge", lower=-3.0, upper=3.0, law=fm.HuntCrossley(1e4)))
+
+
+def test_a_distant_stop_hides_no_unresolved_modes():
+    """A stop of the same joint that is not reached; fixed steps too long for the modes."""
+    texts = []
+    for add in (nothing, distant_stop):
+        model = fm.Model("arm", gravity=(0, 0, 0))
+        body = model.add(fm.FlexibleBody("beam", data=beam(8)))
+        model.add(fm.Revolute("hinge", model.ground, body["root"], axis="y"))
+        model.add(fm.FrameForce("pull", body["tip"], force=(50.0, 0, 0)))
+        model.add(fm.JointSpring("spring", "hinge", k=100.0))
+        add(model)
+        run = fm.simulate(model, t_end=0.02, step=5e-4, integrator="generalized-alpha")
+        texts.append(found(run, "Unresolved modes"))
+    assert texts[0].status != "PASS"
+    assert texts[0] == texts[1]
+
+
 def clamped(add):
     """A clamped beam with a mass at its tip that begins to bear its weight."""
     model = fm.Model("blade", frames={"far": (30.0, 0, 0)})
