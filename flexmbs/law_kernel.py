@@ -114,6 +114,7 @@ class Row(NamedTuple):
     whose constraint wrenches a law on a frame takes, six numbers each after the motion, in the axes
     of the child frame, or with ``world_axes`` in those of the world.  constants: numbers that its
     user functions take as an array after all other arguments.  names: of the force states.
+    corners: times (s) at which controlled steps end, beside those of the laws of time.
     """
 
     law: LawKernel
@@ -128,3 +129,4 @@ class Row(NamedTuple):
     world_axes: bool = False
     constants: tuple[float, ...] = ()
     names: tuple[StateName, ...] = ()
+    corners: tuple[float, ...] = ()

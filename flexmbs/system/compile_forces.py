@@ -304,6 +304,7 @@ def _acting(item: str, force: Force, model: ModelData) -> _Acting:
 def _law_columns(each: _Acting, laws: LawTable, states: list[str]) -> tuple[int, ...]:
     """Columns of `ForceLaws` of a law; the names of its force states are appended to ``states``."""
     row, first = each.row, len(states)
+    laws.corners.update(row.corners)
     held = n_stored(row.sampler) if row.sampler else 0
     states += [each.item] * (row.states + held)
     return _numbers(each, row, laws, (first, row.states, held))

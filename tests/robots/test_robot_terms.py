@@ -235,3 +235,13 @@ def test_terms_in_threads_and_copies() -> None:
     for each in threads:
         each.join()
     assert not wrong
+
+
+def test_steps_end_at_the_knots_of_paths() -> None:
+    """A short motion between two steps of a robot at rest is not missed."""
+    robot = fm.Robot.from_dh([fm.robots.Link(a=0.3, mass=1.0, inertia=(0.1, 0.1, 0.1))])
+    path = Trapezoid([0.0], [0.5], rate=100.0, acceleration=1e3, start=70.0)
+    follower = fm.robots.controlled(robot, ComputedTorque(robot, path, kp=400.0, kd=40.0))
+    follower.gravity = (0, 0, 0)
+    run = fm.simulate(follower, t_end=100.0, output_step=50.0, rtol=1e-6)
+    assert run.joint("joint1").position[-1, 0] == pytest.approx(0.5, abs=1e-6)

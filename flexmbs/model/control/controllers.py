@@ -203,7 +203,8 @@ class PathController(Declaration, Controller, section="controllers"):
         head = n, len(tree.rotors.node), len(pieces.powers)
         gains = (np.broadcast_to(np.asarray(k, float), n) for k in (self.kp, self.kd))
         numbers = *gains, tree.gravity, flat_numbers(tree), pieces.knots, pieces.powers.ravel()
-        return Row(self._law, tuple(np.concatenate([head, *numbers]).tolist()), gives=n)
+        parameters = tuple(np.concatenate([head, *numbers]).tolist())
+        return Row(self._law, parameters, gives=n, corners=tuple(pieces.knots.tolist()))
 
     def errors(
         self, t: float, q: np.ndarray, qd: np.ndarray
