@@ -20,6 +20,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from flexmbs.declaration import close_names
 from flexmbs.checked_arguments import checked_arguments
 from flexmbs.algebra.small import largest
 from flexmbs._jit import called, part
@@ -183,7 +184,7 @@ def named_coordinates(compiled: Compiled, names: Sequence[str]) -> list[int]:
     known = velocity_names(compiled)
     names = [full_name(name, known) for name in names]
     problems = [
-        f"no coordinate '{name}'; there are {', '.join(known)}"
+        f"no coordinate '{name}'; {close_names(name, known)}"
         for name in dict.fromkeys(names)
         if name not in known
     ]

@@ -9,6 +9,7 @@ import numpy as np
 from flexmbs._jit.address import packed
 from flexmbs.algebra.so3 import rotation_matrix
 from flexmbs.checked_arguments import checked_arguments
+from flexmbs.declaration import close_names
 from flexmbs.dynamics.blocks import cut_rows
 from flexmbs.dynamics.dense import elastic_velocities
 from flexmbs.dynamics.kinematics import displace
@@ -78,7 +79,7 @@ class Assemble:
             if unknown:
                 raise InputError(
                     *(
-                        f"initial.{key}: no joint '{name}'; known: {', '.join(model.joints)}"
+                        f"initial.{key}: no joint '{name}'; {close_names(name, model.joints)}"
                         for name in unknown
                     )
                 )

@@ -82,7 +82,7 @@ def _frame_problem(path: tuple[str, ...], ref: FrameRef, known: FrameNames) -> I
     if ref.frame and frames is not None and ref.frame not in frames:
         yield Problem(
             path,
-            f"body '{ref.body}' has no frame '{ref.frame}'; it has: {', '.join(frames) or 'none'}",
+            f"body '{ref.body}' has no frame '{ref.frame}'; {close_names(ref.frame, frames)}",
         )
 
 

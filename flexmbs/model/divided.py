@@ -14,7 +14,7 @@ import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from flexmbs.declaration import Declaration
+from flexmbs.declaration import Declaration, close_names
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.components import FloatArray
 from flexmbs.flexible_body.divided import DividedBodyData
@@ -186,6 +186,7 @@ def _on_pieces(
         if place is not None:
             changed[key] = place
         elif ref.body in pieces:
-            known = ", ".join(own.frame for own in frames if own.body == ref.body and own.frame)
-            raise InputError(f"body '{ref.body}' has no frame '{ref.frame}'; it has: {known}")
+            known = [own.frame for own in frames if own.body == ref.body and own.frame]
+            near = close_names(ref.frame, known)
+            raise InputError(f"body '{ref.body}' has no frame '{ref.frame}'; {near}")
     return dataclasses.replace(item, **changed) if changed else item  # type: ignore[type-var]

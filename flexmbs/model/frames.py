@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator
 
 from flexmbs.checked_arguments import checked_arguments
-from flexmbs.declaration import Declaration, NestedError, Problem, raise_nested, shown
+from flexmbs.declaration import Declaration, NestedError, Problem, close_names, raise_nested, shown
 from flexmbs.errors import InputError, warn_caller
 from flexmbs.model.fields import (
     Matrix,
@@ -189,7 +189,7 @@ class BodyHandle(FrameRef):
     def __getitem__(self, name: str) -> FrameRef:
         if self.known is not None and name not in self.known:
             raise InputError(
-                f"bodies.{self.body}: no frame '{name}'; it has: {', '.join(self.known) or 'none'}"
+                f"bodies.{self.body}: no frame '{name}'; {close_names(str(name), self.known)}"
             )
         return FrameRef(self.body, name)
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from flexmbs.declaration import close_names
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.model.bodies import FlexibleBody, PointMass, RigidBody
@@ -145,12 +146,12 @@ class FrameTable:
         if found is None:
             if ref.body not in self.bodies:
                 raise InputError(
-                    f"frame '{ref}': there is no body '{ref.body}'; there are "
-                    f"{', '.join(self.bodies)}"
+                    f"frame '{ref}': there is no body '{ref.body}'; "
+                    f"{close_names(ref.body, self.bodies)}"
                 )
             raise InputError(
-                f"body '{ref.body}' has no frame '{ref.frame}'; it has: "
-                f"{', '.join(self.known(ref.body)) or 'none'}"
+                f"body '{ref.body}' has no frame '{ref.frame}'; "
+                f"{close_names(ref.frame, self.known(ref.body))}"
             )
         return found
 

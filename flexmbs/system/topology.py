@@ -14,6 +14,7 @@ functions of time instead of unknowns (`prescribed_coordinates`).
 import functools
 from dataclasses import dataclass, field, replace
 
+from flexmbs.declaration import close_names
 from flexmbs.errors import InputError
 from flexmbs.model.bodies import Body, PointMass
 from flexmbs.model.check_references import unknown_bodies
@@ -173,11 +174,13 @@ def topology(model: ModelData, coordinates: str = "joint", *, all_free: bool = F
     be singular. Raises `InputError` for unknown cuts, coordinates and bodies.
     """
     if coordinates not in COORDINATES:
-        raise InputError(f"coordinates: no '{coordinates}'; there are {', '.join(COORDINATES)}")
+        raise InputError(
+            f"coordinates: no '{coordinates}'; {close_names(str(coordinates), COORDINATES)}"
+        )
     unknown = [name for name in model.cuts if name not in model.joints]
     if unknown:
         raise InputError(
-            *(f"cuts: no joint '{name}'; there are {', '.join(model.joints)}" for name in unknown)
+            *(f"cuts: no joint '{name}'; {close_names(name, model.joints)}" for name in unknown)
         )
     if missing := list(unknown_bodies(model)):
         raise InputError(*map(str, missing))

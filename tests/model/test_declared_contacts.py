@@ -81,7 +81,7 @@ def test_references_of_contacts() -> None:
     model.add(fm.JointLimit("stop", "flight", lower=0.0))
     model.add(fm.JointLimit("end", "hinge", lower=0.0))
     assert model.check().errors == [
-        "contacts.floor.child: body 'ball' has no frame 'foot'; it has: none",
+        "contacts.floor.child: body 'ball' has no frame 'foot'; there are none",
         "contacts.stop.coordinate: coordinate 0 of joint 'flight' (free) has a velocity "
         "but no position; "
         "use a joint or a chain of single motions (revolute, prismatic, ...)",

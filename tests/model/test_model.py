@@ -72,9 +72,9 @@ def test_references_may_be_handles_frames_or_text() -> None:
 def test_a_handle_knows_its_frames() -> None:
     model = chain(1)
     handle = model.add(fm.RigidBody("b", frames={"tip": (0, 0, 0)}, **UNIT))
-    assert problems_of(lambda: handle["tp"]) == ["bodies.b: no frame 'tp'; it has: tip"]
+    assert problems_of(lambda: handle["tp"]) == ["bodies.b: no frame 'tp'; did you mean 'tip'?"]
     assert problems_of(lambda: model.ground["pivt"]) == [
-        "bodies.ground: no frame 'pivt'; it has: pivot"
+        "bodies.ground: no frame 'pivt'; did you mean 'pivot'?"
     ]
 
 
@@ -110,7 +110,7 @@ def test_bad_model_options(options, message) -> None:
     [
         (
             fm.Revolute("elbow", "b0/tip", "b1/hub"),
-            "joints.elbow.child: body 'b1' has no frame 'hub'; it has: root, tip",
+            "joints.elbow.child: body 'b1' has no frame 'hub'; known: root, tip",
         ),
         (
             fm.Revolute("elbow", "b0/tip", "b11"),
@@ -118,7 +118,7 @@ def test_bad_model_options(options, message) -> None:
         ),
         (
             fm.Revolute("elbow", "ground/pivo", "b1"),
-            "joints.elbow.parent: body 'ground' has no frame 'pivo'; it has: pivot",
+            "joints.elbow.parent: body 'ground' has no frame 'pivo'; did you mean 'pivot'?",
         ),
         (fm.Revolute("elbow", "b1/tip", "b1/root"), "joints.elbow.child: connects 'b1' to itself"),
         (
@@ -131,7 +131,7 @@ def test_bad_model_options(options, message) -> None:
         ),
         (
             fm.PointSpring("rope", "ground", "b0/hub", k=1),
-            "forces.rope.frame_b: body 'b0' has no frame 'hub'; it has: root, tip",
+            "forces.rope.frame_b: body 'b0' has no frame 'hub'; known: root, tip",
         ),
         (
             fm.JointTorque("motor", "j2", 1.0),
@@ -316,7 +316,7 @@ def test_gravity_of_another_unit_is_noticed(g, told) -> None:
 def test_frames_of_the_bodies_of_a_model() -> None:
     model = hinged()
     assert model.bodies["b"]["f"] == fm.FrameRef("b", "f")
-    with pytest.raises(fm.InputError, match=r"bodies\.b: no frame 'g'; it has: f"):
+    with pytest.raises(fm.InputError, match=r"bodies\.b: no frame 'g'; known: f"):
         model.bodies["b"]["g"]
     assert fm.Revolute("k", model.ground, model.bodies["b"]).child == fm.FrameRef("b")
 
@@ -344,7 +344,7 @@ def test_flexible_bodies_are_checked_against_their_file(tmp_path) -> None:
     assert found[1] == "bodies.arm.qf0: must have one number per mode, 1, not 2"
     assert found[2].startswith("bodies.lost.file: ")
     assert "no such file" in found[2]
-    assert found[3] == "joints.clamp.child: body 'arm' has no frame 'root'; it has: hub, tip"
+    assert found[3] == "joints.clamp.child: body 'arm' has no frame 'root'; known: hub, tip"
 
 
 def test_overdamped_modes_are_noticed() -> None:

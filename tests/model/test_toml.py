@@ -146,7 +146,7 @@ def test_every_problem_of_a_file_at_once_with_its_line(tmp_path) -> None:
         "m.toml:8: bodies.fore.inertia: must have 3 numbers, not 2",
         "m.toml:11: bodies.tool.kind: unknown kind 'ridgid'; did you mean 'rigid'?",
         "m.toml:22: joints.wrist.axle: unknown key; known: child, name, parent, q0, v0",
-        "m.toml:27: joints.elbow.child: body 'hand' has no frame 'tp'; it has: tip",
+        "m.toml:27: joints.elbow.child: body 'hand' has no frame 'tp'; did you mean 'tip'?",
         "m.toml:29: joints.knee 2.parent: is missing",
         "m.toml:29: joints.knee 2.child: is missing",
         "m.toml:35: forces.motor.law.kp: must be a number, not 'much'",

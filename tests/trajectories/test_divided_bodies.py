@@ -183,12 +183,12 @@ def test_values_by_mode_are_those_of_all_pieces() -> None:
 
 def test_unknown_frames_and_names_in_use(file: Path) -> None:
     model = fm.Model("m")
-    with pytest.raises(InputError, match=r"bodies\.boom: no frame 'cut 1'; it has: root, tip"):
+    with pytest.raises(InputError, match=r"bodies\.boom: no frame 'cut 1'; known: root, tip"):
         model.add(fm.FlexibleBody("boom", data=damped()))["cut 1"]
     other = fm.Model("m")
     other.add(fm.Fixed("clamp", other.ground, other.add(fm.FlexibleBody("boom", file))["cut 1"]))
     assert (
-        "joints.clamp.child: body 'boom' has no frame 'cut 1'; it has: root, tip"
+        "joints.clamp.child: body 'boom' has no frame 'cut 1'; known: root, tip"
         in other.check().errors
     )
     model.add(fm.RigidBody("boom[2]", mass=1.0, inertia=(1.0, 1.0, 1.0)))

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from flexmbs.api.model import Model
-from flexmbs.declaration import shown
+from flexmbs.declaration import close_names, shown
 from flexmbs.errors import InputError
 from flexmbs.formalisms import FORMALISMS
 from flexmbs.formalisms.formalism import Formalism
@@ -113,7 +113,7 @@ def by_name(key: str, given: object, there: Mapping[str, Any]) -> Any:
             f"{key}: {given.__name__} is a class; give an instance, {given.__name__}(…), "
             "or its name"
         )
-    raise InputError(f"{key}: unknown {shown(given)}; known: {', '.join(there)}")
+    raise InputError(f"{key}: unknown {shown(given)}; {close_names(str(given), there)}")
 
 
 def check_audit(level: object) -> None:
