@@ -172,13 +172,14 @@ class NastranPoints(NamedTuple):
     """Grids and scalar points of bulk data.
 
     Numbers (N,) and positions (N, 3) of grids in the basic system, numbers of the scalar points,
-    grids with other displacement axes; solids: True if there are solid elements.
+    displacement axes (columns) of grids that have other ones; solids: True if there are solid
+    elements.
     """
 
     ids: Indices
     positions: Array
     scalars: Indices
-    turned: frozenset[int]
+    axes: dict[int, Array]
     solids: bool
 
 
@@ -188,19 +189,21 @@ def read_points(path: Path) -> NastranPoints:
     start = _start_of_bulk(lines)
     cards = list(cards_of(path, lines[start + 1 :], start + 1, Includes(path, False)))
     systems = CoordinateSystems.of(cards)
+    systems.require()
     scalars: list[int] = []
     for card in cards:
         if card.name == "SPOINT":
             scalars += listed_numbers(card.fields, card.line, card.claims)
+    axes = {
+        number: system
+        for number, card in systems.grids.items()
+        if (system := systems.displacements(number, card)) is not None
+    }
     return NastranPoints(
         np.array(list(systems.grids), dtype=np.int64),
         np.array([systems.place(number) for number in systems.grids]).reshape(-1, 3),
         np.unique(np.array(scalars, dtype=np.int64)),
-        frozenset(
-            number
-            for number, card in systems.grids.items()
-            if integer_field(card, 5, systems.default[1]) != 0
-        ),
+        axes,
         any(card.name in SOLIDS for card in cards),
     )
 

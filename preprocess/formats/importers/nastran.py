@@ -23,7 +23,7 @@ import scipy.sparse as sp
 from flexmbs.errors import InputError
 from flexmbs.files.inputs import read_text
 from preprocess.formats.importers.base import ImportedPart, Importer, ImportReport, ImportRequest
-from preprocess.formats.importers.labelled import Entries, Indices, NodeTable, free_solid
+from preprocess.formats.importers.labelled import Array, Entries, Indices, NodeTable, free_solid
 from preprocess.formats.importers.nastran_text import read_dmig, read_op4
 from preprocess.formats.importers.node_files import node_table
 from preprocess.formats.importers.pynastran import pynastran, read_op2
@@ -41,12 +41,16 @@ BULK = (".bdf", ".dat", ".nas")
 
 
 class _Points(NamedTuple):
-    """Nodes, scalar points, grids with own displacement axes, and frame names by node."""
+    """Nodes, scalar points, displacement axes of grids with own ones, frame names by node.
+
+    solids: True if the file of the nodes has solid elements, and so sets and a surface.
+    """
 
     nodes: NodeTable
     scalars: Indices
-    turned: frozenset[int]
-    names: dict[int, str]
+    axes: Mapping[int, Array]
+    names: Mapping[int, str]
+    solids: bool
 
 
 class NastranOp4Importer(Importer):
@@ -110,26 +114,23 @@ _FRAME = re.compile(r"^\$ frame (.+): grid (\d{1,9})\s*$", re.MULTILINE)
 def _points(path: Path, request: ImportRequest) -> _Points:
     """Nodes of a file; scalar points and names of frames of bulk data. Raises InputError."""
     if path.suffix.lower() not in (*BULK, *NastranDmigImporter.suffixes):
-        return _Points(node_table(path), np.zeros(0, np.int64), frozenset(), {})
+        return _Points(node_table(path), np.zeros(0, np.int64), {}, {}, False)
     found = read_points(path)
-    nodes = (
-        node_table(path)
-        if found.solids or not len(found.ids)
-        else NodeTable(found.ids, found.positions, {}, np.zeros((0, 3), np.int64), path)
-    )
+    if not len(found.ids):
+        raise InputError(f"{path}: has no GRID card; give the deck with the nodes of the matrices")
+    nodes = NodeTable(found.ids, found.positions, {}, np.zeros((0, 3), np.int64), path)
     text = read_text(path)
     check_units(text, request)
     names = {int(node): name for name, node in _FRAME.findall(text)}
-    return _Points(nodes, found.scalars, found.turned, names)
+    return _Points(nodes, found.scalars, found.axes, names, found.solids)
 
 
 def _on_grid(
     matrices: Mapping[str, Entries], points: _Points, request: ImportRequest, report: ImportReport
 ) -> ImportedPart:
     """Part of matrices whose rows are numbered along the grid and scalar points."""
-    size = max((_size(A) for name, A in matrices.items() if name[:1].upper() in "KM"), default=0)
-    labels = _grid_labels(size, points, report)
-    return _part(matrices, labels, points, request, report)
+    size = max(_size(matrices[_name_of(matrices, letter, report)]) for letter in "KM")
+    return _part(matrices, _grid_labels(size, points, report), points, request, report)
 
 
 def _part(
@@ -140,28 +141,22 @@ def _part(
     report: ImportReport,
 ) -> ImportedPart:
     """Solid, or with stiffness of rotations or scalar points a superelement."""
-    K, M = (
-        _first_matrix(matrices, letter, report).matrix(len(labels), letter, report)
-        for letter in "KM"
-    )
+    names = [_name_of(matrices, letter, report) for letter in "KM"]
+    names += [name for name, A in matrices.items() if name[:1] == "B" and len(A.values)][:1]
+    report.found(f"matrices {', '.join(names)}")
+    K, M, *damping = (matrices[name].matrix(len(labels), name[0], report) for name in names)
+    D = damping[0] if damping else None
+    K, M, D = _in_basic_axes((K, M, D), labels, points, report)
     further = ~np.isin(labels[:, 1], (1, 2, 3))
     if not (further.any() and abs(K[further]).sum() > 0):
-        return free_solid(K, M, labels, points.nodes, request.units, report)
-    D = None
-    if any(name.upper().startswith("B") for name in matrices):
-        D = _first_matrix(matrices, "B", report).matrix(len(labels), "B", report)
+        nodes = node_table(points.nodes.source) if points.solids else points.nodes
+        return free_solid(K, M, labels, nodes, request.units, report)
     if len(labels) > MAX_DOFS:
         raise InputError(
             f"{report.source}: has {len(labels)} degrees of freedom with rotations; a "
             f"superelement has at most {MAX_DOFS}"
         )
     known = {int(node) for node in labels[labels[:, 1] > 0, 0]}
-    turned = sorted(known & points.turned)
-    if turned:
-        raise InputError(
-            f"{report.source}: grid {turned[0]} has displacements in a system of its own (CD); "
-            "write the superelement with CD = 0"
-        )
     nodes = points.nodes
     places = {int(node): x for node, x in zip(nodes.ids, nodes.positions) if int(node) in known}
     element = Superelement(
@@ -173,6 +168,35 @@ def _part(
         points.names,
     )
     return superelement_body(element, request, report)
+
+
+def _in_basic_axes(
+    matrices: tuple[sp.csr_matrix, sp.csr_matrix, sp.csr_matrix | None],
+    labels: Indices,
+    points: _Points,
+    report: ImportReport,
+) -> tuple[sp.csr_matrix, sp.csr_matrix, sp.csr_matrix | None]:
+    """Matrices T A Tᵀ in the basic system, where u = T u' and u' are the displacements in CD."""
+    turned = set(labels[labels[:, 1] > 0, 0].tolist()) & points.axes.keys()
+    if not turned:
+        return matrices
+    T = sp.identity(len(labels), format="lil")
+    row = {(int(node), int(k)): n for n, (node, k) in enumerate(labels)}
+    for node in turned:
+        for first in (1, 4):
+            rows = [row.get((node, k), -1) for k in range(first, first + 3)]
+            if max(rows) < 0:
+                continue
+            if min(rows) < 0:
+                raise InputError(
+                    f"{report.source}: grid {node} has displacements in a system of its own (CD), "
+                    "and only some of its components; write all three"
+                )
+            T[np.ix_(rows, rows)] = points.axes[node]
+    T = T.tocsr()
+    report.found(f"{len(turned)} grids with own displacement systems (CD)")
+    K, M, D = (None if A is None else (T @ A @ T.T).tocsr() for A in matrices)
+    return K, M, D
 
 
 def _op4(path: Path) -> dict[str, Entries]:
@@ -211,16 +235,15 @@ def _entries(A: Any) -> Entries:
     )
 
 
-def _first_matrix(matrices: Mapping[str, Entries], letter: str, report: ImportReport) -> Entries:
-    """The first matrix whose name starts with the letter. Raises InputError."""
+def _name_of(matrices: Mapping[str, Entries], letter: str, report: ImportReport) -> str:
+    """Name of the first matrix whose name starts with the letter. Raises InputError."""
     names = [name for name in matrices if name.upper().startswith(letter)]
     if not names:
         raise InputError(
             f"{report.source}: has no matrix {letter}… (found "
             f"{', '.join(matrices) or 'none'}); write KGG and MGG"
         )
-    report.found(f"matrix {names[0]}")
-    return matrices[names[0]]
+    return names[0]
 
 
 def _size(entries: Entries) -> int:

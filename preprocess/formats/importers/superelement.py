@@ -82,6 +82,7 @@ def superelement_body(
 
     Raises InputError.
     """
+    element = _without_empty_rows(element, report)
     frames = _frame_rows(element, report)
     unknown = [
         f"{name!r} at node {node}"
@@ -128,6 +129,20 @@ def superelement_body(
         "assumed equal in x, y, z",
     )
     return checked_body(raw, request, report)
+
+
+def _without_empty_rows(element: Superelement, report: ImportReport) -> Superelement:
+    """Superelement without rows that have no stiffness and no mass: rotations of nodes of solids."""
+    kept = np.flatnonzero(np.abs(element.K).sum(axis=1) + np.abs(element.M).sum(axis=1))
+    if len(kept) == len(element.labels):
+        return element
+    report.found(f"{len(element.labels) - len(kept)} rows without stiffness and mass dropped")
+    K, M, D = (
+        None if A is None else A[np.ix_(kept, kept)] for A in (element.K, element.M, element.D)
+    )
+    assert K is not None
+    assert M is not None
+    return element._replace(K=K, M=M, D=D, labels=element.labels[kept])
 
 
 def _names(element: Superelement, nodes: Sequence[int], request: ImportRequest) -> dict[int, str]:

@@ -14,13 +14,14 @@ import pytest
 import scipy.linalg
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.spatial.transform import Rotation
 
 import preprocess as pp
 from flexmbs.errors import InputError, MachineError
 from flexmbs.flexible_body.record import FlexibleBodyData
 from preprocess.formats import importers
 from preprocess.formats.exporters.base import ExportRequest
-from preprocess.formats.exporters.nastran import _field
+from preprocess.formats.exporters.nastran import _dmig, _field
 from preprocess.formats.exporters.superelement import (
     notes,
     numbered_superelement,
@@ -158,10 +159,34 @@ def test_grids_of_another_file_may_have_no_elements(tmp_path) -> None:
     (tmp_path / "bar.bdf").write_text(f"SOL 103\nCEND\nBEGIN BULK\n{head}ENDDATA\n")
     read = importers.read(tmp_path / "bar.pch").part
     np.testing.assert_allclose(read.modes.frequency, bar().modes.frequency, rtol=1e-9)
-    turned = re.sub(r"(\n\*       +\S+)\n", r"\g<1>               9\n", head, count=1)
-    (tmp_path / "bar.bdf").write_text(f"CORD2R,9,,0.,0.,0.,0.,0.,1.\n,0.,1.,0.\n{turned}")
-    with pytest.raises(InputError, match=r"grid 1 has displacements in a system of its own \(CD\)"):
-        importers.read(tmp_path / "bar.pch")
+
+
+def test_grids_with_displacement_systems_and_without_rotations(tmp_path) -> None:
+    """As EXTSEOUT punches them: CD of some grids, "GRID   *", rotations that have no stiffness."""
+    element = numbered_superelement(bar(), ExportRequest(tmp_path / "bar.dmig"))
+    axes = Rotation.from_euler("z", 30, degrees=True).as_matrix()
+    T = scipy.linalg.block_diag(np.eye(6), axes, axes, np.eye(4), np.zeros((6, 6)))
+    labels = [*element.labels, *((9, k) for k in range(1, 7))]
+    (x, y, z), (u, v, w) = (place for _, place in element.interfaces.values())
+    lines = [
+        "BEGIN SUPER       7",
+        f"CORD2R,5,,0.,0.,0.,0.,0.,1.,\n,{axes[0, 0]:.15f},{axes[1, 0]:.15f},0.",
+        f"GRID   *{1:16d}{'':16}{x:16.12f}{y:16.12f}\n*       {z:16.12f}",
+        f"GRID   *{2:16d}{'':16}{u:16.12f}{v:16.12f}\n*       {w:16.12f}{5:16d}",
+        "GRID,9,,1.,0.,0.",
+        "SPOINT,3,THRU,6",
+    ]
+    for name, A in (("KAAX", element.K), ("MAAX", element.M), ("BAAX", element.D)):
+        whole = scipy.linalg.block_diag(A, np.zeros((6, 6)))
+        lines += [
+            line.replace("DMIG*  ", "DMIG  *") for line in _dmig(name, T.T @ whole @ T, labels)
+        ]
+    (tmp_path / "bar.pch").write_text("\n".join(lines) + "\n")
+    read, report = importers.read(tmp_path / "bar.pch")
+    np.testing.assert_allclose(read.modes.frequency, bar().modes.frequency, rtol=1e-8)
+    found, own = read.frames["node 2"].phi, bar().frames["tip"].phi
+    np.testing.assert_allclose(abs(found), abs(own), atol=1e-6 * abs(own).max())
+    assert "1 grids with own displacement systems (CD)" in str(report)
 
 
 def test_op4_that_does_not_fit_its_points(tmp_path) -> None:
