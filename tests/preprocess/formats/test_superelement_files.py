@@ -7,6 +7,7 @@ import sys
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 
 import format_samples as samples
 import numpy as np
@@ -237,3 +238,87 @@ def test_a_pynastran_that_does_not_load_is_named(tmp_path, monkeypatch) -> None:
         MachineError, match=r"OP2 is read by pyNastran, which does not load \(.*in1d"
     ):
         importers.read(tmp_path / "bar.op2", nodes=tmp_path / "bar.op4.bdf")
+
+
+def modes_of_a_clamped_bar(tmp_path, monkeypatch) -> tuple[pp.Mesh, np.ndarray, np.ndarray, list]:
+    """Mesh of a deck in which the last node has turned displacements, exact modes clamped at x = 0, and
+    the tables that pyNastran would return for them.
+    """
+    box = pp.box_mesh((0.3, 0.04, 0.03), (3, 1, 1), "hex8")
+    deck = ["CORD2R,5,,0.,0.,0.,0.,0.,1.", ",0.,1.,0."]
+    deck += [
+        f"GRID,{n},,{x:.6f},{y:.6f},{z:.6f},{5 if n == len(box.nodes) else ''}"
+        for n, (x, y, z) in enumerate(box.nodes, 1)
+    ]
+    for n, row in enumerate(box.blocks["hex8"].connectivity + 1, 1):
+        deck += [f"CHEXA,{n},1,{','.join(map(str, row[:6]))}", f",{row[6]},{row[7]}"]
+    path = tmp_path / "bar.bdf"
+    path.write_text("\n".join([*deck, "PSOLID,1,1", "MAT1,1,2.1+11,,0.3,7850.", "ENDDATA", ""]))
+    mesh = pp.read_mesh(path, unit="m")
+    fe = pp.assemble(mesh, STEEL)
+    free = np.repeat(fe.nodes[:, 0] > 1e-9, 3)
+    omega2, V = scipy.linalg.eigh(
+        fe.K.toarray()[np.ix_(free, free)], fe.M.toarray()[np.ix_(free, free)]
+    )
+    shapes = np.zeros((free.size, 3))
+    shapes[free] = V[:, :3]
+    shapes = shapes.reshape(-1, 3, 3)
+    stored = np.zeros((3, len(mesh.nodes), 6))
+    stored[:, :, :3] = shapes.transpose(2, 0, 1)
+    turned = int(np.argmax(mesh.node_ids))
+    x, y, z = stored[:, turned, :3].T.copy()
+    stored[:, turned, :3] = np.stack([y, -x, z], axis=1)  # axes y, −x, z of system 5
+    order = np.random.default_rng(0).permutation(len(mesh.nodes))
+    grids = np.stack([mesh.node_ids[order], np.ones(len(order), int)], axis=1)
+    table = SimpleNamespace(
+        analysis_code=2, node_gridtype=grids, eigns=omega2[:3], data=stored[:, order]
+    )
+    tables = [table]
+    monkeypatch.setattr(
+        "preprocess.formats.importers.modes.read_op2",
+        lambda path: SimpleNamespace(eigenvectors=dict(enumerate(tables))),
+    )
+    (tmp_path / "bar.op2").write_bytes(b"\0")
+    return mesh, np.sqrt(omega2[:3]) / (2 * np.pi), shapes, tables
+
+
+def test_modes_of_an_op2_file_become_a_basis(tmp_path, monkeypatch) -> None:
+    """In mesh order and axes; the body has the frequencies of the modes."""
+    mesh, frequency, shapes, _ = modes_of_a_clamped_bar(tmp_path, monkeypatch)
+    modes = pp.read_modes(tmp_path / "bar.op2", mesh)
+    np.testing.assert_allclose(modes.frequency, frequency)
+    np.testing.assert_allclose(modes.shapes, shapes, atol=1e-12 * abs(shapes).max())
+    body = pp.reduce(
+        mesh,
+        STEEL,
+        interfaces={"hub": pp.Rigid(pp.Plane((0, 0, 0), (1, 0, 0)))},
+        method=pp.GivenShapes(modes.shapes),
+        reference="hub",
+    )
+    np.testing.assert_allclose(body.modes.frequency, frequency, rtol=1e-9)
+
+
+def test_op2_files_without_such_modes_are_named(tmp_path, monkeypatch) -> None:
+    mesh, _, _, tables = modes_of_a_clamped_bar(tmp_path, monkeypatch)
+    op2 = tmp_path / "bar.op2"
+    whole = tables[0]
+
+    def message(path=op2) -> str:
+        with pytest.raises(InputError) as caught:
+            pp.read_modes(path, mesh)
+        assert len(str(caught.value).splitlines()) == 1
+        return str(caught.value)
+
+    tables.append(whole)
+    assert "has normal modes of 2 subcases or superelements; write one" in message()
+    tables[:] = [SimpleNamespace(**vars(whole) | {"analysis_code": 8})]
+    assert "has no modes; request the displacements of normal modes" in message()
+    few = {"node_gridtype": whole.node_gridtype[:-1], "data": whole.data[:, :-1]}
+    tables[:] = [SimpleNamespace(**vars(whole) | few)]
+    assert "has no displacement of node" in message()
+    tables[:] = [SimpleNamespace(**vars(whole) | {"data": whole.data * np.nan})]
+    assert "has displacements that are not finite" in message()
+    (tmp_path / "bar.f06").write_text("")
+    assert "modes are read from .op2 and .frd files" in message(tmp_path / "bar.f06")
+    (tmp_path / "other.op2").write_bytes(b"\0")
+    assert "other.op2: needs other.bdf or other.dat" in message(tmp_path / "other.op2")
