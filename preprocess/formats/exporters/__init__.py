@@ -50,10 +50,10 @@ def write_body(
     """Write a body to a file of another program.
 
     Returns the content that the format cannot represent, one line each. format: a name in
-    `FORMATS`, by default from the suffix. unit: of the file, as of `read_mesh`, and nodes: node
-    numbers of frames by name, by default from 1 on, for superelements of Nastran and Abaqus; modes
-    follow the largest number. Raises InputError for an unknown format or an unsupported body,
-    MachineError if the file cannot be written.
+    `FORMATS`, by default from the suffix. For superelements of Nastran and Abaqus only: unit: of
+    the file, as of `read_mesh`. nodes: numbers of the nodes of frames by name, by default from 1
+    on; those of modes follow the largest. Raises InputError for an unknown format or an unsupported
+    body, MachineError if the file cannot be written.
 
     Examples
     --------

@@ -38,10 +38,26 @@ class NodalModes(NamedTuple):
 def read_modes(path: str | Path, mesh: Mesh, *, deck: str | Path | None = None) -> NodalModes:
     """Displacements of the real modes in a result file, in the node order of a mesh.
 
-    path: .op2 of Nastran (extra ``nastran``) or .frd of CalculiX. deck: bulk data with the
-    displacement systems (CD) of the grids of an OP2 file, by default of the same name. The numbers
-    of nodes are those of the mesh; rotations are omitted. Raises InputError for a file without such
+    path: .op2 of Nastran (extra ``nastran``) or .frd of CalculiX. mesh: of the same job, with its
+    node numbers. deck: bulk data with the displacement systems (CD) of the grids of an OP2 file, by
+    default of the same name. Rotations are omitted. Raises InputError for a file without such
     modes, and if a node of the mesh has none; MachineError if pyNastran is missing.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> import preprocess as pp
+    >>> cube = pp.box_mesh((1, 1, 1), (1, 1, 1), "hex8")
+    >>> rows = "".join(
+    ...     f" -1{n:10d}" + "".join(f"{v:12.5E}" for v in x) + "\\n"
+    ...     for n, x in zip(cube.node_ids, cube.nodes)
+    ... )  # of nodes, and of displacements u = x
+    >>> head = f"    1C\\n    2C{8:30d}{1:38d}\\n{rows} -3\\n  100CL  101 7.50000E+01           8"
+    >>> text = f"{head}{2:22d}    1MODAL      1\\n -4  DISP        4    1\\n{rows} -3\\n 9999\\n"
+    >>> _ = Path("cube.frd").write_text(text)
+    >>> modes = pp.read_modes("cube.frd", cube)
+    >>> modes.frequency.tolist(), bool((modes.shapes[:, :, 0] == cube.nodes).all())
+    ([75.0], True)
     """
     source = file_path(path, "path")
     instance(mesh, Mesh, "mesh", "a Mesh, as of read_mesh")
