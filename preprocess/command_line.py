@@ -181,7 +181,7 @@ def inspect_file(
     unit: Annotated[
         str | None,
         typer.Option(
-            "--unit", help="Unit of a mesh: m, cm, mm, in, or a system as mm-t-s, in-lbf-s."
+            "--unit", help="Unit of the file: m, cm, mm, in, or a system as mm-t-s, in-lbf-s."
         ),
     ] = None,
     as_json: AsJson = False,

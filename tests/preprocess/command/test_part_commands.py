@@ -213,6 +213,8 @@ def test_convert_to_a_superelement_in_other_units(part: Path, capsys: Captured) 
     capsys.readouterr()
     assert call("convert", dmig, back) == 2
     assert "its units are mm-t-s, not m-kg-s" in capsys.readouterr().err
+    assert call("inspect", dmig, "--unit", "mm-t-s") == 0
+    assert "bar: 78 kg" in capsys.readouterr().out
 
 
 def test_part_of_matrices(part: Path, capsys: Captured) -> None:
