@@ -144,6 +144,9 @@ def _part(
     names = [_name_of(matrices, letter, report) for letter in "KM"]
     names += [name for name, A in matrices.items() if name[:1] == "B" and len(A.values)][:1]
     report.found(f"matrices {', '.join(names)}")
+    for name, A in matrices.items():
+        if name.upper().startswith("K4") and A.values.any():
+            report.check(False, f"structural damping {name} is omitted")
     K, M, *damping = (matrices[name].matrix(len(labels), name[0], report) for name in names)
     D = damping[0] if damping else None
     K, M, D = _in_basic_axes((K, M, D), labels, points, report)
@@ -236,14 +239,15 @@ def _entries(A: Any) -> Entries:
 
 
 def _name_of(matrices: Mapping[str, Entries], letter: str, report: ImportReport) -> str:
-    """Name of the first matrix whose name starts with the letter. Raises InputError."""
-    names = [name for name in matrices if name.upper().startswith(letter)]
+    """Name of the stiffness K… or mass M…: a usual one, or the first. Raises InputError."""
+    names = [name for name in matrices if re.match(f"{letter}(?!4)", name, re.IGNORECASE)]
+    usual = [name for name in names if name[1:].upper() in ("AAX", "AA", "GG", "GGX", "XX")]
     if not names:
         raise InputError(
             f"{report.source}: has no matrix {letter}… (found "
             f"{', '.join(matrices) or 'none'}); write KGG and MGG"
         )
-    return names[0]
+    return (usual or names)[0]
 
 
 def _size(entries: Entries) -> int:

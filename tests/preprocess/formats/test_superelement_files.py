@@ -190,6 +190,21 @@ def test_grids_with_displacement_systems_and_without_rotations(tmp_path) -> None
     assert "1 grids with own displacement systems (CD)" in str(report)
 
 
+def test_further_matrices_of_a_superelement(tmp_path) -> None:
+    """Structural damping K4… and modal data M… before stiffness and mass are neither."""
+    pp.write_body(bar(), tmp_path / "bar.dmig")
+    text = (tmp_path / "bar.dmig").read_text()
+    text = text.replace("KALONGBA", "KAAX    ").replace("MALONGBA", "MAAX    ")
+    head, mark, tail = text.partition("DMIG    KAAX")
+    others = "".join(
+        f"DMIG,{name},0,6,2,0\nDMIG,{name},1,1,,1,1,5.\n" for name in ("K4AAX", "MUG1")
+    )
+    (tmp_path / "bar.dmig").write_text(head + others + mark + tail)
+    read, report = importers.read(tmp_path / "bar.dmig")
+    np.testing.assert_allclose(read.modes.frequency, bar().modes.frequency, rtol=1e-9)
+    assert "structural damping K4AAX is omitted" in report.warnings
+
+
 def test_op4_that_does_not_fit_its_points(tmp_path) -> None:
     pp.write_body(bar(), tmp_path / "bar.op4")
     points = tmp_path / "bar.op4.bdf"
