@@ -48,6 +48,7 @@ from .fe.walled_section import WalledSection as WalledSection
 from .formats.exporters import write_body as write_body
 from .formats.importers import read_body as read_body
 from .formats.importers import read_model as read_model
+from .formats.importers.modes import read_modes as read_modes
 from .formats.matrix_files import read_matrices as read_matrices
 from .inputs.warning import PreprocessWarning as PreprocessWarning
 from .mesh.divide import divide as divide

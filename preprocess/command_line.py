@@ -181,7 +181,7 @@ def inspect_file(
     unit: Annotated[
         str | None,
         typer.Option(
-            "--unit", help="Unit of a mesh: m, cm, mm, in, or a system as mm-t-s, in-lbf-s."
+            "--unit", help="Unit of the file: m, cm, mm, in, or a system as mm-t-s, in-lbf-s."
         ),
     ] = None,
     as_json: AsJson = False,
@@ -271,14 +271,32 @@ def convert_body(
         list[str] | None,
         typer.Option("--frame", help="NAME=NODE: a node of IN that becomes a frame."),
     ] = None,
+    unit_out: Annotated[
+        str,
+        typer.Option("--unit-out", help="Unit of OUT for Nastran and Abaqus: m-kg-s, mm-t-s, …"),
+    ] = "m-kg-s",
+    nodes: Annotated[
+        list[str] | None,
+        typer.Option("--node", help="NAME=NODE: number of a frame in OUT for Nastran and Abaqus."),
+    ] = None,
 ) -> None:
     """Convert flexible bodies between formats.
 
-    flexmbs (.h5), SID, MBDyn, MBSim, Simscape, VTU of modes.
+    flexmbs (.h5), SID, MBDyn, MBSim, Simscape, VTU of modes; superelements of Nastran (.dmig, .op4)
+    and Abaqus (.mtx).
     """
     from preprocess.command.convert import convert as command
 
-    command(source, target, read_as=read_as, write_as=write_as, unit=unit, frames=frames or [])
+    command(
+        source,
+        target,
+        read_as=read_as,
+        write_as=write_as,
+        unit=unit,
+        frames=frames or [],
+        unit_out=unit_out,
+        nodes=nodes or [],
+    )
 
 
 @app.command("report")

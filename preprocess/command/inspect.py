@@ -45,7 +45,7 @@ def inspect(path: Path, *, unit: str | None, as_json: bool, allow_outside: bool)
         refuse_unread(path)
     if not any(suffix in importer.suffixes for importer in FORMATS.values()):
         return _inspect_body(FlexibleBodyData.load(path), as_json)
-    part, report = read(path)
+    part, report = read(path, unit=unit or "m-kg-s")
     if not as_json and report.format != OWN:
         put(str(report))
     return (

@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -167,6 +168,53 @@ def read_nastran(path: Path, structural: bool = False, *, allow_outside: bool = 
     )
 
 
+class NastranPoints(NamedTuple):
+    """Grids and scalar points of bulk data.
+
+    Numbers (N,) and positions (N, 3) of grids in the basic system, numbers of the scalar points,
+    displacement axes (columns) of grids that have other ones; solids: True if there are solid
+    elements.
+    """
+
+    ids: Indices
+    positions: Array
+    scalars: Indices
+    axes: dict[int, Array]
+    solids: bool
+
+
+def read_points(path: Path) -> NastranPoints:
+    """Grids and scalar points of bulk data, whatever else it has. Raises InputError."""
+    lines = read_text(path).splitlines()
+    start = _start_of_bulk(lines)
+    cards = list(cards_of(path, lines[start + 1 :], start + 1, Includes(path, False)))
+    systems = CoordinateSystems.of(cards)
+    systems.require()
+    scalars: list[int] = []
+    for card in cards:
+        if card.name == "SPOINT":
+            scalars += listed_numbers(card.fields, card.line, card.claims)
+    axes = {
+        number: system
+        for number, card in systems.grids.items()
+        if (system := systems.displacements(number, card)) is not None
+    }
+    return NastranPoints(
+        np.array(list(systems.grids), dtype=np.int64),
+        np.array([systems.place(number) for number in systems.grids]).reshape(-1, 3),
+        np.unique(np.array(scalars, dtype=np.int64)),
+        axes,
+        any(card.name in SOLIDS for card in cards),
+    )
+
+
+def _start_of_bulk(lines: list[str]) -> int:
+    """Index of the line BEGIN BULK; -1 without it."""
+    return next(
+        (n for n, line in enumerate(lines) if re.match(r"\s*BEGIN\s+(BULK|SUPER)", line, re.I)), -1
+    )
+
+
 def _revolved_cells(path: Path, bulk: BulkData, node_ids: Indices) -> list[Cells]:
     """Cells of CTRIAX6 by material, counter-clockwise in the plane of x and z."""
     by_material: dict[int, list[tuple[int, list[int]]]] = defaultdict(list)
@@ -226,9 +274,7 @@ def _bulk(path: Path, structural: bool, allow_outside: bool) -> BulkData:
     Raises InputError with the line for anything malformed or unsupported.
     """
     lines = read_text(path).splitlines()
-    start = next(
-        (n for n, line in enumerate(lines) if re.match(r"\s*BEGIN\s+(BULK|SUPER)", line, re.I)), -1
-    )
+    start = _start_of_bulk(lines)
     includes = Includes(path, allow_outside)
     cards = list(cards_of(path, lines[start + 1 :], start + 1, includes))
     _check_layout(path, lines, start, cards)

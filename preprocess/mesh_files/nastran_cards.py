@@ -185,6 +185,8 @@ def fields_of(text: str) -> tuple[str, list[str]]:
         count = 4 if name.endswith("*") or name.startswith("*") else 8
         return name.upper(), (fields + [""] * count)[:count]
     name = text[:8].strip().upper()
+    if name.endswith("*"):  # "GRID   *" in punch files
+        name = f"{name[:-1].rstrip()}*"
     width, count = (16, 4) if name.endswith("*") or name.startswith("*") else (8, 8)
     return name, [text[8 + width * k : 8 + width * (k + 1)].strip() for k in range(count)]
 

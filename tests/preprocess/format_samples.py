@@ -174,7 +174,7 @@ def superelement_of(body: FlexibleBodyData) -> tuple[np.ndarray, np.ndarray, np.
     """K, M and labels of the body's superelement: nodes 11, 12, …, its modes as degrees of freedom
     1 … 6 of nodes from 900.
     """
-    from preprocess.formats.exporters.simscape import superelement
+    from preprocess.formats.exporters.superelement import superelement
 
     K, M, _ = superelement(body)
     k, n = len(body.frames), len(K)

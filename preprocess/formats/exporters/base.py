@@ -3,23 +3,37 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
 from flexmbs.flexible_body.record import FlexibleBodyData
+from preprocess.inputs.units import SI, Units
+
+
+@dataclass(frozen=True)
+class ExportRequest:
+    """File to write; units and node numbers of frames by name, for formats with numbered nodes."""
+
+    path: Path
+    units: Units = SI
+    nodes: Mapping[str, int] | None = None
 
 
 class Exporter(ABC):
     """Writer of one format; a new one is a class in its own file and one line in `FORMATS`.
 
-    kind: its name. suffixes: of its files.
+    kind: its name. suffixes: of its files. numbered: True if it writes a superelement with the
+    request's units and node numbers; other formats are in SI units and number nodes from 1.
     """
 
     kind: ClassVar[str]
     suffixes: ClassVar[tuple[str, ...]]
+    numbered: ClassVar[bool] = False
 
     @abstractmethod
-    def write(self, body: FlexibleBodyData, path: Path) -> list[str]:
+    def write(self, body: FlexibleBodyData, request: ExportRequest) -> list[str]:
         """Write the file; returns the content that the format cannot represent, one line each.
 
         Raises InputError, MachineError.

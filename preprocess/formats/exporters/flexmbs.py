@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from flexmbs.flexible_body.record import FlexibleBodyData
-from preprocess.formats.exporters.base import Exporter
+from preprocess.formats.exporters.base import Exporter, ExportRequest
 
 
 class FlexmbsExporter(Exporter):
@@ -14,7 +12,7 @@ class FlexmbsExporter(Exporter):
     kind = "flexmbs"
     suffixes = (".h5",)
 
-    def write(self, body: FlexibleBodyData, path: Path) -> list[str]:
+    def write(self, body: FlexibleBodyData, request: ExportRequest) -> list[str]:
         """Write the body as a flexible-body file; no data are lost."""
-        body.save(path)
+        body.save(request.path)
         return []

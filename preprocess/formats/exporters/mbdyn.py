@@ -12,7 +12,6 @@ order of the file.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
@@ -21,7 +20,7 @@ from flexmbs.files.output import write_text
 from flexmbs.flexible_body.components import FloatArray, GeometricStiffness
 from flexmbs.flexible_body.free_body import central_inertia
 from flexmbs.flexible_body.record import FlexibleBodyData
-from preprocess.formats.exporters.base import Exporter, missing_fields
+from preprocess.formats.exporters.base import Exporter, ExportRequest, missing_fields
 from preprocess.formats.inertia_invariants import invariant_5, invariant_8, invariant_9
 
 
@@ -31,11 +30,11 @@ class MBDynExporter(Exporter):
     kind = "mbdyn"
     suffixes = (".fem",)
 
-    def write(self, body: FlexibleBodyData, path: Path) -> list[str]:
+    def write(self, body: FlexibleBodyData, request: ExportRequest) -> list[str]:
         """Write the body as an MBDyn modal file; notes on data that are lost."""
         if not body.frames:
             raise InputError(f"{body.name}: has no frames; MBDyn needs at least one node")
-        write_text(path, "\n".join(_lines(body)) + "\n")
+        write_text(request.path, "\n".join(_lines(body)) + "\n")
         rotated = [
             name for name, frame in body.frames.items() if not np.array_equal(frame.R, np.eye(3))
         ]

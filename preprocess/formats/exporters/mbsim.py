@@ -5,14 +5,12 @@ The nodes are the frames, with rotation shapes, followed by the surface nodes wi
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import h5py
 import numpy as np
 
 from flexmbs.files.hdf5 import write_atomically
 from flexmbs.flexible_body.record import FlexibleBodyData
-from preprocess.formats.exporters.base import Exporter, missing_fields
+from preprocess.formats.exporters.base import Exporter, ExportRequest, missing_fields
 
 
 class MBSimExporter(Exporter):
@@ -21,7 +19,7 @@ class MBSimExporter(Exporter):
     kind = "mbsim"
     suffixes = (".mbsim.h5",)
 
-    def write(self, body: FlexibleBodyData, path: Path) -> list[str]:
+    def write(self, body: FlexibleBodyData, request: ExportRequest) -> list[str]:
         """Write the body as an HDF5 file of MBSim; notes on data that are lost."""
         arrays = _arrays(body)
 
@@ -30,7 +28,7 @@ class MBSimExporter(Exporter):
             for name, values in arrays.items():
                 file[name] = values
 
-        write_atomically(path, fill, checksums=False)
+        write_atomically(request.path, fill, checksums=False)
         named = (
             [
                 f"the frames are nodes 1 … {len(body.frames)} without names and axes: "

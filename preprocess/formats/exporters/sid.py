@@ -8,7 +8,6 @@ tip"; the nodes are numbered.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from flexmbs.files.output import write_text
 from flexmbs.flexible_body.components import FlexibleFrame, FloatArray
 from flexmbs.flexible_body.free_body import skew
 from flexmbs.flexible_body.record import FlexibleBodyData
-from preprocess.formats.exporters.base import Exporter, missing_fields
+from preprocess.formats.exporters.base import Exporter, ExportRequest, missing_fields
 from preprocess.formats.standard_input_data import (
     BLOCKS,
     NODE_BLOCKS,
@@ -36,9 +35,9 @@ class SidExporter(Exporter):
     kind = "sid"
     suffixes = (".sid", ".sid_fem")
 
-    def write(self, body: FlexibleBodyData, path: Path) -> list[str]:
+    def write(self, body: FlexibleBodyData, request: ExportRequest) -> list[str]:
         """Write the body as standard input data (SID); notes on data that are lost."""
-        write_text(path, "\n".join(_lines(standard_input_data(body))) + "\n")
+        write_text(request.path, "\n".join(_lines(standard_input_data(body))) + "\n")
         return missing_fields(body, "SID")
 
 

@@ -5,14 +5,12 @@ The surface, with one displacement field per mode.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import meshio
 
 from flexmbs.errors import InputError
 from flexmbs.files.output import atomic_file
 from flexmbs.flexible_body.record import FlexibleBodyData
-from preprocess.formats.exporters.base import Exporter
+from preprocess.formats.exporters.base import Exporter, ExportRequest
 
 
 class VtuExporter(Exporter):
@@ -21,7 +19,7 @@ class VtuExporter(Exporter):
     kind = "vtu"
     suffixes = (".vtu",)
 
-    def write(self, body: FlexibleBodyData, path: Path) -> list[str]:
+    def write(self, body: FlexibleBodyData, request: ExportRequest) -> list[str]:
         """Write the surface with the mode shapes as VTU; notes on data that are lost."""
         if body.surface is None:
             raise InputError(
@@ -36,6 +34,6 @@ class VtuExporter(Exporter):
             [("triangle", body.surface.triangles)],
             {**fields, "node number": body.surface.node_ids},
         )
-        with atomic_file(path) as draft:
+        with atomic_file(request.path) as draft:
             grid.write(draft, file_format="vtu")
         return ["a .vtu file contains the surface and the modes only"]

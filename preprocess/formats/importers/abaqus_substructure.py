@@ -10,7 +10,8 @@ Written by ``*SUBSTRUCTURE MATRIX OUTPUT, OUTPUT FILE=USER DEFINED``:
     *MATRIX, TYPE=MASS
 
 Nodes that are not in the input file are the generalized coordinates of retained fixed-interface
-modes. Source: Abaqus Analysis User's Guide, "Using substructures"; Keywords Guide, *USER ELEMENT,
+modes. A file may have its nodes itself, *NODE, those of modes with NSET=MODES, and names of frames,
+*NSET with one node each. Source: Abaqus Analysis User's Guide, "Using substructures"; Keywords Guide, *USER ELEMENT,
 *MATRIX.
 """
 
@@ -25,14 +26,22 @@ from flexmbs.flexible_body.components import FloatArray, IntArray
 from flexmbs.flexible_body.record import FlexibleBodyData
 from preprocess.formats.importers.base import Importer, ImportReport, ImportRequest
 from preprocess.formats.importers.node_files import node_table
-from preprocess.formats.importers.superelement import MAX_DOFS, Superelement, superelement_body
-from preprocess.inputs.number_parsing import content, integers, numbers
+from preprocess.formats.importers.superelement import (
+    MAX_DOFS,
+    Superelement,
+    check_units,
+    superelement_body,
+)
+from preprocess.inputs.number_parsing import content, integers, numbers, table
 
 _KEYWORD = re.compile(rb"^\*(?!\*)[ \t]*([^\r\n]*)", re.MULTILINE)
 _NODES = re.compile(
     rb"^\*\*[ \t]*ELEMENT NODES[^\n]*\n((?:\*\*[\d, \t\r-]*\n)+)", re.MULTILINE | re.IGNORECASE
 )
 _COMMENT = re.compile(rb"^\*\*.*$", re.MULTILINE)
+
+
+_Blocks = dict[str, tuple[bytes, bytes]]
 
 
 class AbaqusSubstructureImporter(Importer):
@@ -45,40 +54,57 @@ class AbaqusSubstructureImporter(Importer):
     def read(self, request: ImportRequest, report: ImportReport) -> FlexibleBodyData:
         """Flexible body from the matrices of an Abaqus substructure."""
         blocks = _blocks(request, content(request.path, "a substructure of Abaqus"))
-        nodes = node_table(request.companion(request.nodes, ".inp"))
+        check_units(blocks["START"][1].decode("utf-8", errors="replace"), request)
         labels = _labels(request, *blocks["USER ELEMENT"])
         K, M = (_matrix(request, blocks, kind, len(labels)) for kind in ("STIFFNESS", "MASS"))
-        row = {int(node): k for k, node in enumerate(nodes.ids)}
-        positions = {
-            int(node): nodes.positions[row[int(node)]]
-            for node in np.unique(labels[:, 0])
-            if int(node) in row
-        }
+        places = _places(request, blocks)
+        own = set(labels[:, 0].tolist())
+        positions = {node: x for node, x in sorted(places.items()) if node in own}
         report.found(
             f"{len(labels)} retained degrees of freedom of {len(positions)} nodes, the "
             "others are modes"
         )
-        return superelement_body(Superelement(K, M, labels, positions), request, report)
+        return superelement_body(
+            Superelement(K, M, labels, positions, names=_names(request, blocks)), request, report
+        )
 
 
-def _blocks(request: ImportRequest, data: bytes) -> dict[str, tuple[bytes, bytes]]:
-    """Text of each keyword block, without and with comments.
+def _places(request: ImportRequest, blocks: _Blocks) -> dict[int, FloatArray]:
+    """Positions by node of the given file, of the file itself, or of the input file."""
+    if request.nodes is None and "NODE" in blocks:
+        rows = table(blocks["NODE"][0], 4, f"{request.path}: *NODE")
+        ids, x = integers(rows[:, 0], str(request.path), "node number"), rows[:, 1:]
+    else:
+        nodes = node_table(request.companion(request.nodes, ".inp"))
+        ids, x = nodes.ids, nodes.positions
+    return {int(node): place for node, place in zip(ids, x)}
 
-    The blocks are USER ELEMENT, STIFFNESS and MASS.
+
+def _names(request: ImportRequest, blocks: _Blocks) -> dict[int, str]:
+    """Names of sets of one node."""
+    sets = {
+        name.removeprefix("NSET "): numbers(text, f"{request.path}: {name}")
+        for name, (text, _) in blocks.items()
+        if name.startswith("NSET ")
+    }
+    return {
+        int(integers(nodes, str(request.path), "node number")[0]): name
+        for name, nodes in sets.items()
+        if nodes.size == 1
+    }
+
+
+def _blocks(request: ImportRequest, data: bytes) -> _Blocks:
+    """Text of each keyword block, without and with comments, by `_block_name`.
+
+    START is the text before the first keyword.
     """
     marks = list(_KEYWORD.finditer(data))
     ends = [mark.start() for mark in marks[1:]] + [len(data)]
-    blocks: dict[str, tuple[bytes, bytes]] = {}
+    start = data[: marks[0].start()] if marks else data
+    blocks: _Blocks = {"START": (b"", start)}
     for mark, end in zip(marks, ends):
-        words = [
-            word.strip().upper()
-            for word in mark.group(1).decode("ascii", errors="replace").split(",")
-        ]
-        kind = next(
-            (word.partition("=")[2].strip() for word in words[1:] if word.startswith("TYPE")),
-            words[0],
-        )
-        name = kind if words[0] == "MATRIX" else words[0]
+        name = _block_name(mark.group(1).decode("utf-8", errors="replace"))
         if name in blocks:
             raise InputError(
                 f"{request.path}: has two blocks *{name}; write one substructure per file"
@@ -91,6 +117,21 @@ def _blocks(request: ImportRequest, data: bytes) -> dict[str, tuple[bytes, bytes
             f"{request.path}: has no {missing[0]}; write it with STIFFNESS=YES, MASS=YES"
         )
     return blocks
+
+
+def _block_name(keyword: str) -> str:
+    """Name of a block: the type of *MATRIX, "NSET name", "MODES" for their *NODE, or the keyword."""
+    words = [word.strip() for word in keyword.split(",")]
+    head = " ".join(words[0].upper().split())
+    options = {
+        key.strip().upper(): value.strip().strip('"')
+        for key, _, value in (word.partition("=") for word in words[1:])
+    }
+    if head == "MATRIX":
+        return options.get("TYPE", head).upper()
+    if head == "NODE" and options.get("NSET", "").upper() == "MODES":
+        return "MODES"
+    return f"NSET {options.get('NSET', '')}" if head == "NSET" else head
 
 
 def _labels(request: ImportRequest, text: bytes, commented: bytes) -> IntArray:
@@ -133,9 +174,7 @@ def _labels(request: ImportRequest, text: bytes, commented: bytes) -> IntArray:
     )
 
 
-def _matrix(
-    request: ImportRequest, blocks: dict[str, tuple[bytes, bytes]], kind: str, size: int
-) -> FloatArray:
+def _matrix(request: ImportRequest, blocks: _Blocks, kind: str, size: int) -> FloatArray:
     """Symmetric matrix from its lower triangle, row by row."""
     values = numbers(blocks[kind][0], f"{request.path}: {kind.lower()}")
     if values.size != size * (size + 1) // 2:

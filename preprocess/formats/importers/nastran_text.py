@@ -29,7 +29,7 @@ class LabelledEntries(NamedTuple):
 
 _HEADER = re.compile(
     r"^([ \d-]{8})([ \d-]{8})([ \d-]{8})([ "
-    r"\d-]{8})\s*([A-Za-z]\S{0,7})\s+(?:1P,)?\d*[EDF](\d+)\.\d+\s*$"
+    r"\d-]{8})\s*([A-Za-z]\S{0,7})\s*(?:1P,)?\d*[EDF](\d+)\.\d+\s*$"
 )
 
 

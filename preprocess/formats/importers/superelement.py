@@ -11,7 +11,9 @@ dependence on the deformation and the Coriolis and centrifugal terms are approxi
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -24,25 +26,31 @@ from flexmbs.flexible_body.record import FlexibleBodyData
 from preprocess.body.shape_integrals import ShapeIntegrals, second_moment
 from preprocess.formats.importers.base import ImportReport, ImportRequest
 from preprocess.formats.importers.raw_body import RawBody, checked_body
+from preprocess.inputs.units import MESH_UNITS
 from preprocess.mesh.rigid_motion import rigid_motion
 
 # relative residual of rigid-body modes; matrices are written with seven or more digits
 PRINTED = 1e-6
 # number of degrees of freedom; the matrices are dense, 72 MB each at this number
 MAX_DOFS = 3000
+# comment of the files that this program writes
+_UNITS = re.compile(r"units of the file: (\S+)")
 
 
 class Superelement(NamedTuple):
     """Stiffness and mass (n, n) of a superelement.
 
     Node and direction 1 … 6 of each row (n, 2); positions of the nodes. Rows of nodes without a
-    position are fixed-interface modes.
+    position are fixed-interface modes. D: damping (n, n), None without. names: of frames by node,
+    where the file has them.
     """
 
     K: FloatArray
     M: FloatArray
     labels: IntArray
     positions: Mapping[int, FloatArray]
+    D: FloatArray | None = None
+    names: Mapping[int, str] = MappingProxyType({})
 
 
 class _Rigid(NamedTuple):
@@ -53,6 +61,20 @@ class _Rigid(NamedTuple):
     inertia: FloatArray
 
 
+def check_units(text: str, request: ImportRequest) -> None:
+    """Raise InputError if a file names other units than those of the request."""
+    found = _UNITS.search(text)
+    if (
+        found
+        and found.group(1) in MESH_UNITS
+        and MESH_UNITS[found.group(1)][1:] != request.units[1:]
+    ):
+        raise InputError(
+            f"{request.path}: its units are {found.group(1)}, not {request.units.name}; "
+            f"read it with unit='{found.group(1)}'"
+        )
+
+
 def superelement_body(
     element: Superelement, request: ImportRequest, report: ImportReport
 ) -> FlexibleBodyData:
@@ -60,6 +82,7 @@ def superelement_body(
 
     Raises InputError.
     """
+    element = _without_empty_rows(element, report)
     frames = _frame_rows(element, report)
     unknown = [
         f"{name!r} at node {node}"
@@ -73,7 +96,9 @@ def superelement_body(
         )
     reference = next(iter(frames))
     R = _rigid_motions(element, reference)
-    _check_rigid(element, R, report)
+    damping = np.zeros_like(element.K) if element.D is None else element.D
+    for name, A in (("K", element.K), ("D", damping)):
+        _check_rigid(name, A, R, report)
     rest = np.setdiff1d(np.arange(len(element.labels)), frames[reference])
     K, M = element.K[np.ix_(rest, rest)], element.M[np.ix_(rest, rest)]
     omega2, V = scipy.linalg.eigh(0.5 * (K + K.T), 0.5 * (M + M.T))
@@ -82,13 +107,14 @@ def superelement_body(
     shapes = np.zeros((len(element.labels), len(rest)))
     shapes[rest] = V
     origin = element.positions[reference]
+    names = _names(element, list(frames), request)
     raw = RawBody(
         name=request.path.stem or "body",
         integrals=integrals,
         K_ff=np.diag(omega2),
-        D_ff=np.zeros_like(K),
+        D_ff=V.T @ damping[np.ix_(rest, rest)] @ V,
         frames={
-            _name(node, request): FlexibleFrame(
+            names[node]: FlexibleFrame(
                 element.positions[node] - origin, np.eye(3), shapes[rows[:3]], shapes[rows[3:]]
             )
             for node, rows in frames.items()
@@ -105,10 +131,24 @@ def superelement_body(
     return checked_body(raw, request, report)
 
 
-def _name(node: int, request: ImportRequest) -> str:
-    """Name of the frame at a node: requested, or "node 7"."""
-    titles = {number: name for name, number in (request.frames or {}).items()}
-    return titles.get(node, f"node {node}")
+def _without_empty_rows(element: Superelement, report: ImportReport) -> Superelement:
+    """Superelement without rows that have no stiffness and no mass: rotations of nodes of solids."""
+    kept = np.flatnonzero(np.abs(element.K).sum(axis=1) + np.abs(element.M).sum(axis=1))
+    if len(kept) == len(element.labels):
+        return element
+    report.found(f"{len(element.labels) - len(kept)} rows without stiffness and mass dropped")
+    K, M, D = (
+        None if A is None else A[np.ix_(kept, kept)] for A in (element.K, element.M, element.D)
+    )
+    assert K is not None
+    assert M is not None
+    return element._replace(K=K, M=M, D=D, labels=element.labels[kept])
+
+
+def _names(element: Superelement, nodes: Sequence[int], request: ImportRequest) -> dict[int, str]:
+    """Name of the frame at each node: requested, of the file, or "node 7"."""
+    requested = {number: name for name, number in (request.frames or {}).items()}
+    return {node: requested.get(node, element.names.get(node, f"node {node}")) for node in nodes}
 
 
 def _frame_rows(element: Superelement, report: ImportReport) -> dict[int, IntArray]:
@@ -149,17 +189,19 @@ def _rigid_motions(element: Superelement, reference: int) -> FloatArray:
     return R
 
 
-def _check_rigid(element: Superelement, R: FloatArray, report: ImportReport) -> None:
-    """Raise InputError unless K is free of the six rigid-body modes."""
+def _check_rigid(name: str, A: FloatArray, R: FloatArray, report: ImportReport) -> None:
+    """Raise InputError unless the matrix is free of the six rigid-body modes."""
+    if not A.any():
+        return
     unit = R / np.maximum(np.abs(R).max(axis=0), 1e-300)
-    residual = float(np.abs(element.K @ unit).max() / max(float(np.abs(element.K).max()), 1e-300))
+    residual = float(np.abs(A @ unit).max() / np.abs(A).max())
     if not residual < PRINTED:
         raise InputError(
-            f"{report.source}: K is not free of rigid-body modes ({residual:.2g} of |K|); "
+            f"{report.source}: {name} is not free of rigid-body modes ({residual:.2g} of |{name}|); "
             "give the nodes of the job "
             "in its units, and fixed-interface modes only"
         )
-    report.check(True, f"K is free of the six rigid-body modes ({residual:.2g})")
+    report.check(True, f"{name} is free of the six rigid-body modes ({residual:.2g})")
 
 
 def _rigid_body(M: FloatArray, report: ImportReport) -> _Rigid:

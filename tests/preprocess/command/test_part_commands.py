@@ -195,9 +195,26 @@ def test_convert_and_inspect(part: Path, capsys: Captured) -> None:
         (("--to", "magic"), "format: 'magic' is unknown; choose one of"),
         (("--from", "magic"), "format: 'magic' is unknown; choose one of"),
         (("--frame", "tip"), "--frame: 'tip' is not NAME=NODE"),
+        (("--node", "tip"), "--node: 'tip' is not NAME=NODE"),
+        (("--unit-out", "mm"), "flexmbs files are in SI units"),
     ):
         assert call("convert", sid, back, *wrong) == 2
         assert message in capsys.readouterr().err
+
+
+def test_convert_to_a_superelement_in_other_units(part: Path, capsys: Captured) -> None:
+    assert call("reduce", part) == 0
+    body, dmig = part.with_suffix(".h5"), part.with_name("bar.dmig")
+    assert call("convert", body, dmig, "--unit-out", "mm-t-s", "--node", "left=70") == 0
+    assert "$ frame left: grid 70" in dmig.read_text()
+    back = part.with_name("back.h5")
+    assert call("convert", dmig, back, "--unit", "mm-t-s") == 0
+    assert FlexibleBodyData.load(back).mass == pytest.approx(78.0, rel=1e-9)
+    capsys.readouterr()
+    assert call("convert", dmig, back) == 2
+    assert "its units are mm-t-s, not m-kg-s" in capsys.readouterr().err
+    assert call("inspect", dmig, "--unit", "mm-t-s") == 0
+    assert "bar: 78 kg" in capsys.readouterr().out
 
 
 def test_part_of_matrices(part: Path, capsys: Captured) -> None:

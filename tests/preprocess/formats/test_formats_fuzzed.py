@@ -150,6 +150,8 @@ def _superelements(folder: Path) -> None:
     samples.frame_file(body, folder / "nodes.csv")
     samples.abaqus_substructure(body, folder / "a.mtx")
     samples.dmig_superelement(body, folder / "a.pch")
+    for name in ("own.mtx", "own.dmig", "own.op4"):
+        pp.write_body(body, folder / name)
 
 
 # name: (files that are made, file that is damaged, file that is read, options naming files)
@@ -177,6 +179,10 @@ CASES = {
     "sparse op4": (_others, "b.op4", "b.op4", {"nodes": "nodes.csv"}),
     "abaqus substructure": (_superelements, "a.mtx", "a.mtx", {"nodes": "nodes.csv"}),
     "dmig superelement": (_superelements, "a.pch", "a.pch", {"nodes": "nodes.csv"}),
+    "own user element": (_superelements, "own.mtx", "own.mtx", {}),
+    "own dmig": (_superelements, "own.dmig", "own.dmig", {}),
+    "own op4": (_superelements, "own.op4", "own.op4", {}),
+    "points of op4": (_superelements, "own.op4.bdf", "own.op4", {}),
     "matrix market": (_others, "K.mtx", "K.mtx", {"mass": "M.mtx", "nodes": "nodes.csv"}),
 }
 EXAMPLES = 10

@@ -67,6 +67,9 @@ def test_live_calculix_run(tmp_path) -> None:
     assert shape @ (own.K @ shape) / (shape @ own.mass_product(shape)) == pytest.approx(
         omega2, rel=1e-5
     )
+    read = pp.read_modes(tmp_path / "modes.frd", pp.read_mesh(tmp_path / "modes.inp", unit="m"))
+    assert read.frequency[6] == frd.modes[6].frequency
+    np.testing.assert_array_equal(read.shapes[:, :, 6].ravel(), shape)
     surface = pp.read_model(job.with_suffix(".sti"), nodes=tmp_path / "modes.frd").triangles
     np.testing.assert_array_equal(np.sort(surface, axis=None), np.sort(own.triangles, axis=None))
     tets = pp.box_mesh((0.1, 0.04, 0.03), (1, 1, 1), "tet10")
