@@ -81,6 +81,6 @@ print(f"heading changed by {np.degrees(solution.joint('road').position[-1, 3]):.
 # Eigenvalues of lean and steer about the upright motion: it is stable, in agreement with the
 # published range of speeds from 4.29 to 6.02 m/s.
 eigenvalues = np.linalg.eigvals(
-    fm.linearize(bike, at=fm.state(bike, velocity={"road": (speed, 0, 0, 0, 0, 0)})).A
+    fm.linearize(bike, start=fm.state(bike, velocity={"road": (speed, 0, 0, 0, 0, 0)})).A
 )
 print(eigenvalues[abs(eigenvalues) > 1e-2].round(3))

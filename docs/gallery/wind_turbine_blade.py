@@ -42,7 +42,7 @@ speeds = np.array([0.1, 0.8, 1.6])
 free = [turbine(fm.Ramp(0.0, rate=speed)) for speed in speeds]
 for model in free:
     model.gravity = (0, 0, 0)
-flap = [fm.linearize(m, at=fm.statics(m, steady=True)).modes.frequency[0] for m in free]
+flap = [fm.linearize(m, start=fm.statics(m, steady=True)).modes.frequency[0] for m in free]
 times = np.linspace(0.0, 10.0, 101)
 ramp = np.clip(times / 5.0, 0, 1)
 run_up = fm.Table(

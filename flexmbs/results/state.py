@@ -291,19 +291,19 @@ def _free_values(body: BodyView, i: int, turns: bool) -> tuple[np.ndarray, np.nd
     return np.concatenate([body.position[i], euler_parameters(A)]), rates
 
 
-def state_about(model: ModelData, at: HasState | None) -> State:
-    """Declared state of a model, or the state given by ``at``.
+def state_about(model: ModelData, start: HasState | None) -> State:
+    """Declared state of a model, or the state given by ``start``.
 
-    With the accelerations and multipliers of the model there. ``at`` may belong to another model
+    With the accelerations and multipliers of the model there. ``start`` may belong to another model
     with the same bodies and joints. Raises `InputError`.
     """
-    if at is None:
+    if start is None:
         return state(model)
-    given = given_state("at", at)
+    given = given_state("start", start)
     declaration_report(model).raise_errors()
     compiled, _ = initial_state(model, how=Assemble(elastic=True))
-    here = started(compiled, given, given.t, "at")
-    require_same_shapes(compiled, given, "at")
+    here = started(compiled, given, given.t)
+    require_same_shapes(compiled, given, "start")
     return settled_state(compiled, given.t, here.q, here.s, here.beta, here.z)
 
 

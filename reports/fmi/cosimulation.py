@@ -129,7 +129,7 @@ def in_plain_c(folder: Path) -> dict[str, float]:
         "inputs": [("effort", "hinge")],
         "outputs": [("position", "tool", "z"), ("coordinate", "hinge")],
     }
-    system = fm.linearize(model, at=fm.statics(model), **ports)
+    system = fm.linearize(model, start=fm.statics(model), **ports)
     file = system.export(folder / "Linear.fmu")
     A, B, C, D, *_ = cont2discrete((system.A, system.B, system.C, system.feedthrough), 1e-3)
     x, u, gap, size, slave = (

@@ -102,7 +102,7 @@ def connected(folder: Path, file: Path) -> dict[str, float]:
         "inputs": [("effort", "hinge")],
         "outputs": [("position", "tool", "z"), ("coordinate", "hinge")],
     }
-    system = fm.linearize(model, at=fm.statics(model), **ports)
+    system = fm.linearize(model, start=fm.statics(model), **ports)
     twin = {name: f"twin.{name}" for name in (*system.inputs, *system.outputs)}
     units = {"arm": file, "twin": system.export(folder / "Linear.fmu", version=2)}
     both = Execution(1e-3, units, {twin[system.inputs[0]]: "arm.angle"})

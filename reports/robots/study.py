@@ -117,7 +117,7 @@ def vibrations(robot: fm.Robot, controller: Controller, q: np.ndarray) -> list[t
     rest in q.
     """
     model = controlled(robot.started(q), controller)
-    modes = fm.linearize(model, at=fm.statics(model)).modes
+    modes = fm.linearize(model, start=fm.statics(model)).modes
     return [
         (float(f), float(z))
         for f, z in zip(modes.frequency, modes.damping)

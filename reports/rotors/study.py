@@ -115,7 +115,7 @@ def bending(data: fm.FlexibleBodyData, name: str, speed: float) -> np.ndarray:
     model = rotor(data, speed, discs, BEARINGS[name], last)
     places = [("position", f"shaft/n{k}", axis) for k in (1, 4) for axis in "yz"]
     linear = fm.linearize(
-        model, at=fm.statics(model, steady=True, audit=False), outputs=places, audit=False
+        model, start=fm.statics(model, steady=True, audit=False), outputs=places, audit=False
     )
     value, vector = np.linalg.eig(linear.A)
     moved = np.linalg.norm(linear.C @ vector, axis=0) / np.linalg.norm(

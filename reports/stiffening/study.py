@@ -104,7 +104,7 @@ def flap_frequencies(
     """
     model = on_a_hub(data, fm.Ramp(0.0, speed), radius=radius, stiffening=stiffening)
     try:
-        modes = fm.linearize(model, at=fm.statics(model, steady=True)).modes
+        modes = fm.linearize(model, start=fm.statics(model, steady=True)).modes
     except SolverError:
         return np.zeros(0)
     tip = np.abs(data.frames["tip"].phi @ modes.shape[-data.nf :])

@@ -182,15 +182,15 @@ def test_results_go_to_stdout_while_a_bar_is_on_the_terminal(monkeypatch, capsys
 
 
 def test_unknown_names_are_reported() -> None:
-    with pytest.raises(
-        fm.InputError, match="integrators: unknown 'euler'; known: dormand-prince"
-    ):
+    with pytest.raises(fm.InputError, match="integrators: unknown 'euler'; known: dormand-prince"):
         fm.compare(slider_crank(), t_end=0.1, integrators=("euler",))
     with pytest.raises(
         fm.InputError, match="tell: must be a function of a line of text, not 'print'"
     ):
         fm.compare(slider_crank(), t_end=0.1, tell="print")  # type: ignore[arg-type]
-    with pytest.raises(fm.InputError, match="formalism: unknown 'magic'; known: embedding, multiplier"):
+    with pytest.raises(
+        fm.InputError, match="formalism: unknown 'magic'; known: embedding, multiplier"
+    ):
         fm.compare(slider_crank(), t_end=0.1, formalisms=("magic",))
 
 

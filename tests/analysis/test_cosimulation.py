@@ -153,7 +153,10 @@ def unit_in_c(tmp_path: Path) -> Path:
         pytest.skip("no C compiler")
     model = pendulum(fm.PD(KP, KD))
     system = fm.linearize(
-        model, at=fm.statics(model), inputs=[("effort", "hinge")], outputs=[("coordinate", "hinge")]
+        model,
+        start=fm.statics(model),
+        inputs=[("effort", "hinge")],
+        outputs=[("coordinate", "hinge")],
     )
     return system.export(tmp_path / "plain.fmu")
 

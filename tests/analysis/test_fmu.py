@@ -137,7 +137,7 @@ def test_libcosim_runs_units_of_fmi_2_as_fmpy_does(plain: bool, tmp_path: Path) 
     file, names = tmp_path / "Pendulum.fmu", ("motor", "angle", "rate")
     if plain:
         ports = {key: list(PORTS[key].values()) for key in PORTS}
-        system = fm.linearize(pendulum(), at=fm.statics(pendulum()), **ports)
+        system = fm.linearize(pendulum(), start=fm.statics(pendulum()), **ports)
         system.export(file, version=2)
         names = (*system.inputs, *system.outputs)
     else:

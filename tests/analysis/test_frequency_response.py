@@ -271,7 +271,7 @@ def test_a_shaft_across_springs_of_the_ground_is_not_steady() -> None:
         model.add(fm.Chain("slides", carrier, disc, motions=(Slide("x"), Slide("y"))))
         model.add(fm.Drive("motor", "spin", fm.Ramp(0.0, 3.0)))
         model.add(fm.Bushing("bearing", model.ground, disc, k=(*k, 0.0, 0.0, 0.0, 0.0)))
-        return fm.linearize(model, at=fm.statics(model, steady=True))
+        return fm.linearize(model, start=fm.statics(model, steady=True))
 
     assert shaft((500.0, 500.0)).steady
     assert not shaft((500.0, 700.0)).steady

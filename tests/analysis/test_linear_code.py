@@ -372,7 +372,7 @@ def test_bad_version_and_motion(tmp_path: Path) -> None:
         linear().export(tmp_path / "a.fmu", version=1)
     moving = fm.state(crane(), position={"cable": 0.4}, velocity={"cable": 1.0})
     system = fm.linearize(
-        crane(), at=moving, inputs=[("effort", "rail")], outputs=[("rate", "rail")]
+        crane(), start=moving, inputs=[("effort", "rail")], outputs=[("rate", "rail")]
     )
     with pytest.raises(fm.InputError, match="export: the model does not rest"):
         system.export(tmp_path / "a.c")

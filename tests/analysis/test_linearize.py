@@ -50,7 +50,7 @@ def test_double_pendulum() -> None:
     model.add(
         fm.Chain("lower", first, second, motions=(Rotate("z"), FixedTranslation((0.0, -1.0, 0.0))))
     )
-    found = fm.linearize(model, at=fm.statics(model)).modes.frequency * TWO_PI
+    found = fm.linearize(model, start=fm.statics(model)).modes.frequency * TWO_PI
     np.testing.assert_allclose(
         found**2, (2.0 + np.sqrt(2.0) * np.array([-1.0, 1.0])) * G, rtol=1e-9
     )
@@ -76,7 +76,7 @@ def test_rigid_blade_on_a_turning_hub(axis: str) -> None:
     expected = speed * np.sqrt((axis == "y") + offset * mass * r / whole)
     for t in (0.0, 0.37):
         steady = fm.statics(model, steady=True, t=t)
-        found = fm.linearize(model, at=steady, inputs=[("drive", "motor")])
+        found = fm.linearize(model, start=steady, inputs=[("drive", "motor")])
         assert found.coordinates == ("blade hinge.0",)
         assert found.modes.frequency[0] * TWO_PI == pytest.approx(expected, rel=1e-9)
     # the hub's acceleration on the blade
@@ -115,7 +115,7 @@ def test_controller_with_an_integral() -> None:
 def slider_crank_state(angle: float, speed: float) -> State:
     """The slider-crank at a crank angle and speed, its other velocities by loop closure."""
     rest = fm.state(slider_crank(angle))
-    s = fm.matrices(rest.compiled.model, at=rest, independent=["main"]).J_loop[:, 0] * speed
+    s = fm.matrices(rest.compiled.model, start=rest, independent=["main"]).J_loop[:, 0] * speed
     return settled_state(rest.compiled, 0.0, rest.q, s, rest.beta)
 
 
@@ -123,7 +123,7 @@ def slider_crank_state(angle: float, speed: float) -> State:
 def test_slider_crank_against_its_reduced_equation(speed: float) -> None:
     """φ̈ = f(φ, φ̇) of the crank, differentiated, at rest and moving."""
     here = slider_crank_state(0.5, speed)
-    found = fm.linearize(here.compiled.model, at=here, independent=["main"])
+    found = fm.linearize(here.compiled.model, start=here, independent=["main"])
     stiffness = derivative(lambda d: slider_crank_state(0.5 + d, speed).sd[0])
     damping = derivative(lambda d: slider_crank_state(0.5, speed + d).sd[0])
     np.testing.assert_allclose((-found.K / found.M)[0, 0], stiffness, rtol=1e-7)
@@ -193,7 +193,7 @@ def test_motion_of_a_mode_of_several_coordinates() -> None:
         model.add(fm.Prismatic(f"to {name}", place, body))
         model.add(fm.JointSpring(f"spring of {name}", f"to {name}", k=100.0))
         place = body
-    modes = fm.linearize(model, at=fm.statics(model)).modes
+    modes = fm.linearize(model, start=fm.statics(model)).modes
     for mode, ratio in enumerate(0.5 * (np.sqrt(5.0) * np.array([1.0, -1.0]) - 1.0)):
         motion = modes.motion(mode, amplitude=0.1)
         first, second = (motion.joint(f"to {name}").position[:, 0] for name in ("first", "second"))
@@ -206,7 +206,7 @@ def test_motion_of_a_mode_of_several_coordinates() -> None:
 def test_state_of_a_solution(coordinates: str) -> None:
     """About the moving pendulum the stiffness is m g l cos of its angle from the vertical."""
     run = fm.simulate(pendulum(-1.0), t_end=0.5, step=1e-3, coordinates=coordinates)
-    found = fm.linearize(run.compiled.model, at=fm.state_of(run, 0.3))
+    found = fm.linearize(run.compiled.model, start=fm.state_of(run, 0.3))
     np.testing.assert_allclose(
         found.K[0, 0], -G * np.sin(run.joint("hinge").position[300, 0]), rtol=1e-8
     )
@@ -303,7 +303,7 @@ def test_moving_bodies_in_space_against_differentiated_accelerations() -> None:
     assert velocity_names(here.compiled)[::5] == ("ball.0", "float.0", "float.5")
     A, Ad = turning(here.s), turning(here.sd)
     expected = np.block([[np.zeros((ns, ns)), unit], [stiffness + damping @ A - Ad, damping - A]])
-    found = fm.linearize(here.compiled.model, at=here)
+    found = fm.linearize(here.compiled.model, start=here)
     np.testing.assert_allclose(found.A, expected, atol=1e-8 * np.abs(expected).max())
 
 
@@ -364,7 +364,7 @@ def turning_linkage(angle: float, speed: float, cut: str) -> State:
 def test_spatial_linkage_against_its_reduced_equation(cut: str) -> None:
     """φ̈ = f(φ, φ̇) of the crank, differentiated; the ball is in the tree or closes the loop."""
     here = turning_linkage(0.4, 3.0, cut)
-    found = fm.linearize(here.compiled.model, at=here, independent=["crank"])
+    found = fm.linearize(here.compiled.model, start=here, independent=["crank"])
     at = velocity_names(here.compiled).index("crank.0")
     stiffness = derivative(lambda d: turning_linkage(0.4 + d, 3.0, cut).sd[at])
     damping = derivative(lambda d: turning_linkage(0.4, 3.0 + d, cut).sd[at])
@@ -400,7 +400,7 @@ def test_controller_close_to_its_limit(upper: float) -> None:
             "control", "hinge", fm.LimitedPID(kp, ki, kd=kd, lower=-4.0, upper=upper, reference=0.4)
         )
     )
-    found = np.linalg.eigvals(fm.linearize(model, at=fm.statics(model)).A)
+    found = np.linalg.eigvals(fm.linearize(model, start=fm.statics(model)).A)
     J = inertia + m * r**2
     expected = np.roots([J, kd, m * 9.81 * r * np.cos(0.4) + kp, ki])
     np.testing.assert_allclose(np.sort_complex(found), np.sort_complex(expected), rtol=1e-6)

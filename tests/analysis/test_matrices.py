@@ -74,6 +74,6 @@ def test_twist_of_the_crank() -> None:
 def test_at_a_moving_state() -> None:
     """M ṡ = k + Gᵀλ and G ṡ = γ hold for the accelerations of the state."""
     state = fm.state(slider_crank(), velocity={"main": 2.0})
-    found = fm.matrices(state.compiled.model, at=state)
+    found = fm.matrices(state.compiled.model, start=state)
     np.testing.assert_allclose(found.M @ state.sd, found.k + found.G.T @ state.lam, atol=1e-11)
     np.testing.assert_allclose(found.G @ state.sd, found.gamma, atol=1e-11)

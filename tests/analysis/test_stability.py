@@ -167,7 +167,7 @@ def test_random_chains(seed: int) -> None:
     model = random_chain(np.random.default_rng(seed), conservative=seed % 3 == 0)
     found = fm.statics(model)
     np.testing.assert_allclose(
-        fm.linearize(model, at=found).modes.eigenvalue, found.eigenvalues, rtol=1e-9, atol=1e-9
+        fm.linearize(model, start=found).modes.eigenvalue, found.eigenvalues, rtol=1e-9, atol=1e-9
     )
     expected = by_accelerations(model, found)
     for value in found.eigenvalues:

@@ -27,9 +27,9 @@ def test_the_model_asked_for_counts_and_not_that_of_the_state() -> None:
     for other in (stiffened(100.0), model):
         if other is model:
             model.add(fm.JointSpring("spring", "hinge", k=100.0, x0=-0.5 * np.pi))
-        assert fm.linearize(other, at=rest).K.item() == pytest.approx(linkages.G + 100.0)
+        assert fm.linearize(other, start=rest).K.item() == pytest.approx(linkages.G + 100.0)
         moved = fm.state(stiffened(0.0), position={"hinge": -0.5 * np.pi + 0.1})
-        assert fm.matrices(other, at=moved).k.item() == pytest.approx(
+        assert fm.matrices(other, start=moved).k.item() == pytest.approx(
             -linkages.G * np.sin(0.1) - 100.0 * 0.1
         )
 
@@ -44,7 +44,7 @@ def test_accelerations_close_the_loop() -> None:
     expected = (x[2] - 2.0 * x[1] + x[0]) / h**2 * speed**2 + (x[2] - x[0]) / (
         2.0 * h
     ) * ACCELERATION
-    names = fm.matrices(model, at=state).velocities
+    names = fm.matrices(model, start=state).velocities
     assert state.sd[names.index("main.0")] == ACCELERATION
     assert state.sd[names.index("guide.0")] == pytest.approx(expected, abs=1e-6)
     needed = fm.inverse_dynamics(state, actuators=["main"])
@@ -76,7 +76,7 @@ def test_springs_without_length_are_unloaded_where_the_model_is_at_the_start() -
         fm.quasi_static(model, [0.0, 1.0]).drive("motor").torque[-1],
         fm.inverse_dynamics(fm.kinematics(model, [1.0])).effort["motor"][-1, 0],
         fm.inverse_dynamics(later).effort["motor"][-1, 0],
-        -fm.matrices(model, at=later).k[0],
+        -fm.matrices(model, start=later).k[0],
     ]
     np.testing.assert_allclose(forces, 10.0, rtol=1e-9)
 

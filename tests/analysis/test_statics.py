@@ -168,9 +168,9 @@ def test_states_of_bodies_reduced_anew_are_rejected() -> None:
     with pytest.raises(
         fm.InputError, match="at: body 'bar' has been reduced again since that state"
     ):
-        fm.linearize(bar(1e11), at=bent)
+        fm.linearize(bar(1e11), start=bent)
     assert (
-        fm.linearize(bar(1e11), at=fm.state(bar(2e11))).modes.frequency[0]
+        fm.linearize(bar(1e11), start=fm.state(bar(2e11))).modes.frequency[0]
         < fm.linearize(bar(2e11)).modes.frequency[0]
     )
 
@@ -212,7 +212,7 @@ def test_other_objects_than_states_are_rejected() -> None:
     model = pendulum(-1.0)
     run = fm.simulate(model, t_end=0.1, step=1e-2)
     with pytest.raises(fm.InputError, match="at: Solution is not a state; use state"):
-        fm.linearize(model, at=run)
+        fm.linearize(model, start=run)
     with pytest.raises(fm.InputError, match="start: Solution is not a state"):
         fm.simulate(model, t_end=0.1, start=run)
 
@@ -260,7 +260,7 @@ def test_cantilever_whose_only_frame_carries_its_own() -> None:
     )
     first = (1.87510407 / L) ** 2 * np.sqrt(stiffness / mass)
     np.testing.assert_allclose(found.frequencies[:2], first, rtol=0.02)
-    frequencies = fm.linearize(model, at=found).modes.frequency
+    frequencies = fm.linearize(model, start=found).modes.frequency
     np.testing.assert_allclose(2.0 * np.pi * np.sort(frequencies)[:2], first, rtol=0.02)
 
 

@@ -104,7 +104,7 @@ def test_an_audit_that_is_switched_off(tmp_path: Path) -> None:
         assert "the audit of this run was switched off" in (tmp_path / "rest.html").read_text(
             encoding="utf-8"
         )
-        assert fm.linearize(model, at=rest, audit=False).verdict == "NOT JUDGED"
+        assert fm.linearize(model, start=rest, audit=False).verdict == "NOT JUDGED"
         assert fm.campbell(model, [1.0], drive="motor", audit=False).verdict == "NOT JUDGED"
         assert fm.kinematics(model, [0.0, 0.1], audit=False).verdict == "NOT JUDGED"
     with pytest.raises(fm.InputError, match="audit: must be True or False"):
@@ -157,7 +157,7 @@ def test_correct_results_pass(seed: int, far: float) -> None:
         warnings.simplefilter("error")
         for steady in (False, True):
             assert fm.statics(model, steady=steady).verdict == "PASS"
-        assert fm.linearize(model, at=fm.statics(model, steady=True)).verdict == "PASS"
+        assert fm.linearize(model, start=fm.statics(model, steady=True)).verdict == "PASS"
         assert fm.quasi_static(model, [0.0, 0.2]).verdict == "PASS"
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", AuditWarning)  # the drive has an initial rate
@@ -279,13 +279,13 @@ def test_unbalance_is_a_finding_unless_it_rests_in_the_turning_part(
         model, _ = jeffcott(
             np.random.default_rng(seed), offset, False, unit=unit, hardening=hardening
         )
-        found = fm.linearize(model, at=fm.statics(model, steady=True))
+        found = fm.linearize(model, start=fm.statics(model, steady=True))
         status = "PASS" if found.leaving <= 1e-5 else "WARN" if found.leaving <= 0.05 else "FAIL"
         assert motion_of(found).status == status
         return
     model, size = jeffcott(np.random.default_rng(seed), offset, False, unit=unit)
     rest = fm.statics(model, steady=True)
-    found = fm.linearize(model, at=rest)
+    found = fm.linearize(model, start=rest)
     apart = np.array([np.cos(0.6) - np.cos(0.3), np.sin(0.6) - np.sin(0.3)])
     np.testing.assert_allclose(found.leaving, size * np.abs(apart).max(), rtol=1e-6)
     diagram = fm.campbell(model, [model.drives["motor"].motion.rate], drive="motor")
@@ -296,7 +296,7 @@ def test_unbalance_is_a_finding_unless_it_rests_in_the_turning_part(
     ):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            assert fm.linearize(balanced, at=fm.statics(balanced, steady=True)).verdict == "PASS"
+            assert fm.linearize(balanced, start=fm.statics(balanced, steady=True)).verdict == "PASS"
 
 
 def test_a_linear_rotor_beside_its_equilibrium_has_its_modes() -> None:
@@ -309,7 +309,7 @@ def test_a_linear_rotor_beside_its_equilibrium_has_its_modes() -> None:
     assert beside.leaving > 4e-4
     assert beside.verdict == "PASS"
     assert "not steady" not in str(beside)
-    settled = fm.linearize(model, at=fm.statics(model, steady=True))
+    settled = fm.linearize(model, start=fm.statics(model, steady=True))
     np.testing.assert_allclose(beside.modes.frequency, settled.modes.frequency, rtol=1e-9)
 
 

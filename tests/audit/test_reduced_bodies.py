@@ -316,7 +316,7 @@ def test_geometric_stiffness_of_a_column(share, where):
         assert check.status == ("WARN" if share > 0.1 else "PASS")
         estimate = float(check.found.split("about ")[1].split()[0])
         assert share / 2 < estimate < 2 * share
-    linear = found(fm.linearize(model, at=rest), "Geometric stiffness of column")
+    linear = found(fm.linearize(model, start=rest), "Geometric stiffness of column")
     assert linear.status == check.status
 
 
@@ -333,7 +333,7 @@ def test_geometric_stiffness_of_a_blade(share):
     model.add(fm.Revolute("hub", model.ground, blade["a"], axis="z"))
     model.add(fm.Drive("motor", "hub", fm.Ramp(0.0, rate=speed)))
     check = found(
-        fm.linearize(model, at=fm.statics(model, steady=True)), "Geometric stiffness of blade"
+        fm.linearize(model, start=fm.statics(model, steady=True)), "Geometric stiffness of blade"
     )
     estimate = float(check.found.split("about ")[1].split()[0])
     assert 1.19 * share**2 < estimate < 4.0 * share**2

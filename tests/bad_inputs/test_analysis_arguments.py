@@ -28,8 +28,8 @@ ANALYSES: dict[str, Callable[[Any], Any]] = {
     "linearize": fm.linearize,
     "matrices": fm.matrices,
     "assemble": fm.assemble,
-    "linearize at": lambda model: fm.linearize(model, at=fm.state(pendulum())),
-    "matrices at": lambda model: fm.matrices(model, at=fm.state(pendulum())),
+    "linearize at": lambda model: fm.linearize(model, start=fm.state(pendulum())),
+    "matrices at": lambda model: fm.matrices(model, start=fm.state(pendulum())),
     "kinematics": lambda model: fm.kinematics(model, [0.0, 1.0]),
     "quasi-static": lambda model: fm.quasi_static(model, [0.0, 1.0]),
     "simulate": lambda model: fm.simulate(model, t_end=1.0),
@@ -71,7 +71,7 @@ def test_no_time(given: Any) -> None:
         (lambda m: fm.state(m, acceleration={"hinge": NAN}), "acceleration: joint 'hinge': must be finite, not nan"),
         (lambda m: fm.state(m, acceleration={"hinge": [1, 2]}), "acceleration: joint 'hinge': must have 1 number, not 2"),
         (lambda m: fm.assemble(m, locked=3), "initial.locked: must be a list of names, not 3"),
-        (lambda m: fm.assemble(m, locked=["hing"]), "initial.locked: no joint 'hing'; known: hinge"),
+        (lambda m: fm.assemble(m, locked=["hing"]), "initial.locked: no joint 'hing'; did you mean 'hinge'?"),
         (lambda m: fm.assemble(m, weights=3), "initial.weights: must be a table, joint → number(s), not 3"),
         (lambda m: fm.assemble(m, weights={"hinge": "a"}), "initial.weights.hinge: must be a number, not 'a'"),
         (lambda m: fm.assemble(m, weights={"hinge": 0}), "initial.weights.hinge: 0 is not positive; to fix a joint lock it"),
@@ -138,7 +138,10 @@ def test_wrong_argument(call: Callable[[fm.Model], Any], words: str) -> None:
 
 def at_rest(model: fm.Model) -> fm.Linearization:
     return fm.linearize(
-        model, at=fm.statics(model), inputs=[("effort", "hinge")], outputs=[("coordinate", "hinge")]
+        model,
+        start=fm.statics(model),
+        inputs=[("effort", "hinge")],
+        outputs=[("coordinate", "hinge")],
     )
 
 
@@ -168,9 +171,10 @@ def test_argument_of_a_wrong_type_or_size(call: Callable[[fm.Model], Any], words
 
 @pytest.mark.parametrize("analysis", [fm.linearize, fm.matrices])
 def test_a_state_of_another_model(analysis: Callable[..., Any]) -> None:
-    told = message(lambda: analysis(pendulum(), at=fm.state(slider_crank(0.5))))
+    told = message(lambda: analysis(pendulum(), start=fm.state(slider_crank(0.5))))
     assert (
-        told == "at: it belongs to a model with other bodies or joints; use a state of this model"
+        told
+        == "start: it belongs to a model with other bodies or joints; use a state of this model"
     )
 
 

@@ -96,7 +96,7 @@ def eigenvalues(linear: Any) -> np.ndarray:
 
 
 def linearized(model: fm.Model) -> Any:
-    return fm.linearize(model, at=fm.statics(model, steady=bool(model.drives)))
+    return fm.linearize(model, start=fm.statics(model, steady=bool(model.drives)))
 
 
 ANALYSES: dict[str, Callable[[fm.Model], Any]] = {

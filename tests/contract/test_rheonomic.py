@@ -198,7 +198,7 @@ def test_open_chain_with_explicit_time(make: Callable[[], fm.Model]) -> None:
     """
     model = make()
     state = fm.state(model)
-    chain = fm.matrices(model, at=state).open_chain
+    chain = fm.matrices(model, start=state).open_chain
     explicit = chain.rheonomic
     compiled, now = in_coordinates(*consistent_state(model), "rheonomic")
     sd, lam = evaluate(

@@ -30,10 +30,10 @@ def close(found: np.ndarray, expected: np.ndarray, tolerance: float = 1e-10) -> 
 def drawn(seed: int, coordinates: str = "joint") -> Matrices:
     if coordinates != "joint":
         return fm.matrices(
-            drawn(seed).state.compiled.model, at=drawn(seed).state, coordinates=coordinates
+            drawn(seed).state.compiled.model, start=drawn(seed).state, coordinates=coordinates
         )
     model = any_model(seed).model
-    return fm.matrices(model, at=fm.state(model))
+    return fm.matrices(model, start=fm.state(model))
 
 
 def tolerance(terms: Matrices) -> float:
@@ -120,7 +120,7 @@ def test_articulated_terms(seed: int) -> None:
     """C_iᵀ f^p_i = τ_i with f^p_i = M*_i W_i − f*_i, W_i the rates of the frame at the joint, of
     trees without rotors, whose torques would be in τ_i: `test_rotors`."""
     model = random_model(Recipe(bodies=4, forces=4), seed)[0]
-    terms = fm.matrices(model, at=fm.state(model))
+    terms = fm.matrices(model, start=fm.state(model))
     compiled, chain = terms.state.compiled, terms.open_chain
     on_joints = [
         name

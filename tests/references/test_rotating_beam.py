@@ -59,7 +59,7 @@ def flapping(
 ) -> np.ndarray:
     """μ of the motions out of the plane of rotation, ascending."""
     model = rotor(blade, gamma, radius, stiffening=stiffening)
-    modes = fm.linearize(model, at=fm.statics(model, steady=True)).modes
+    modes = fm.linearize(model, start=fm.statics(model, steady=True)).modes
     tip = np.abs((blade.frames["tip"].phi - blade.frames["hub"].phi) @ modes.shape[-blade.nf :])
     return np.sort(modes.eigenvalue.imag[tip[2] > 10.0 * np.maximum(tip[0], tip[1])]) * TIME
 

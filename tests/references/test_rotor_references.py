@@ -53,7 +53,7 @@ def test_without_gyroscopic_part_it_is_an_armature_of_mujoco() -> None:
     for q, qd in np.random.default_rng(1).uniform(-2.0, 2.0, (5, 2, 2)):
         state.qpos[:], state.qvel[:] = q, qd
         mujoco.mj_forward(scene, state)
-        terms = fm.matrices(model, at=robot.state(q, qd))
+        terms = fm.matrices(model, start=robot.state(q, qd))
         np.testing.assert_allclose(np.linalg.solve(terms.M, terms.k), state.qacc, rtol=1e-9)
         np.testing.assert_allclose(
             robot.forward_dynamics(q, qd, np.zeros(2)), state.qacc, rtol=1e-9
@@ -81,7 +81,7 @@ def test_a_robot_of_a_file_with_rotors(tmp_path: Path) -> None:
     model.add(fm.RotorInertia("belt", "bc", inertia=2e-3, ratio=5.0, axis="y"))
     robot = fm.Robot(model)
     q, qd, qdd = np.random.default_rng(3).uniform(-1.0, 1.0, (3, 3))
-    found = fm.matrices(model, at=robot.state(q, qd))
+    found = fm.matrices(model, start=robot.state(q, qd))
     np.testing.assert_allclose(robot.mass_matrix(q), found.M, atol=1e-13)
     np.testing.assert_allclose(
         robot.coriolis_matrix(q, qd) @ qd + robot.gravity_forces(q), -found.k, atol=1e-12
@@ -103,7 +103,7 @@ def test_motors_of_a_controlled_robot_have_their_inertia() -> None:
     model = controlled(robot, PDGravity(robot, still, 1.0, 1.0))
     q = np.array([0.1, -0.4, 0.7, 0.3, -0.2, 0.5])
     np.testing.assert_allclose(
-        fm.matrices(model, at=robot.state(q)).M, robot.mass_matrix(q), atol=1e-12
+        fm.matrices(model, start=robot.state(q)).M, robot.mass_matrix(q), atol=1e-12
     )
 
 

@@ -89,7 +89,7 @@ def test_states_show_modes_and_reactions():
     texts = shown(still).texts
     assert texts[0] == still.verdict
     assert any(re.fullmatch(r"29\.4\d*", text) for text in texts)  # m g
-    linear = fm.linearize(pendulum(), at=still)
+    linear = fm.linearize(pendulum(), start=still)
     assert "frequency [Hz]" in shown(linear).texts
     assert f"{linear.modes.frequency[0]:.6g}" in shown(linear.modes).texts
 

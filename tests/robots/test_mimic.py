@@ -142,7 +142,7 @@ def test_terms_of_the_robot_against_pinocchio(tmp_path: Path) -> None:
             robot.forward_dynamics(q, qd, tau + 3.0 * carried), qdd, atol=1e-10
         )
         np.testing.assert_allclose(
-            fm.matrices(robot.model, at=robot.state(q, qd)).M, robot.mass_matrix(q), atol=1e-12
+            fm.matrices(robot.model, start=robot.state(q, qd)).M, robot.mass_matrix(q), atol=1e-12
         )
 
 

@@ -358,7 +358,7 @@ def test_friction_of_motors_acts_in_the_model() -> None:
     robot = fm.Robot(arm().model, motors=motors)
     qd = np.array([-0.8, 1.5])
     model = controlled(robot, PDGravity(robot, Quintic(A, A, 1.0), kp=0.0, kd=0.0))
-    found = fm.matrices(model, at=robot.state(A, qd)).k + robot.coriolis_matrix(A, qd) @ qd
+    found = fm.matrices(model, start=robot.state(A, qd)).k + robot.coriolis_matrix(A, qd) @ qd
     np.testing.assert_allclose(found, (50.0 * (50.0 * 1e-3 * 0.8 + 0.03), -1.0), rtol=1e-12)
     np.testing.assert_allclose(robot.friction(qd), -found, rtol=1e-12)
 
@@ -375,7 +375,7 @@ def test_friction_of_every_coordinate_of_a_joint() -> None:
     robot = fm.Robot(model, motors={"drive": Motor(viscous=2.0, coulomb=0.5)})
     still, qd = Quintic(np.zeros(3), np.zeros(3), 1.0), np.array([1.0, -2.0, 3.0])
     found = fm.matrices(
-        controlled(robot, PDGravity(robot, still, 0.0, 0.0)), at=robot.state(np.zeros(3), qd)
+        controlled(robot, PDGravity(robot, still, 0.0, 0.0)), start=robot.state(np.zeros(3), qd)
     ).k
     np.testing.assert_allclose(found, -robot.friction(qd), rtol=1e-12)
 
@@ -402,16 +402,16 @@ def test_controllers_that_fail() -> None:
     faulty = Faulty(robot)
     model = controlled(robot, faulty)
     with pytest.raises(Exception, match="no sensor signal"):
-        fm.matrices(model, at=robot.state((1.0, 1.0)))
+        fm.matrices(model, start=robot.state((1.0, 1.0)))
     for wrong, message in (
         (np.zeros(3), r"must be 2 joint forces, not shape \(3,\)"),
         ((np.nan, 0.0), "must be finite"),
     ):
         faulty.result = wrong
         with pytest.raises(fm.FlexmbsError, match=rf"Faulty.forces at t = 0 s: {message}"):
-            fm.matrices(model, at=robot.state((2.0, 1.0)))
+            fm.matrices(model, start=robot.state((2.0, 1.0)))
     faulty.result = (3.0, 4.0)
-    found = fm.matrices(model, at=robot.state(A)).k
+    found = fm.matrices(model, start=robot.state(A)).k
     np.testing.assert_allclose(found, np.array((3.0, 4.0)) - robot.gravity_forces(A), rtol=1e-12)
 
 
@@ -469,7 +469,7 @@ def test_flexible_link_replaces_a_rigid_one() -> None:
         single.pose(q[:1]), fm.Robot.from_dh(rows[:1]).pose(q[:1]), atol=1e-14
     )
     assert fm.matrices(single.model).M.shape == (2, 2)
-    found = fm.matrices(soft.model, at=soft.state(q, qd))
+    found = fm.matrices(soft.model, start=soft.state(q, qd))
     rows_ = [found.velocities.index(name) for name in soft.coordinates]
     assert len(found.velocities) == 3
     np.testing.assert_allclose(found.M[np.ix_(rows_, rows_)], rigid.mass_matrix(q), atol=1e-12)

@@ -76,7 +76,7 @@ def test_twelve_digits(puma: fm.Robot, links: fm.Robot) -> None:
 def test_terms_are_those_of_the_model(links: fm.Robot) -> None:
     rng = np.random.default_rng(5)
     q, qd, qdd = rng.uniform(-2.0, 2.0, (3, 6))
-    found = fm.matrices(links.model, at=links.state(q, qd))
+    found = fm.matrices(links.model, start=links.state(q, qd))
     assert found.velocities == links.coordinates
     np.testing.assert_allclose(links.mass_matrix(q), found.M, atol=1e-10)
     forces = links.coriolis_matrix(q, qd) @ qd + links.gravity_forces(q)

@@ -74,7 +74,7 @@ class Both:
             for name in velocity_names(self.state.compiled)
         ]
         mine, theirs = [names.index(name) for name, _ in self.order], [k for _, k in self.order]
-        M = fm.matrices(self.found.model, at=self.state).M
+        M = fm.matrices(self.found.model, start=self.state).M
         acceleration = self.plant.get_generalized_acceleration_output_port().Eval(self.context)
         their_M = self.plant.CalcMassMatrix(self.context)
         return (

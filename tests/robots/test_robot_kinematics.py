@@ -131,7 +131,7 @@ def test_tree_with_a_screw_and_a_child_that_is_the_parent() -> None:
     model.add(fm.Fixed("grip", right, "tip"))
     robot = fm.Robot(model)
     q, qd = np.random.default_rng(2).uniform(-1.0, 1.0, (2, 5))
-    found = fm.matrices(model, at=robot.state(q, qd))
+    found = fm.matrices(model, start=robot.state(q, qd))
     order = [found.velocities.index(name) for name in robot.coordinates]
     np.testing.assert_allclose(robot.mass_matrix(q), found.M[np.ix_(order, order)], atol=1e-12)
     np.testing.assert_allclose(

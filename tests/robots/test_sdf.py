@@ -98,7 +98,8 @@ def test_poses_frames_axes_and_nested_models(tmp_path: Path) -> None:
         both = [fm.state(model, position=values, velocity=rates) for model in (found.model, wanted)]
         np.testing.assert_allclose(both[0].sd, both[1].sd, atol=1e-10)
     M = [
-        fm.matrices(model, at=fm.state(model, position=values)).M for model in (found.model, wanted)
+        fm.matrices(model, start=fm.state(model, position=values)).M
+        for model in (found.model, wanted)
     ]
     np.testing.assert_allclose(M[0], M[1], atol=1e-12)
     assert str(found.frames["hand::palm"]) == "hand::palm"
@@ -193,7 +194,7 @@ def test_four_bars_close_a_loop(tmp_path: Path) -> None:
         )
     )
     state = fm.state(found.model)
-    a = dict(zip(fm.matrices(found.model, at=state).velocities, state.sd))["a.0"]
+    a = dict(zip(fm.matrices(found.model, start=state).velocities, state.sd))["a.0"]
     # lever (0.3, −0.4) of length 0.5, moment of the weight about y: r_z·0 − r_x·(−g) … = x g
     assert a == pytest.approx(9.8 * 0.3 / (2 * 0.01 + 1.0 * 0.25), rel=1e-9)
 

@@ -61,7 +61,7 @@ def test_iiwa_as_in_the_benchmark(iiwa: fm.Robot) -> None:
 
 def test_iiwa_terms_are_those_of_the_model(iiwa: fm.Robot) -> None:
     q, qd = np.random.default_rng(3).uniform(-1.5, 1.5, (2, 7))
-    found = fm.matrices(iiwa.model, at=iiwa.state(q, qd))
+    found = fm.matrices(iiwa.model, start=iiwa.state(q, qd))
     np.testing.assert_allclose(iiwa.mass_matrix(q), found.M, atol=1e-12)
     np.testing.assert_allclose(
         iiwa.coriolis_matrix(q, qd) @ qd + iiwa.gravity_forces(q), -found.k, atol=1e-12

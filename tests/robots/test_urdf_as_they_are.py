@@ -106,7 +106,7 @@ def test_the_equations_are_those_of_pinocchio(case: str, tmp_path: Path) -> None
             pinocchio.rnea(model, data, position, qd, qdd),
             atol=1e-12,
         )
-        found = fm.matrices(robot.model, at=robot.state(q, qd))
+        found = fm.matrices(robot.model, start=robot.state(q, qd))
         np.testing.assert_allclose(found.M, robot.mass_matrix(q), atol=1e-12)
 
 

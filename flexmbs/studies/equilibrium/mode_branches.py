@@ -395,13 +395,13 @@ def _linear(made: Made, *, steady: bool) -> Linearization:
     if isinstance(made, Linearization):
         return made
     if isinstance(made, Model):
-        return linearize(made, at=statics(made, steady=steady, audit=False), audit=False)
+        return linearize(made, start=statics(made, steady=steady, audit=False), audit=False)
     if not hasattr(made, "state"):
         raise InputError(
             f"model: the function gave {shown(made)}; it must give a model, a state or a "
             "linearization"
         )
-    return linearize(made.state.compiled.declared, at=made, audit=False)  # type: ignore[arg-type]
+    return linearize(made.state.compiled.declared, start=made, audit=False)  # type: ignore[arg-type]
 
 
 def _lowest_branches(eigenvalue: ComplexArray, modes: int | None) -> np.ndarray:

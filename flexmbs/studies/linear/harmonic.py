@@ -44,7 +44,7 @@ def frequency_response(
         raise InputError(
             "response: the model does not rest or move steadily at this state, so that "
             "its matrices change with time; "
-            "linearize an equilibrium, fm.linearize(model, at=fm.statics(model))"
+            "linearize an equilibrium, fm.linearize(model, start=fm.statics(model))"
         )
     efforts = len(linear.inputs) - 3 * linear.drives
     first = linear.inputs[: efforts + linear.drives]

@@ -161,7 +161,7 @@ class Linearization:
         status = graded(self.leaving, KEPT if self.state.s.any() else SAG)
         if not self.steady and not self.alike and status != PASS:
             remedy = (
-                "linearize an equilibrium or a steady motion, at=fm.statics(model); simulate "
+                "linearize an equilibrium or a steady motion, start=fm.statics(model); simulate "
                 "a motion with a period"
             )
             return Check("Motion", WARN, f"is not steady: {OF_THIS_INSTANT}", remedy)
@@ -176,7 +176,7 @@ class Linearization:
         )
         remedy = (
             "without unbalance, or weight on a turning part, the modes are exact; at rest "
-            "linearize at=fm.statics(model)"
+            "linearize start=fm.statics(model)"
         )
         return Check("Motion", status, text, "" if status == PASS else remedy)
 
@@ -270,13 +270,13 @@ class Linearization:
 def linearize(
     model: Model,
     *,
-    at: HasState | None = None,
+    start: HasState | None = None,
     inputs: Sequence[Port] = (),
     outputs: Sequence[Port] = (),
     independent: Sequence[str] = (),
     audit: bool = True,
 ) -> Linearization:
-    """Small motions about the declared state of a model, or about the state or equilibrium ``at``.
+    """Small motions about the declared state of a model, or about the state or equilibrium ``start``.
 
     R(q, s, ṡ, λ) = 0 with g(q, t) = 0 is differentiated as a whole, λ included; with δs = δ̇ + A δ
     (rotations do not commute) and the constraints, their rates and accelerations, δ = N(t) y leaves
@@ -306,7 +306,7 @@ def linearize(
     0.6105
     """
     require_switch("audit", audit)
-    here = state_about(model, at)
+    here = state_about(model, start)
     require_no_contacts(model, "linearize")
     require_no_functions_of_reactions(model, "linearize")
     require_rest_of_loaded(here)

@@ -93,7 +93,7 @@ class Gibbs:
 
 
 @checked_arguments
-def gibbs(model: Model, *, at: HasState | None = None, velocities: Sequence[str] = ()) -> Gibbs:
+def gibbs(model: Model, *, start: HasState | None = None, velocities: Sequence[str] = ()) -> Gibbs:
     """Gibbs function (acceleration energy) of a model at a state.
 
     velocities: names of the velocities taken as σ, chosen by pivoting by default.
@@ -114,7 +114,7 @@ def gibbs(model: Model, *, at: HasState | None = None, velocities: Sequence[str]
     ... )  # S = J ω̇²/2, ∂S/∂ω̇ = J ω̇ = τ
     (0.9, [0.6])
     """
-    here = state_about(model, at)
+    here = state_about(model, start)
     known, names = dense(here), velocity_names(here.compiled)
     N, P = free_directions(known.M, known.G, equation_sizes(here))
     chosen = partition(N, names, velocities, displacement_sizes(here.compiled), key="velocities")

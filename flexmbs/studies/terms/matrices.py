@@ -277,7 +277,7 @@ class Matrices:
 def matrices(
     model: Model,
     *,
-    at: HasState | None = None,
+    start: HasState | None = None,
     formalism: str | Formalism = "multiplier",
     coordinates: str = "joint",
     independent: Sequence[str] = (),
@@ -317,8 +317,8 @@ def matrices(
         )
     if coordinates not in known_in:
         raise InputError(f"coordinates: '{name}' works in {', '.join(known_in)} coordinates only")
-    here = state_about(model, at)
-    if at is None:  # the outputs that discrete controllers hold are known in states of a run
+    here = state_about(model, start)
+    if start is None:  # the outputs that discrete controllers hold are known in states of a run
         require_no_samplers(model, "fm.matrices without a state of a run")
     here = _state_in(here, coordinates)
     known, H = dense(here), kinematic_matrix(here)

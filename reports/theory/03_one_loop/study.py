@@ -47,7 +47,9 @@ def bias_by_differences(state: object) -> np.ndarray:
 def study() -> Study:
     model = five_bar()
     run = fm.simulate(model, t_end=0.5, output_step=0.0125, rtol=1e-9, atol=1e-11)
-    terms = [fm.matrices(model, at=fm.state_of(run, t), independent=["hinge 1.0"]) for t in run.t]
+    terms = [
+        fm.matrices(model, start=fm.state_of(run, t), independent=["hinge 1.0"]) for t in run.t
+    ]
     at = terms[16]
     tree, s = at.open_chain, at.state.s
     i, d = [0], [1, 2, 3]

@@ -62,7 +62,7 @@ def study() -> Study:
         stabilization="projection",
         **options,
     )
-    every = [fm.matrices(bricard(), at=fm.state_of(run, t)) for t in run.t]
+    every = [fm.matrices(bricard(), start=fm.state_of(run, t)) for t in run.t]
     values = np.array([np.linalg.svd(each.G)[1] for each in every])
     pushed = fm.simulate(four_bar(0), t_end=0.01)
     identities = {

@@ -56,7 +56,7 @@ def study() -> Study:
     run = fm.simulate(
         model, t_end=1.0, output_step=0.02, integrator=fm.DormandPrince(rtol=1e-9, atol=1e-11)
     )
-    terms = [fm.matrices(model, at=fm.state_of(run, t)) for t in run.t]
+    terms = [fm.matrices(model, start=fm.state_of(run, t)) for t in run.t]
     bodies, s = [each.body("beam") for each in terms], np.array([each.state.s for each in terms])
     q = np.array([each.state.q for each in terms])
     sums = [by_points(a[1:], b[1:], np.array([0.0, 0.0, b[0]])) for a, b in zip(q, s)]

@@ -71,7 +71,7 @@ def study() -> Study:
     run = fm.simulate(
         model, t_end=2.0, output_step=0.02, rtol=1e-9, atol=1e-11, formalism="multiplier"
     )
-    terms = fm.matrices(model, at=fm.state_of(run, run.t[k]), coordinates="absolute")
+    terms = fm.matrices(model, start=fm.state_of(run, run.t[k]), coordinates="absolute")
     y = {name: terms.state.s[terms.columns[name]] for name in "ij"}
     (r_i, L_i, b_i), (r_j, L_j, b_j) = (point(run, k, name, y[name]) for name in "ij")
     f, fd, fdd = np.array([law.state(run.t[k]) for law in F]).T

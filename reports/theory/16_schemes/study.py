@@ -39,7 +39,7 @@ def study() -> Study:
     fixed = {"t_end": END, "output_step": 0.02, "integrator": fm.DormandPrince(step=STEP)}
     runs = {name: fm.simulate(model, formalism=form, **fixed) for name, form in SCHEMES.items()}
     terms = fm.matrices(
-        model, at=fm.state_of(runs["3: correct the dependent ones"], 1.0), coordinates="absolute"
+        model, start=fm.state_of(runs["3: correct the dependent ones"], 1.0), coordinates="absolute"
     )
     state, r, f = terms.state, terms.reference, terms.elastic
     whole = np.block([[terms.M, terms.G.T], [terms.G, np.zeros((len(terms.G),) * 2)]])

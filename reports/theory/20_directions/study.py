@@ -52,7 +52,7 @@ def study() -> Study:
     model = bowl()
     run = fm.simulate(model, t_end=2.0, output_step=0.02, rtol=1e-9, atol=1e-11)
     at = fm.state_of(run, 1.0)
-    terms = fm.matrices(model, at=at, independent=["place.0", "place.1"])
+    terms = fm.matrices(model, start=at, independent=["place.0", "place.1"])
     G, rate, bias, J, v_bar, a_bar = by_hand(at.q, at.s, at.t)
     force = terms.G.T @ at.lam
     rates = np.linalg.solve(J.T @ J * M, J.T @ (WEIGHT - M * a_bar))

@@ -515,7 +515,7 @@ def stiffened(data: fm.FlexibleBodyData | DividedBodyData) -> np.ndarray:
         body = model.add(fm.FlexibleBody("bar", data=data))
         model.add(fm.Fixed("clamp", model.ground, body["root"]))
         model.add(fm.FrameForce("pull", body["tip"], force=(force, 0.0, 0.0)))
-        found.append(fm.linearize(model, at=fm.statics(model)).modes.frequency[:6])
+        found.append(fm.linearize(model, start=fm.statics(model)).modes.frequency[:6])
     high, low = found
     return 2.0 * (high - low) / (high + low) / 100.0
 

@@ -119,7 +119,7 @@ def rotating_frame(section, speed, n, discs, reference):
     model.add(fm.Bushing("left bearing", spinner, shaft["left"], k=stiffness))
     model.add(fm.Bushing("right bearing", spinner["right"], shaft["right"], k=stiffness))
     at = fm.statics(model, steady=True, audit=False)
-    return np.abs(np.asarray(fm.linearize(model, at=at, audit=False).modes.eigenvalue).imag)
+    return np.abs(np.asarray(fm.linearize(model, start=at, audit=False).modes.eigenvalue).imag)
 
 
 def largest_error(whirl, seen, speed, count):
