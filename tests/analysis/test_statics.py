@@ -264,6 +264,53 @@ def test_cantilever_whose_only_frame_carries_its_own() -> None:
     np.testing.assert_allclose(2.0 * np.pi * np.sort(frequencies)[:2], first, rtol=0.02)
 
 
+@pytest.mark.parametrize("seed", (0, 5, 8, 11, 16, 19, 21, 23))
+def test_beam_on_three_supports_of_any_stiffness(seed: int) -> None:
+    """Oracle: (K + springs) u = M g of the elements. Springs on its axis leave the beam free to
+    turn about it, where only the load gives a stiffness, of either sign.
+    """
+    random = np.random.default_rng(seed)
+    k, h, turns = 10.0 ** (4 + 7 * seed / 23), random.uniform(0.003, 0.03), seed % 2 == 1
+    x = np.column_stack([np.linspace(0, 1, 11), np.zeros((11, 2))])
+    sets = {"left": [0], "middle": [5], "right": [10]}
+    lines = {"line2": [(i, i + 1) for i in range(10)]}
+    mesh = pp.Mesh.from_arrays(x, lines, node_sets=sets, element_sets={"beam": range(1, 11)})
+    steel = pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
+    section = pp.RectangularSection(h, h, orientation=(0, 1, 0))
+    fe = pp.assemble(mesh, steel, sections={"beam": section})
+    body = pp.reduce(
+        fe,
+        interfaces={name: pp.Rigid(name) for name in sets},
+        method=pp.CraigBampton(modes=4),
+        reference=("left", "middle", "mean axes")[random.integers(3)],
+        stress=None,
+        estimate=False,
+    )
+    model = fm.Model(
+        "beam", gravity=(0, 0, -G), frames={name: x[node] for name, (node,) in sets.items()}
+    )
+    beam = model.add(fm.FlexibleBody("beam", data=body))
+    model.add(fm.Free("free", model.ground["left"], beam["left"]))
+    springs = (k, k, k, 0.0 if turns else 1e-3 * k, 0.0, 0.0)
+    K = fe.K.toarray()
+    for name, (node,) in sets.items():
+        model.add(fm.Bushing(name, model.ground[name], beam[name], k=springs))
+        places = 3 * node + np.array([0, 1, 2, 33, 34, 35])  # rotations follow the translations
+        K[places, places] += springs
+    K[33:, 33:] += np.eye(33) * (1e-3 if turns else 0.0)  # N m/rad, against turning about the axis
+    weight = fe.M @ (fe.rigid_motion(x[0])[:, 2] * -G)
+    sag = np.linalg.solve(K, weight)[[2, 17, 32]]
+    try:
+        found = fm.statics(model)
+    except fm.SolverError as error:
+        assert turns
+        assert "unsupported: 'free.3'" in str(error)
+        found = fm.statics(model, allow_indifferent=True)
+    assert found.iterations < 12
+    positions = [found.solution.frame(f"beam/{name}").position[0, 2] for name in sets]
+    np.testing.assert_allclose(positions, sag, rtol=1e-5 + 100 * np.abs(sag).max())
+
+
 def crane(opening: float) -> fm.Model:
     """A hydraulic cylinder lifts an arm on a spring: supply in one chamber, tank in the other."""
     model = fm.Model("crane", gravity=(0.0, -G, 0.0), frames={"base": (0.0, -0.6, 0.0)})

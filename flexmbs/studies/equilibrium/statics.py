@@ -53,6 +53,9 @@ HOLD = "support it by a joint, a drive or a spring"
 NUDGE = 1e-3  # perturbation of an unstable equilibrium
 # rad or relative to the size of the model: a longer Newton step requires smaller load increments
 LONGEST = 0.5
+# rad or relative to the size of the model: Newton steps that may be longer than those before them,
+# as stiffnesses of second order follow from the displacements of the first steps
+NEAR = 0.1
 SMALLEST_INCREMENT = 1e-3  # share of the load: ten halvings of the whole load
 RELAXATIONS = 400
 SLIDING = 20  # of a model with bristle friction
@@ -84,9 +87,9 @@ def statics(
     From its declared position or from ``start``.
 
     load_steps: number of increments of the load. Unbalanced loads of the start are applied in
-    ``load_steps`` increments, or in smaller ones if Newton's method requires it. If the tangent
-    stiffness is not positive there, a model at rest under conservative loads relaxes into a minimum
-    of its energy (Newton's method with bounded descent steps, Nocedal and Wright 2006, §4.3). In
+    ``load_steps`` increments, or in smaller ones if Newton's method requires it. If these lead to
+    no minimum of its energy, a model at rest under conservative loads relaxes into one
+    (Newton's method with bounded descent steps, Nocedal and Wright 2006, §4.3). In
     steady motion, and with non-conservative loads, an equilibrium is no minimum: that of the
     increments is kept unless it diverges. What has neither is found as a zero of the residual by
     Newton's method with a trust region (Levenberg–Marquardt), stable or not. steady: equilibrium of
@@ -182,11 +185,10 @@ class _Search:
         here = balance(self.start)
         positive = bool((here.free()[0] > here.held).all())
         at_rest = here.span(here.step(0.0 * here.r)[0]) < CONVERGED and here.fall() < AT_REST
-        minimum = here.conservative and not self.steady
-        near = (
-            self._loaded(here.r.copy(), load_steps) if positive or at_rest or not minimum else None
-        )
-        if near is not None and (positive or at_rest):
+        near = self._loaded(here.r.copy(), load_steps)
+        # the unbalanced load alone makes the stiffness of the start indefinite where, as in roll of
+        # a beam, the supports hardly give any
+        if near is not None and (positive or at_rest or self._minimum(near)):
             return self._result(near)
         found = self._accepted(near)
         if found is not None and not found.diverges:
@@ -198,6 +200,12 @@ class _Search:
             if found is None:
                 raise
             return found
+
+    def _minimum(self, state: State) -> bool:
+        """True if the energy has a minimum at an equilibrium, up to unsupported directions."""
+        here = balance(state)
+        lowest = float(here.free()[0].min(initial=np.inf))
+        return here.conservative and not self.steady and lowest >= -here.held
 
     def _accepted(self, state: State | None) -> Equilibrium | None:
         """Equilibrium at a state; None if the state is not balanced."""
@@ -234,7 +242,7 @@ class _Search:
             self.iterations += 1
             delta, change = here.step(load)
             size = here.span(delta)
-            if not size < LONGEST or size > 10.0 * before:
+            if not size < LONGEST or size > max(10.0 * before, NEAR):
                 return None, count
             state, before = self._motion(moved(here.state, delta, change)), size
             if size < CONVERGED:
@@ -252,7 +260,7 @@ class _Search:
             lowest = float(value.min(initial=np.inf))
             shift = 0.0 if lowest >= -here.held else 2.0 * here.held - 1.01 * lowest
             delta, change = here.step(nothing, shift)
-            if shift == 0.0 and here.span(delta) < 0.1 and here.fall() < AT_REST:
+            if shift == 0.0 and here.span(delta) < NEAR and here.fall() < AT_REST:
                 found, _ = self._newton(state, nothing, self.start)
                 if found is not None:
                     self.load_steps += 1
