@@ -57,7 +57,9 @@ LONGEST = 0.5
 # as stiffnesses of second order follow from the displacements of the first steps
 NEAR = 0.1
 SMALLEST_INCREMENT = 1e-3  # share of the load: ten halvings of the whole load
+QUARTER = 0.25  # smallest increment where the model may relax, or the times be halved, instead
 RELAXATIONS = 400
+FARTHEST = 50.0  # rad or relative to the size of the model: a relaxation of eight turns diverges
 SLIDING = 20  # of a model with bristle friction
 MOST_HALVINGS = 6  # of the time between two equilibria
 REACH = 0.2  # first length of a relaxation's step
@@ -166,13 +168,14 @@ class _Search:
         change = balancing(G.T, evaluate(state).r, displacement_sizes(state.compiled), rows)
         self.start = replace(state, lam=state.lam + change)
 
-    def run(self, load_steps: int) -> Equilibrium:
+    def run(self, load_steps: int, *, follow: bool = False) -> Equilibrium:
         """Find the equilibrium, by load increments first. Raises `SolverError`.
 
-        By relaxation if the start is not stable, or as a zero of the residual.
+        By relaxation if the start is not stable, or as a zero of the residual, unless increments
+        only ``follow`` the loads.
         """
         try:
-            found = self._found(load_steps)
+            found = self._found(load_steps, follow=follow)
         except SolverError as error:
             if not self.bristles:
                 raise
@@ -180,12 +183,14 @@ class _Search:
         _warn_of_corners(found)
         return found
 
-    def _found(self, load_steps: int) -> Equilibrium:
+    def _found(self, load_steps: int, *, follow: bool) -> Equilibrium:
         """Equilibrium found by load steps. Raises `SolverError`."""
         here = balance(self.start)
         positive = bool((here.free()[0] > here.held).all())
         at_rest = here.span(here.step(0.0 * here.r)[0]) < CONVERGED and here.fall() < AT_REST
-        near = self._loaded(here.r.copy(), load_steps)
+        relaxes = here.conservative and not self.steady and not positive and not at_rest
+        smallest = QUARTER if relaxes or follow else SMALLEST_INCREMENT
+        near = self._loaded(here.r.copy(), load_steps, smallest)
         # the unbalanced load alone makes the stiffness of the start indefinite where, as in roll of
         # a beam, the supports hardly give any
         if near is not None and (positive or at_rest or self._minimum(near)):
@@ -193,6 +198,8 @@ class _Search:
         found = self._accepted(near)
         if found is not None and not found.diverges:
             return found
+        if follow:
+            raise SolverError("statics: the loads do not lead to an equilibrium")
         try:
             return self._result(self._relaxed())
         except SolverError:
@@ -214,7 +221,7 @@ class _Search:
         except SolverError:
             return None
 
-    def _loaded(self, residual: np.ndarray, load_steps: int) -> State | None:
+    def _loaded(self, residual: np.ndarray, load_steps: int, smallest: float) -> State | None:
         """Equilibrium by load increments; None if the smallest one does not converge."""
         state, done, increment = self.start, 0.0, 1.0 / load_steps
         while done < 1.0:
@@ -222,7 +229,7 @@ class _Search:
             found, count = self._newton(state, (1.0 - factor) * residual, state)
             if found is None:
                 increment *= 0.5
-                if increment < SMALLEST_INCREMENT:
+                if increment < smallest:
                     return None
                 continue
             state, done = found, factor
@@ -253,6 +260,7 @@ class _Search:
         """Find a stable equilibrium by bounded descent steps, then Newton's method."""
         state, reach, nothing = self.start, REACH, np.zeros(len(self.start.s))
         last: np.ndarray | None = None
+        path = 0.0
         for _ in range(self.most):
             here = balance(state, self.start)
             self.iterations += 1
@@ -273,6 +281,9 @@ class _Search:
             if last is not None and len(last) == len(y):
                 reach = 0.5 * reach if float(last @ y) < 0.0 else min(1.3 * reach, LONGEST)
             state, last = self._motion(moved(here.state, delta, change)), y
+            path += here.span(delta)
+            if path > FARTHEST:
+                break
         raise SolverError(
             f"statics: no equilibrium found, '{_name(here, delta)}' diverges; {HOLD}, or "
             "remove its load"
@@ -492,11 +503,13 @@ def quasi_static(
 def _followed(
     state: State, t: float, *, allow_indifferent: bool, halvings: int = MOST_HALVINGS
 ) -> Equilibrium:
-    """Equilibrium at time t continued from a state, with intermediate times if necessary."""
+    """Equilibrium at time t continued from a state, with intermediate times if necessary.
+
+    Only the first search and the last one, after the shortest time, also relax or look for a zero.
+    """
+    search = _Search(replace(state, t=t), steady=False, allow_indifferent=allow_indifferent)
     try:
-        return _Search(replace(state, t=t), steady=False, allow_indifferent=allow_indifferent).run(
-            1
-        )
+        return search.run(1, follow=0 < halvings < MOST_HALVINGS)
     except SolverError:
         if halvings == 0 or t == state.t:
             raise
