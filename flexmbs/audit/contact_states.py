@@ -74,6 +74,33 @@ def held_contacts(solution: SolutionData, found: StatesOfContacts) -> np.ndarray
     return np.stack([pressed, sticks, sticks & ~dry], axis=1)
 
 
+def changes_of_friction(mine: SolutionData, theirs: SolutionData) -> np.ndarray:
+    """Mask (nt, n): dry friction stops or turns in the interval before, in both runs or beside it.
+
+    Its force jumps there, at an instant that differs between the runs by less than an interval: its
+    direction agrees at the outputs before and after. At the output the force is a mean over the
+    last step, or that of one side.
+    """
+    runs = [_directions(each) for each in (mine, theirs)]
+    found = np.zeros(runs[0].shape, bool)
+    for each in runs:
+        found[1:] |= each[1:] != each[:-1]
+    apart = runs[0] != runs[1]
+    found[1:] &= ~apart[:-1]
+    found[:-1] &= ~apart[1:]
+    return found
+
+
+def _directions(solution: SolutionData) -> np.ndarray:
+    """Direction of slip (nt, n) of dry friction, 0 without slip; 0 for other contacts."""
+    dry = solution.compiled.system.contacts.geometry_kernel == OF_FRICTION
+    slip = np.zeros((len(solution.t), len(solution.contacts)))
+    for k, name in enumerate(solution.contacts):
+        if dry[k]:
+            slip[:, k] = solution.contact(name).slip[:, 0]
+    return np.where(states_of_contacts(solution).slow, 0.0, np.sign(slip))
+
+
 def lasting(mask: np.ndarray) -> np.ndarray:
     """The mask (nt, n) where it is set at the outputs before and after, too."""
     found = mask.copy()

@@ -321,20 +321,19 @@ def force_differences(
     share: float = 1.0,
     at: np.ndarray | slice = slice(None),
     hit: frozenset[str] = frozenset(),
-    calm: np.ndarray | slice = slice(None),
+    outputs: Callable[[Iterable[str]], np.ndarray | slice] = lambda _: slice(None),
 ) -> Differences:
     """Differences of what ``scales`` judge relative to the largest values, by a ``norm`` over time.
 
-    Those of reactions also by a ``share`` of the largest of the outputs ``at``. Reactions of bodies
-    that are ``hit`` by impacts are compared at the outputs ``calm``, their accelerations not: these
-    jump where a contact opens, sticks or slides.
+    Those of reactions also by a ``share`` of the largest of the outputs ``at``. Forces on bodies
+    are compared at their ``outputs``; accelerations of bodies that are ``hit`` by impacts not at
+    all: these jump where a contact opens, sticks or slides.
     """
     compiled, reaction, at_instant, joint, t = mine.compiled, 0.0, 0.0, "", 0.0
     for name, ours, others in _common_loads(mine, theirs):
         if not scales.judges(name):
             continue
-        calm_only = not hit.isdisjoint(ends_of(compiled, name))
-        scale, chosen = scales.reaction[name], calm if calm_only else slice(None)
+        scale, chosen = scales.reaction[name], outputs(ends_of(compiled, name))
         times = mine.t[: len(ours)][chosen][at]
         for a, b in zip(ours[chosen].swapaxes(0, 1), others[chosen].swapaxes(0, 1)):
             lasting = norm(np.linalg.norm(a - b, axis=1))
@@ -348,14 +347,16 @@ def force_differences(
     judged = [name for name in scales.judged if name not in hit]
     for ref in compiled.frames:
         if ref.body in judged:
-            a, b = mine.frame(ref).acceleration, theirs.frame(ref).acceleration
+            chosen = outputs([ref.body])
+            a, b = (each.frame(ref).acceleration[chosen] for each in (mine, theirs))
             place = compiled.whole_of(ref.body) + (f"/{ref.frame}" if ref.frame else "")
             size = norm(np.linalg.norm(a - b, axis=1)) / scales.acceleration
             acceleration, frame = max((acceleration, frame), (size, place))
     for name in judged:
         if compiled.whole_of(name) != name:  # axes of the pieces of a divided body
             continue
-        a, b = mine.body(name).angular_acceleration, theirs.body(name).angular_acceleration
+        chosen = outputs([name])
+        a, b = (each.body(name).angular_acceleration[chosen] for each in (mine, theirs))
         size = norm(np.linalg.norm(a - b, axis=1)) / scales.turning
         acceleration, frame = max((acceleration, frame), (size, compiled.whole_of(name)))
     return Differences(reaction, at_instant, joint, t, acceleration, frame)

@@ -18,11 +18,13 @@ in time.
 
 import dataclasses
 import math
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import numpy as np
 
 from flexmbs.audit.audit_samples import evenly_spaced
+from flexmbs.audit.contact_states import changes_of_friction
 from flexmbs.audit.counted_work import full, most_evaluations, work_of
 from flexmbs.audit.force_differences import (
     ACCELERATIONS,
@@ -239,11 +241,32 @@ def _compared(scales: Scales, other: Other, picked: np.ndarray) -> Compared | No
                 share=other.share,
                 at=slice(1, None),
                 hit=hit,
-                calm=calm,
+                outputs=_compared_outputs(mine, theirs, hit, calm),
             )
             if not forces.joint and not forces.frame:  # no forces beside those of impacts
                 forces = None
     return Compared(other, mine.t, errors / motion, float(errors.max()) > AT_REST, forces)
+
+
+def _compared_outputs(
+    mine: SolutionData, theirs: SolutionData, hit: frozenset[str], calm: np.ndarray
+) -> Callable[[Iterable[str]], np.ndarray]:
+    """Mask (nt,) of the outputs at which forces on given bodies are compared.
+
+    Those between impacts for bodies that are ``hit``, and those without a jump of dry friction.
+    """
+    changed = changes_of_friction(mine, theirs)
+    rubbed = [bodies_with_contacts(mine.compiled, {name}) for name in mine.contacts]
+
+    def outputs(bodies: Iterable[str]) -> np.ndarray:
+        """Outputs of these bodies; with few left, those beside jumps, too."""
+        names = list(bodies)
+        chosen = np.ones(len(mine.t), bool) if hit.isdisjoint(names) else calm
+        jumps = [k for k, each in enumerate(rubbed) if not each.isdisjoint(names)]
+        steady = chosen & ~changed[:, jumps].any(axis=1)
+        return steady if steady.sum() >= FEW else chosen
+
+    return outputs
 
 
 def _error_check(solution: SolutionData, found: Compared) -> Check:

@@ -9,6 +9,7 @@ from scipy.optimize import minimize
 
 import flexmbs as fm
 from flexmbs.initial.loop_closure import LoopClosure
+from flexmbs.studies.states.state_sequence import solution_of
 
 CRANK, ROD, ROCKER, GROUND = 0.3, 0.8, 0.6, 0.7
 
@@ -250,3 +251,30 @@ def test_a_drive_may_prescribe_a_place_far_away(place):
     found = fm.assemble(model).joints
     assert found["rail"].position == pytest.approx(place, abs=1e-9)
     assert found["hinge"].position == 0.3
+
+
+@pytest.mark.parametrize("mass", [1e-8, 1e-5, 1e-2, 1.0, 1e3])
+@pytest.mark.parametrize(("crank", "slide"), [(-2.93, -1.85), (0.4, -1.3)])
+def test_loops_close_whatever_the_mass_of_the_rod(mass: float, crank: float, slide: float) -> None:
+    """A slider-crank with bodies of 1 kg, of which no declared coordinate fits the others. Oracle:
+    the rod is as long as the distance of its ends.
+    """
+    model = fm.Model("slider-crank")
+    first = model.add(bar("crank", 0.3))
+    rod = model.add(
+        fm.RigidBody(
+            "rod",
+            mass=mass,
+            com=(0.45, 0, 0),
+            inertia=(1e-3 * mass, 0.0675 * mass, 0.0675 * mass),
+            frames={"end": (0.9, 0, 0)},
+        )
+    )
+    slider = model.add(fm.RigidBody("slider", mass=1.0, inertia=(0.01,) * 3))
+    model.add(fm.Revolute("main", model.ground, first, axis="-y", q0=crank))
+    model.add(fm.Spherical("pin", first["end"], rod))
+    model.add(fm.Prismatic("guide", model.ground, slider, axis="x", q0=slide))
+    model.add(fm.Revolute("wrist", rod["end"], slider, axis="-y"))
+    found = solution_of([fm.state(model)], options={})
+    ends = found.frame("crank/end").position[0], found.body("slider").position[0]
+    assert np.linalg.norm(ends[0] - ends[1]) == pytest.approx(0.9, abs=1e-9)

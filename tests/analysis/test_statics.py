@@ -11,6 +11,7 @@ from linkages import G, pendulum, slider_crank
 
 import flexmbs as fm
 import preprocess as pp
+from flexmbs.studies.equilibrium import statics
 
 
 @pytest.mark.parametrize("angle", [0.0, 1.0, 3.0, -1.5])
@@ -262,6 +263,58 @@ def test_cantilever_whose_only_frame_carries_its_own() -> None:
     np.testing.assert_allclose(found.frequencies[:2], first, rtol=0.02)
     frequencies = fm.linearize(model, start=found).modes.frequency
     np.testing.assert_allclose(2.0 * np.pi * np.sort(frequencies)[:2], first, rtol=0.02)
+
+
+def refusal(model: fm.Model) -> str:
+    """Text of the error of statics, if there is one."""
+    try:
+        fm.statics(model)
+    except fm.SolverError as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize("seed", [0, 5, 8, 11, 16, 19, 21, 23])
+def test_beam_on_three_supports_of_any_stiffness(seed: int) -> None:
+    """Oracle: (K + springs) u = M g of the elements. Springs on its axis leave the beam free to
+    turn about it, where only the load gives a stiffness, of either sign.
+    """
+    random = np.random.default_rng(seed)
+    k, h, turns = 10.0 ** (4 + 7 * seed / 23), random.uniform(0.003, 0.03), seed % 2 == 1
+    x = np.column_stack([np.linspace(0, 1, 11), np.zeros((11, 2))])
+    sets = {"left": [0], "middle": [5], "right": [10]}
+    lines = {"line2": [(i, i + 1) for i in range(10)]}
+    mesh = pp.Mesh.from_arrays(x, lines, node_sets=sets, element_sets={"beam": range(1, 11)})
+    steel = pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
+    section = pp.RectangularSection(h, h, orientation=(0, 1, 0))
+    fe = pp.assemble(mesh, steel, sections={"beam": section})
+    body = pp.reduce(
+        fe,
+        interfaces={name: pp.Rigid(name) for name in sets},
+        method=pp.CraigBampton(modes=4),
+        reference=("left", "middle", "mean axes")[random.integers(3)],
+        stress=None,
+        estimate=False,
+    )
+    model = fm.Model(
+        "beam", gravity=(0, 0, -G), frames={name: x[node] for name, (node,) in sets.items()}
+    )
+    beam = model.add(fm.FlexibleBody("beam", data=body))
+    model.add(fm.Free("free", model.ground["left"], beam["left"]))
+    springs = (k, k, k, 0.0 if turns else 1e-3 * k, 0.0, 0.0)
+    K = fe.K.toarray()
+    for name, (node,) in sets.items():
+        model.add(fm.Bushing(name, model.ground[name], beam[name], k=springs))
+        places = 3 * node + np.array([0, 1, 2, 33, 34, 35])  # rotations follow the translations
+        K[places, places] += springs
+    K[33:, 33:] += np.eye(33) * (1e-3 if turns else 0.0)  # N m/rad, against turning about the axis
+    weight = fe.M @ (fe.rigid_motion(x[0])[:, 2] * -G)
+    sag = np.linalg.solve(K, weight)[[2, 17, 32]]
+    assert not refusal(model) or (turns and "unsupported: 'free.3'" in refusal(model))
+    found = fm.statics(model, allow_indifferent=turns)
+    assert found.iterations < 12
+    positions = [found.solution.frame(f"beam/{name}").position[0, 2] for name in sets]
+    np.testing.assert_allclose(positions, sag, rtol=1e-5 + 100 * np.abs(sag).max())
 
 
 def crane(opening: float) -> fm.Model:
@@ -516,6 +569,25 @@ def test_controller_at_its_limit_has_no_equilibrium() -> None:
         model.add(fm.JointTorque("weight", guide, -32.0))
         with pytest.raises(fm.SolverError, match=r"'guide\.0'.*; support it by a joint, a drive"):
             fm.statics(model)
+
+
+@pytest.mark.slow
+def test_load_beyond_a_limited_controller_is_refused_within_few_searches(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """3 N m of the controller on a weight of 4.9 N m: nothing holds it when the load lifts it."""
+    counted: list[int] = []
+    balance = statics.balance
+    monkeypatch.setattr(statics, "balance", lambda *given: counted.append(1) or balance(*given))
+    model = fm.Model("arm", gravity=(0, 0, -G))
+    arm = model.add(fm.RigidBody("arm", mass=1.0, inertia=(0.01, 0.1, 0.1), com=(0.5, 0, 0)))
+    model.add(fm.Revolute("hinge", model.ground, arm, axis="-y", q0=0.3))
+    law = fm.LimitedPID(100.0, 50.0, kd=1.0, reference=0.2, lower=-3.0, upper=3.0)
+    model.add(fm.JointTorque("controller", "hinge", law))
+    model.add(fm.JointTorque("load", "hinge", fm.Ramp(0.0, rate=-20.0)))
+    with pytest.raises(fm.SolverError, match=r"at t = 0\.5 s: .*'hinge\.0' diverges"):
+        fm.quasi_static(model, [0.0, 0.25, 0.5, 0.75, 1.0], audit=False)
+    assert len(counted) < 1500  # of about 2 ms
 
 
 def test_friction_that_equilibria_omit_is_named() -> None:

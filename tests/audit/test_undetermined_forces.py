@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import flexmbs as fm
-from flexmbs.audit.contact_states import states_of_contacts
+from flexmbs.audit.contact_states import changes_of_friction, states_of_contacts
 from flexmbs.audit.undetermined_forces import TITLE, undetermined_forces
+from flexmbs.results.impact_steps import outputs_between_impacts
 
 pytestmark = pytest.mark.filterwarnings("ignore::flexmbs.AuditWarning")
 METHODS = ["event-driven", fm.MoreauJean(step=1e-3)]
@@ -97,3 +98,28 @@ def test_unique_forces(method: str | fm.MoreauJean) -> None:
     model.add(fm.Translation("way", "ground/slope", block))
     model.add(fm.SpherePlane("floor", "ground/slope", block, normal=(0.1, 0, 1), friction=0.3))
     assert found(model, method) == []
+
+
+def sliding(coulomb: float, step: float) -> fm.Solution:
+    """A block that dry friction stops after it has hit a stop."""
+    model = fm.Model("block", gravity=(0, 0, -9.81))
+    block = model.add(fm.RigidBody("block", mass=1.0, inertia=(0.01, 0.01, 0.01)))
+    rail = model.add(fm.Prismatic("rail", model.ground, block, axis="x", v0=2.6))
+    model.add(fm.DryFriction("brake", rail, coulomb=coulomb))
+    model.add(fm.JointLimit("stop", rail, upper=0.2, restitution=0.3))
+    return fm.simulate(model, t_end=0.8, step=step, output_step=8e-3, integrator="moreau-jean")
+
+
+def test_instants_at_which_dry_friction_stops_are_no_errors_of_forces() -> None:
+    """Friction jumps within the interval of outputs in which it stops the block, by 7.4 N. Friction
+    that stops it at another time, or has another size, is compared.
+    """
+    run, finer, other = (sliding(*how) for how in ((7.4, 1e-3), (7.4, 5e-4), (6.0, 5e-4)))
+    assert run.verdict == "PASS"
+    for theirs in (finer, other):
+        apart = np.abs(run.joint("rail").force - theirs.joint("rail").force)[:, 0]
+        calm = outputs_between_impacts(run.t, 1e-3, [impact.t for impact in run.run.impacts])
+        stops = changes_of_friction(run, theirs)[:, list(run.contacts).index("brake")]
+        assert stops.sum() <= 2
+        assert (apart[calm & stops].max(initial=0.0) > 1.0) == (theirs is finer)
+        assert (apart[calm & ~stops].max() > 1.0) == (theirs is other)

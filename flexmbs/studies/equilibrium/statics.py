@@ -53,8 +53,13 @@ HOLD = "support it by a joint, a drive or a spring"
 NUDGE = 1e-3  # perturbation of an unstable equilibrium
 # rad or relative to the size of the model: a longer Newton step requires smaller load increments
 LONGEST = 0.5
+# rad or relative to the size of the model: Newton steps that may be longer than those before them,
+# as stiffnesses of second order follow from the displacements of the first steps
+NEAR = 0.1
 SMALLEST_INCREMENT = 1e-3  # share of the load: ten halvings of the whole load
+QUARTER = 0.25  # smallest increment where the model may relax, or the times be halved, instead
 RELAXATIONS = 400
+FARTHEST = 50.0  # rad or relative to the size of the model: a relaxation of eight turns diverges
 SLIDING = 20  # of a model with bristle friction
 MOST_HALVINGS = 6  # of the time between two equilibria
 REACH = 0.2  # first length of a relaxation's step
@@ -84,9 +89,9 @@ def statics(
     From its declared position or from ``start``.
 
     load_steps: number of increments of the load. Unbalanced loads of the start are applied in
-    ``load_steps`` increments, or in smaller ones if Newton's method requires it. If the tangent
-    stiffness is not positive there, a model at rest under conservative loads relaxes into a minimum
-    of its energy (Newton's method with bounded descent steps, Nocedal and Wright 2006, §4.3). In
+    ``load_steps`` increments, or in smaller ones if Newton's method requires it. If these lead to
+    no minimum of its energy, a model at rest under conservative loads relaxes into one
+    (Newton's method with bounded descent steps, Nocedal and Wright 2006, §4.3). In
     steady motion, and with non-conservative loads, an equilibrium is no minimum: that of the
     increments is kept unless it diverges. What has neither is found as a zero of the residual by
     Newton's method with a trust region (Levenberg–Marquardt), stable or not. steady: equilibrium of
@@ -163,13 +168,14 @@ class _Search:
         change = balancing(G.T, evaluate(state).r, displacement_sizes(state.compiled), rows)
         self.start = replace(state, lam=state.lam + change)
 
-    def run(self, load_steps: int) -> Equilibrium:
+    def run(self, load_steps: int, *, follow: bool = False) -> Equilibrium:
         """Find the equilibrium, by load increments first. Raises `SolverError`.
 
-        By relaxation if the start is not stable, or as a zero of the residual.
+        By relaxation if the start is not stable, or as a zero of the residual, unless increments
+        only ``follow`` the loads.
         """
         try:
-            found = self._found(load_steps)
+            found = self._found(load_steps, follow=follow)
         except SolverError as error:
             if not self.bristles:
                 raise
@@ -177,20 +183,23 @@ class _Search:
         _warn_of_corners(found)
         return found
 
-    def _found(self, load_steps: int) -> Equilibrium:
+    def _found(self, load_steps: int, *, follow: bool) -> Equilibrium:
         """Equilibrium found by load steps. Raises `SolverError`."""
         here = balance(self.start)
         positive = bool((here.free()[0] > here.held).all())
         at_rest = here.span(here.step(0.0 * here.r)[0]) < CONVERGED and here.fall() < AT_REST
-        minimum = here.conservative and not self.steady
-        near = (
-            self._loaded(here.r.copy(), load_steps) if positive or at_rest or not minimum else None
-        )
-        if near is not None and (positive or at_rest):
+        relaxes = here.conservative and not self.steady and not positive and not at_rest
+        smallest = QUARTER if relaxes or follow else SMALLEST_INCREMENT
+        near = self._loaded(here.r.copy(), load_steps, smallest)
+        # the unbalanced load alone makes the stiffness of the start indefinite where, as in roll of
+        # a beam, the supports hardly give any
+        if near is not None and (positive or at_rest or self._minimum(near)):
             return self._result(near)
         found = self._accepted(near)
         if found is not None and not found.diverges:
             return found
+        if follow:
+            raise SolverError("statics: the loads do not lead to an equilibrium")
         try:
             return self._result(self._relaxed())
         except SolverError:
@@ -199,6 +208,12 @@ class _Search:
                 raise
             return found
 
+    def _minimum(self, state: State) -> bool:
+        """True if the energy has a minimum at an equilibrium, up to unsupported directions."""
+        here = balance(state)
+        lowest = float(here.free()[0].min(initial=np.inf))
+        return here.conservative and not self.steady and lowest >= -here.held
+
     def _accepted(self, state: State | None) -> Equilibrium | None:
         """Equilibrium at a state; None if the state is not balanced."""
         try:
@@ -206,7 +221,7 @@ class _Search:
         except SolverError:
             return None
 
-    def _loaded(self, residual: np.ndarray, load_steps: int) -> State | None:
+    def _loaded(self, residual: np.ndarray, load_steps: int, smallest: float) -> State | None:
         """Equilibrium by load increments; None if the smallest one does not converge."""
         state, done, increment = self.start, 0.0, 1.0 / load_steps
         while done < 1.0:
@@ -214,7 +229,7 @@ class _Search:
             found, count = self._newton(state, (1.0 - factor) * residual, state)
             if found is None:
                 increment *= 0.5
-                if increment < SMALLEST_INCREMENT:
+                if increment < smallest:
                     return None
                 continue
             state, done = found, factor
@@ -234,7 +249,7 @@ class _Search:
             self.iterations += 1
             delta, change = here.step(load)
             size = here.span(delta)
-            if not size < LONGEST or size > 10.0 * before:
+            if not size < LONGEST or size > max(10.0 * before, NEAR):
                 return None, count
             state, before = self._motion(moved(here.state, delta, change)), size
             if size < CONVERGED:
@@ -245,6 +260,7 @@ class _Search:
         """Find a stable equilibrium by bounded descent steps, then Newton's method."""
         state, reach, nothing = self.start, REACH, np.zeros(len(self.start.s))
         last: np.ndarray | None = None
+        path = 0.0
         for _ in range(self.most):
             here = balance(state, self.start)
             self.iterations += 1
@@ -252,7 +268,7 @@ class _Search:
             lowest = float(value.min(initial=np.inf))
             shift = 0.0 if lowest >= -here.held else 2.0 * here.held - 1.01 * lowest
             delta, change = here.step(nothing, shift)
-            if shift == 0.0 and here.span(delta) < 0.1 and here.fall() < AT_REST:
+            if shift == 0.0 and here.span(delta) < NEAR and here.fall() < AT_REST:
                 found, _ = self._newton(state, nothing, self.start)
                 if found is not None:
                     self.load_steps += 1
@@ -265,6 +281,9 @@ class _Search:
             if last is not None and len(last) == len(y):
                 reach = 0.5 * reach if float(last @ y) < 0.0 else min(1.3 * reach, LONGEST)
             state, last = self._motion(moved(here.state, delta, change)), y
+            path += here.span(delta)
+            if path > FARTHEST:
+                break
         raise SolverError(
             f"statics: no equilibrium found, '{_name(here, delta)}' diverges; {HOLD}, or "
             "remove its load"
@@ -484,11 +503,13 @@ def quasi_static(
 def _followed(
     state: State, t: float, *, allow_indifferent: bool, halvings: int = MOST_HALVINGS
 ) -> Equilibrium:
-    """Equilibrium at time t continued from a state, with intermediate times if necessary."""
+    """Equilibrium at time t continued from a state, with intermediate times if necessary.
+
+    Only the first search and the last one, after the shortest time, also relax or look for a zero.
+    """
+    search = _Search(replace(state, t=t), steady=False, allow_indifferent=allow_indifferent)
     try:
-        return _Search(replace(state, t=t), steady=False, allow_indifferent=allow_indifferent).run(
-            1
-        )
+        return search.run(1, follow=0 < halvings < MOST_HALVINGS)
     except SolverError:
         if halvings == 0 or t == state.t:
             raise
