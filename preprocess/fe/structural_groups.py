@@ -33,12 +33,17 @@ def element_class(name: str, varies: bool = False) -> Any:
 
 
 def structural_groups(
-    mesh: Mesh, material: Materials, sections: Sections, freedoms: Freedoms
+    mesh: Mesh,
+    material: Materials,
+    sections: Sections,
+    freedoms: Freedoms,
+    *,
+    lumped: bool = False,
 ) -> tuple[StructuralElement, ...]:
     """Beams and shells of a mesh by section and material.
 
-    sections: one for all structural elements, or by element set; freedoms: of the nodes. Raises
-    InputError as `element_groups`.
+    sections: one for all structural elements, or by element set; freedoms: of the nodes; lumped:
+    mass at the nodes. Raises InputError as `element_groups`.
     """
     if not mesh.structural:
         return ()
@@ -58,7 +63,8 @@ def structural_groups(
             table = block.connectivity[rows]
             made = element_class(name, section.varies)
             rows_of = name, table, block.ids[rows], mesh.node_ids[table]
-            found.append(made(*rows_of, own, freedoms, mesh.nodes[table], section=section))
+            at = mesh.nodes[table]
+            found.append(made(*rows_of, own, freedoms, at, section=section, lumped=lumped))
     return tuple(_on_one_surface(found, mesh))
 
 

@@ -2,7 +2,8 @@
 
 Their nodes have no rotation.
 
-K = EA/L t tᵀ of the elongation t·(u₂ − u₁),    mass at two Gauss stations: the consistent one.
+K = EA/L t tᵀ of the elongation t·(u₂ − u₁),    mass at two Gauss stations: the consistent one; or
+lumped, half of it at each node.
 """
 
 from __future__ import annotations
@@ -69,7 +70,8 @@ class Trusses(StructuralElement):
 
     def mass_points(self) -> tuple[ElementPoints, Array]:
         """Two points of the mass in each truss, and the mass at each, kg."""
-        found = [self._points(s, np.zeros((1, 2))) for s in STATIONS]
+        stations = (0.0, 1.0) if self.lumped else STATIONS
+        found = [self._points(s, np.zeros((1, 2))) for s in stations]
         mass = (
             0.5
             * (self.material.rho * float(self.section.area) + float(self.section.added_mass))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
 from flexmbs.files.inputs import read_text
-from preprocess.mesh.declarations import FileDeclarations
+from preprocess.mesh.declarations import FileDeclarations, MassMatrix
 from preprocess.mesh_files.include import Includes
 from preprocess.mesh_files.nastran_cards import (
     Card,
@@ -79,6 +79,7 @@ STRUCTURAL = {
 }
 # plane and axisymmetric elements that are not read
 IN_PLANE = r"C(PLST[NS]|QUADX|TRIAX|TRAX|CONEAX|QUAD$)"
+OPTISTRUCT = ".fem"
 SET3_KINDS = ("GRID", "ELEM", "ELEMENT")
 
 
@@ -96,6 +97,7 @@ class BulkData:
     either_sets: dict[str, list[int]] = field(default_factory=dict)  # SET1: of nodes or of elements
     notices: list[str] = field(default_factory=list)
     structures: StructuralCards = field(default_factory=StructuralCards)
+    mass: MassMatrix | None = None
 
 
 Handlers = Mapping[str, Callable[[BulkData, Card], None]]
@@ -157,6 +159,7 @@ def read_nastran(path: Path, structural: bool = False, *, allow_outside: bool = 
         if structural
         else FileDeclarations()
     )
+    declared = replace(declared, mass=bulk.mass)
     notices = tuple(dict.fromkeys([*bulk.structures.notices, *bulk.notices]))
     return replace(
         raw,
@@ -248,6 +251,7 @@ def _bulk(path: Path, structural: bool, allow_outside: bool) -> BulkData:
     if structural:
         _refuse_others(path, left)
         _complete(path, bulk, cards, before)
+    bulk.mass = _mass_matrix(path, _parameters(cards, before))
     bulk.notices += [f"{n} {name} omitted: {_remedy(name)}" for name, n in sorted(left.items())]
     bulk.notices += passed
     return bulk
@@ -313,7 +317,7 @@ def _complete(path: Path, bulk: BulkData, cards: list[Card], before: list[str]) 
     """Evaluate what concerns all cards: node sets of spiders, mass factor, equations, damping."""
     bulk.node_sets |= {each["where"]: each["nodes"] for each in bulk.structures.spiders}
     selected_matrices(path, before)
-    bulk.structures.mass_factor = _mass_factor(cards, before)
+    bulk.structures.mass_factor = _mass_factor(_parameters(cards, before))
     bulk.structures.select_equations(selected_equations(path, before))
     # spiders are read, so that their notices of omission do not hold
     bulk.notices = [notice for notice in bulk.notices if not notice.startswith("RBE")]
@@ -336,22 +340,46 @@ def _complete(path: Path, bulk: BulkData, cards: list[Card], before: list[str]) 
         )
 
 
-def _mass_factor(cards: Iterable[Card], before: Iterable[str]) -> float:
-    """Factor of densities and masses, PARAM,WTMASS of the bulk data or of the case control."""
+def _parameters(cards: Iterable[Card], before: Iterable[str]) -> list[tuple[str, str]]:
+    """Names and values of the PARAM of the bulk data, then of the case control, as texts."""
     found = [card for card in cards if card.name == "PARAM"]
     found += [
         Card("PARAM", text.split(",")[1:], "case control")
         for text in before
         if re.match(r"\s*PARAM\s*,", text, re.I)
     ]
+    return [(text_field(card, 0).strip().upper(), text_field(card, 1).strip()) for card in found]
+
+
+def _mass_factor(parameters: Iterable[tuple[str, str]]) -> float:
+    """Factor of densities and masses, PARAM,WTMASS."""
     given = [
-        real_field(Card(card.name, [text_field(card, 1).strip()], card.line), 0)
-        for card in found
-        if text_field(card, 0).strip().upper() == "WTMASS"
+        real_field(Card("PARAM", [value], "PARAM WTMASS"), 0)
+        for name, value in parameters
+        if name == "WTMASS"
     ]
     if any(not value > 0 for value in given):
         raise InputError("PARAM WTMASS: give a positive factor of the masses")
     return given[-1] if given else 1.0
+
+
+def _mass_matrix(path: Path, parameters: Iterable[tuple[str, str]]) -> MassMatrix | None:
+    """Formulation of the mass by PARAM,COUPMASS, the last one; by default lumped.
+
+    None for values of other dialects (AUTO), and for OptiStruct, whose default is not that of
+    Nastran.
+    """
+    default = None if path.suffix.lower() == OPTISTRUCT else "-1"
+    given = [value.upper() for name, value in parameters if name == "COUPMASS"]
+    value = given[-1] if given else default
+    if value is None or not re.fullmatch(r"[+-]?\d+|YES|NO|ON|OFF", value):
+        return None
+    return "consistent" if value in ("YES", "ON") or _is_positive(value) else "lumped"
+
+
+def _is_positive(text: str) -> bool:
+    """True for the text of a positive integer."""
+    return bool(re.fullmatch(r"\+?0*[1-9]\d*", text))
 
 
 # places of structural damping GE among the fields of a card
