@@ -13,7 +13,7 @@ centre e: the shear strains are those of the displacement there, v − e_z θ_x 
 The mass is concentrated at four points of the section, y = ±√(I_z/A) and z = ±√(I_y/A), at each of
 four Gauss stations: these points reproduce its area and second moments, hence the rotary inertia;
 added mass is on the line of the centroids or shear centres. Lumped mass is at the ends of that
-line, without rotary inertia about it.
+line, with rotary inertia about the line alone.
 
 The initial stress of the section forces N, M, V, T does work on the second-order strains of a
 section that turns as a rigid plate, ``u = u₀ + θ × r + ½ θ × (θ × r)``; M acts on the twist by the
@@ -247,20 +247,37 @@ class Beams(StructuralElement):
             mass
         )
 
-    @property
-    def _lumped_arms(self) -> list[Array]:
-        """Arms (ne, nn, 3) from the nodes to the line of the centroids, and to that of added mass."""
-        found = [self._arms]
+    @functools.cached_property
+    def _lumps(self) -> list[tuple[Array, Array]]:
+        """Arms (ne, nn, 3) of lumped masses, and the masses (ne, nn), kg.
+
+        The rotary inertia J about the axis alone, which no body has, is that of points at ±r along
+        the local axes with the masses -J/4r² along x, J/4r² along y and z.
+        """
+        N = np.array([self._functions_at(s) for s in STATIONS])
+        length = np.stack([w * self._station(s).length for s, w in zip(STATIONS, WEIGHTS)], axis=1)
+
+        def lumped(values: list[float]) -> Array:
+            """Masses (ne, nn) of values per length at the stations."""
+            return lumped_mass(length * values, N, linear=True)
+
+        data = [self._data_at(s) for s in STATIONS]
+        rho, axes = self.material.rho, np.stack([self.local_axes(s) for s in self.places], axis=1)
+        own = lumped([rho * d.A for d in data])
+        found = []
+        if self.section.lumped_torsion:
+            polar = lumped([rho * (d.Iy + d.Iz) for d in data])
+            radius = np.sqrt((data[0].Iy + data[0].Iz) / data[0].A)
+            share = polar / (4 * radius**2)
+            own = own - 2 * share
+            for k, sign in ((0, -1.0), (1, 1.0), (2, 1.0)):
+                lever = radius * axes[:, :, k]
+                found += [(self._arms + lever, sign * share), (self._arms - lever, sign * share)]
+        found.append((self._arms, own))
         if self.section.added_mass:
-            found.append(
-                np.stack(
-                    [
-                        self._arms[:, a] + np.array([0.0, *self._line]) @ self.local_axes(s)
-                        for a, s in enumerate(self.places)
-                    ],
-                    axis=1,
-                )
-            )
+            line = np.array([0.0, *self._line]) @ axes
+            added = lumped([float(self.section.added_mass)] * len(STATIONS))
+            found.append((self._arms + line, added))
         return found
 
     def _lumped_points(self) -> tuple[ElementPoints, Array]:
@@ -268,16 +285,9 @@ class Beams(StructuralElement):
 
         Released ends of the beam move, their mass remains with the node.
         """
-        N = np.array([self._functions_at(s) for s in STATIONS])
-        length = np.stack([w * self._station(s).length for s, w in zip(STATIONS, WEIGHTS)], axis=1)
-        own = np.array([self.material.rho * self._data_at(s).A for s in STATIONS])
-        added = np.full(len(STATIONS), float(self.section.added_mass))
-        arms = self._lumped_arms
-        found = [points_on_arms(self.x + each, each) for each in arms]
-        masses = [lumped_mass(length * each, N, linear=True) for each in (own, added)[: len(arms)]]
-        return ElementPoints(*(np.concatenate(each, axis=1) for each in zip(*found))), np.hstack(
-            masses
-        )
+        found = [points_on_arms(self.x + arms, arms) for arms, _ in self._lumps]
+        masses = np.hstack([mass for _, mass in self._lumps])
+        return ElementPoints(*(np.concatenate(each, axis=1) for each in zip(*found))), masses
 
     def skin(self) -> tuple[ElementPoints, Indices]:
         """Surface of the beam: outlines of both ends, and the triangles between them."""
@@ -398,7 +408,7 @@ class Beams(StructuralElement):
         """Work (k, m, m) of forces on lumped masses beside the centroids, which follow the nodes."""
         nn = self.x.shape[1]
         theta = phi.reshape(len(phi), nn, 6, -1)[:, :, 3:]
-        levers = np.stack([each - self._arms for each in self._lumped_arms], axis=1)
+        levers = np.stack([arms - self._arms for arms, _ in self._lumps], axis=1)
         f = forces.reshape(len(forces), -1, nn, *forces.shape[2:])
         dyads = np.einsum("epai,epajk->eakij", levers, f)
         return turning_work(

@@ -107,7 +107,7 @@ class StructuralElement(ABC):
     def mass_points(self) -> tuple[ElementPoints, Array]:
         """Points of the mass, and the mass (ne, p) at each, kg.
 
-        Lumped mass is at the nodes, or at the ends of their rigid arms, without rotary inertia.
+        Lumped mass is at the nodes, or at the ends of their rigid arms.
         """
 
     @abstractmethod

@@ -124,7 +124,9 @@ class StructuralCards:
             kept = add(
                 number,
                 owner,
-                section | ({"released": released} if any(released) else {}),
+                section
+                | ({"released": released} if any(released) else {})
+                | ({"lumped_torsion": False} if card.name == "CBAR" else {}),
                 (released, ends is None),
             )
             kept.setdefault("orientation", []).append([number, *self._orientation(card)])
