@@ -1,7 +1,7 @@
 """Assembly of the stiffness and mass of a meshed part."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import scipy.sparse as sp
@@ -199,7 +199,12 @@ def layout_of(
 
 
 def _is_lumped(mesh: Mesh, mass: MassChoice) -> bool:
-    """True for a lumped mass matrix. Raises InputError for a file that states none."""
+    """True for a lumped mass matrix.
+
+    Raises InputError for an unknown choice, and for a file that states none.
+    """
+    if mass not in get_args(MassChoice):
+        raise InputError(f"mass: {mass!r:.30}; give 'consistent', 'lumped' or 'deck'")
     if mass == "deck" and mesh.declared.mass is None:
         raise InputError(
             f"{mesh.source}: mass: the file states no formulation of the mass matrix; give "
