@@ -42,6 +42,7 @@ from preprocess.fe.structural_groups import Sections, structural_groups, turning
 from preprocess.inputs.argument_checks import checked_arguments, flag, instance
 from preprocess.inputs.warning import PreprocessWarning
 from preprocess.mesh.checks import SHOWN, doubly_curved
+from preprocess.mesh.declarations import MassMatrix
 from preprocess.mesh.mesh import Mesh
 from preprocess.mesh.shell_edges import opposite_neighbours, shell_edges
 from preprocess.solve.memory import check_memory, retain_freed_memory
@@ -120,7 +121,7 @@ def assemble(
             layout.material,
             layout.sections,
             layout.joints.nodes.freedoms,
-            lumped=layout.lumped,
+            mass=layout.mass,
         ),
     )
     attached = declared_masses(mesh)
@@ -149,7 +150,7 @@ class Layout(NamedTuple):
     formulation: Formulation
     joints: ConnectionEffects
     constraints: Constraints
-    lumped: bool = False
+    mass: MassMatrix = "consistent"
     held: bool = False
 
 
@@ -193,24 +194,26 @@ def layout_of(
         formulation,
         joints,
         constraints_of([*joints.rows, *pinned], R, held=held),
-        _is_lumped(mesh, mass),
+        _mass_matrix(mesh, mass),
         held,
     )
 
 
-def _is_lumped(mesh: Mesh, mass: MassChoice) -> bool:
-    """True for a lumped mass matrix.
+def _mass_matrix(mesh: Mesh, mass: MassChoice) -> MassMatrix:
+    """Formulation of the mass matrix.
 
     Raises InputError for an unknown choice, and for a file that states none.
     """
     if mass not in get_args(MassChoice):
         raise InputError(f"mass: {mass!r:.30}; give 'consistent', 'lumped' or 'deck'")
-    if mass == "deck" and mesh.declared.mass is None:
+    if mass != "deck":
+        return mass
+    if mesh.declared.mass is None:
         raise InputError(
             f"{mesh.source}: mass: the file states no formulation of the mass matrix; give "
             "'consistent' or 'lumped'"
         )
-    return (mesh.declared.mass if mass == "deck" else mass) == "lumped"
+    return mesh.declared.mass
 
 
 def elements_model(mesh: Mesh, layout: Layout, parts: tuple[StructuralElement, ...]) -> FEModel:
@@ -221,7 +224,7 @@ def elements_model(mesh: Mesh, layout: Layout, parts: tuple[StructuralElement, .
     material, joints = layout.material, layout.joints
     groups = element_groups(mesh, material, layout.formulation.chosen(ELEMENTS))
     K, m = (
-        _solid_matrices(mesh, groups, layout.lumped) if groups else _empty_matrices(len(mesh.nodes))
+        _solid_matrices(mesh, groups, layout.mass == "lumped") if groups else _empty_matrices(len(mesh.nodes))
     )
     places, freedoms = joints.nodes.positions, joints.nodes.freedoms
     points, masses = mass_of(parts, freedoms.size)
@@ -239,7 +242,7 @@ def elements_model(mesh: Mesh, layout: Layout, parts: tuple[StructuralElement, .
         unit=mesh.unit,
         elements=_counted(mesh)
         + ("" if layout.formulation == DEFAULT else f"; {layout.formulation!r}")
-        + ("; lumped mass" if layout.lumped else ""),
+        + ("" if layout.mass == "consistent" else f"; {layout.mass} mass"),
         material=_described(material),
         mesh=mesh,
         groups=groups,

@@ -20,6 +20,7 @@ from flexmbs.flexible_body.free_body import skew
 from preprocess.fe.freedoms import Freedoms
 from preprocess.fe.mass_points import MovedPoints, concatenated_points
 from preprocess.fe.material import Material
+from preprocess.mesh.declarations import MassMatrix
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -61,7 +62,7 @@ class StructuralElement(ABC):
     """Elements of one type, section and material.
 
     kind: element type; connectivity (ne, nn): nodes; ids (ne,): element numbers; numbers (ne, nn):
-    node numbers; freedoms: of the model; x (ne, nn, 3): node positions; lumped: mass at the nodes.
+    node numbers; freedoms: of the model; x (ne, nn, 3): node positions; mass: its formulation.
     """
 
     kind: str
@@ -71,9 +72,14 @@ class StructuralElement(ABC):
     material: Material
     freedoms: Freedoms = field(repr=False)
     x: Array = field(repr=False)
-    lumped: bool = field(default=False, kw_only=True)
+    mass: MassMatrix = field(default="consistent", kw_only=True)
     rotates: ClassVar[bool] = True
     """Whether the nodes need a rotation."""
+
+    @property
+    def lumped(self) -> bool:
+        """True for mass at the nodes."""
+        return self.mass == "lumped"
 
     def within(self, rows: Indices, number: Indices, freedoms: Freedoms) -> StructuralElement:
         """Elements of some rows on renumbered nodes.

@@ -14,7 +14,8 @@ from preprocess.inputs.units import Units
 Item = dict[str, Any]
 Items = dict[str, Item]
 Indices = NDArray[np.int64]
-MassMatrix = Literal["consistent", "lumped"]
+MassMatrix = Literal["consistent", "lumped", "coupled"]
+"""Formulations of the mass; "coupled" is Nastran's, of which rods are not the consistent ones."""
 
 NO_DENSITY = "give density, in kg/m³, or materials for its element sets"
 

@@ -374,7 +374,7 @@ def _mass_matrix(path: Path, parameters: Iterable[tuple[str, str]]) -> MassMatri
     value = given[-1] if given else default
     if value is None or not re.fullmatch(r"[+-]?\d+|YES|NO|ON|OFF", value):
         return None
-    return "consistent" if value in ("YES", "ON") or _is_positive(value) else "lumped"
+    return "coupled" if value in ("YES", "ON") or _is_positive(value) else "lumped"
 
 
 def _is_positive(text: str) -> bool:

@@ -2,8 +2,8 @@
 
 A file .f06 beside a deck, of its name or a longer one, has the grid point weight generator's table
 and the eigenvalues. Frequencies are those of the whole model with the supports of the deck, with a
-consistent and with a lumped mass matrix. Decks whose supports need a displacement system are left
-out, and so are eigenvalues of a model that the f06 reduces (ASET, superelements).
+consistent and a lumped mass matrix, and that of the deck. Supports are taken along basic axes, and
+reductions of the model (ASET, superelements) are not those of the deck.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 import scipy.sparse as sp
 from scipy.sparse.linalg import eigsh
 
@@ -29,6 +30,7 @@ from preprocess.mesh_files.nastran_cards import (
 NUMBER = r"[-+]?\d+\.\d*(?:[ED][-+]\d+)?"
 MODES = 8  # number of frequencies that are compared
 RIGID = 1e-3  # frequency relative to the largest compared one below which a mode is a rigid one
+DENSE = 1500  # degrees of freedom up to which all eigenvalues are computed
 LOOSE = 1e-9  # stiffness relative to the largest, of degrees of freedom that AUTOSPC holds
 
 
@@ -53,12 +55,11 @@ def printed(path: Path) -> dict[str, Any]:
 
 
 def answers_of(deck: Path) -> Path | None:
-    """The .f06 of a deck: of the same name, or the only longer one."""
-    same = deck.with_suffix(".f06")
-    if same.is_file():
-        return same
-    longer = sorted(deck.parent.glob(f"{deck.stem}*.f06"))
-    return longer[0] if len(longer) == 1 else None
+    """The .f06 of a deck: of the same name in any case, or the only longer one."""
+    stem = deck.stem.lower()
+    known = {each.stem.lower(): each for each in deck.parent.iterdir() if each.suffix == ".f06"}
+    longer = [each for name, each in known.items() if name.startswith(stem)]
+    return known.get(stem) or (longer[0] if len(longer) == 1 else None)
 
 
 def supports(path: Path, allow_outside: bool = True) -> dict[int, set[int]]:
@@ -93,10 +94,16 @@ def supports(path: Path, allow_outside: bool = True) -> dict[int, set[int]]:
     return {node: components for node, components in held.items() if components}
 
 
+def _mass_factor(deck: Path) -> float:
+    """PARAM,WTMASS, which the printed masses are without."""
+    given = re.findall(r"PARAM[\s,]+WTMASS[\s,]+([\d.+-]+)", deck.read_text("utf-8", "replace"), re.I)
+    return float(re.sub(r"(?<=[\d.])([+-])", r"e\1", given[-1])) if given else 1.0
+
+
 def _buckles(deck: Path) -> bool:
-    """True for a deck of a buckling analysis, whose eigenvalues are load factors."""
+    """True for a deck of a buckling analysis, or of nonlinear statics, whose eigenvalues are load factors."""
     text = deck.read_text("utf-8", "replace")
-    return bool(re.search(r"^\s*SOL\s+(105|5|SEBUCKL)\b", text, re.M | re.I))
+    return bool(re.search(r"^\s*SOL\s+(105|106|5|SEBUCKL|NLSTATIC)\b", text, re.M | re.I))
 
 
 def frequencies(fe: pp.FEModel, held: dict[int, set[int]], near: float) -> list[float]:
@@ -118,32 +125,38 @@ def frequencies(fe: pp.FEModel, held: dict[int, set[int]], near: float) -> list[
     used = np.setdiff1d(used, np.setdiff1d(fixed, fe.constraints.dependent))
     K, M = K[used][:, used].tocsc(), M[used][:, used].tocsc()
     shift = -((0.1 * 2 * np.pi * near) ** 2)
-    count = min(MODES, len(used) - 2)
-    omega2 = eigsh(K, count, M=M, sigma=shift, return_eigenvectors=False)
+    if len(used) <= DENSE:  # 1/(ω² − shift) of M, which may be singular
+        large = scipy.linalg.eigvalsh(M.toarray(), (K - shift * M).toarray())[::-1][:MODES]
+        omega2 = 1 / large[large > LOOSE * large[0]] + shift
+    else:
+        omega2 = eigsh(K, MODES, M=M, sigma=shift, return_eigenvectors=False)
     return (np.sqrt(np.maximum(np.sort(omega2), 0.0)) / (2 * np.pi)).tolist()
 
 
 def compared(deck: Path, mesh: pp.Mesh, fe: pp.FEModel) -> dict[str, Any]:
     """Relative differences from the printed answers of a deck; empty without any.
 
-    mass; centre: distance by the size of the part; consistent, lumped: largest difference of
-    frequencies that are not zero.
+    mass; centre: distance by the size of the part; consistent, lumped, deck: largest difference of
+    frequencies that are not zero; formulation: that of the deck.
     """
     answers = answers_of(deck)
     expected = printed(answers) if answers is not None else {}
     found: dict[str, Any] = {}
     if expected.get("mass"):
-        found["mass"] = fe.mass / expected["mass"] - 1
+        found["mass"] = fe.mass / (_mass_factor(deck) * expected["mass"]) - 1
         apart = np.subtract(fe.centre_of_mass, expected["centre"])
         found["centre"] = float(np.linalg.norm(apart) / np.ptp(fe.nodes, axis=0).max())
     given = np.array(() if _buckles(deck) else expected.get("frequencies", ()))
     if given.size and given.max() > 0:
         held = supports(deck)
         elastic = given > RIGID * given.max()
-        for mass in ("consistent", "lumped"):
+        choices = ["consistent", "lumped"] + ["deck"] * (mesh.declared.mass is not None)
+        for mass in choices:
             model = fe if mass == "consistent" else pp.assemble(mesh, mass=mass)
             own = np.array(frequencies(model, held, float(given[elastic][0])))[: len(given)]
-            apart = own[elastic[: len(own)]] / given[: len(own)][elastic[: len(own)]] - 1
-            found[mass] = float(apart[np.abs(apart).argmax()])
-        found["deck"] = mesh.declared.mass
+            both = elastic[: len(own)]
+            apart = own[both] / given[: len(own)][both] - 1
+            if apart.size:
+                found[mass] = float(apart[np.abs(apart).argmax()])
+        found["formulation"] = str(mesh.declared.mass)
     return found

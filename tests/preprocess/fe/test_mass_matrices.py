@@ -1,5 +1,7 @@
 """Lumped mass of beams, trusses and shells, and that of the program of a deck."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.linalg
@@ -187,7 +189,7 @@ CASES = {
 
 
 @pytest.mark.filterwarnings("ignore::preprocess.PreprocessWarning")
-@pytest.mark.parametrize("mass", ["consistent", "lumped"])
+@pytest.mark.parametrize("mass", ["consistent", "lumped", "coupled"])
 @pytest.mark.parametrize("case", CASES)
 def test_second_order_work_of_rigid_rotations(case, mass):
     """θᵀ K0 θ = −Σ f·(θ × (θ × x)) for any displacements, with forces on the mass points.
@@ -196,7 +198,8 @@ def test_second_order_work_of_rigid_rotations(case, mass):
     """
     made, section = CASES[case]
     mesh, random = made(), np.random.default_rng(3)
-    fe = pp.assemble(mesh, STEEL, sections=section, mass=mass)
+    mesh = replace(mesh, declared=replace(mesh.declared, mass=mass))
+    fe = pp.assemble(mesh, STEEL, sections=section, mass="deck")
     (structure,) = fe.structures
     u = 1e-3 * random.standard_normal((fe.freedoms.size, 1))
     own, masses = structure.mass_points()
@@ -259,8 +262,8 @@ def test_the_mass_of_bars_is_that_of_nastran(tmp_path, element, card, polar):
 
 @pytest.mark.parametrize(
     ("parameter", "expected"),
-    [("", "lumped"), ("PARAM,COUPMASS,1\n", "consistent"), ("PARAM,COUPMASS,-1\n", "lumped"),
-     ("PARAM   COUPMASS YES\n", "consistent"), ("PARAM,COUPMASS,AUTO\n", None)],
+    [("", "lumped"), ("PARAM,COUPMASS,1\n", "coupled"), ("PARAM,COUPMASS,-1\n", "lumped"),
+     ("PARAM   COUPMASS YES\n", "coupled"), ("PARAM,COUPMASS,AUTO\n", None)],
 )  # fmt: skip
 def test_the_formulation_of_a_deck(tmp_path, parameter, expected):
     mesh = read(tmp_path, HEAD + parameter + BARS.format(element="CBAR", property=BAR))
@@ -269,15 +272,35 @@ def test_the_formulation_of_a_deck(tmp_path, parameter, expected):
         with pytest.raises(InputError, match=r"mass: the file states no formulation .* 'lumped'"):
             pp.assemble(mesh, mass="deck")
         return
-    found, same = pp.assemble(mesh, mass="deck"), pp.assemble(mesh, mass=expected)
+    found = pp.assemble(mesh, mass="deck")
+    same = pp.assemble(mesh, mass="lumped" if expected == "lumped" else "consistent")
     assert abs(found.M - same.M).max() == 0.0
-    assert ("lumped" in found.elements) == (expected == "lumped")
+    assert f"{expected} mass" in found.elements
+
+
+def test_coupled_rods_are_those_of_nastran(tmp_path):
+    """ρ A L (5/12, 1/12) along the rod, (1/2, 0) across it: ten bars."""
+    grids = [(720, 0), (720, -360), (360, 0), (360, -360), (0, 0), (0, -360)]
+    bars = [(3, 5), (1, 3), (4, 6), (2, 4), (3, 4), (1, 2), (4, 5), (3, 6), (2, 3), (1, 4)]
+    lines = [f"GRID,{n},,{x}.,0.,{z}." for n, (x, z) in enumerate(grids, 1)]
+    lines += [f"CONROD,{n},{a},{b},1,1.5" for n, (a, b) in enumerate(bars, 1)]
+    text = HEAD + "PARAM,COUPMASS,1\n" + "\n".join(lines) + "\nMAT1,1,1.+7,,.3,2.588-4\nENDDATA\n"
+    fe = pp.assemble(read(tmp_path, text), mass="deck")
+    M = np.zeros((18, 18))
+    for a, b in np.array(bars) - 1:
+        span = np.subtract(grids[b], grids[a])
+        length, t = np.hypot(*span), np.array([span[0], 0.0, span[1]]) / np.hypot(*span)
+        dofs = [*range(3 * a, 3 * a + 3), *range(3 * b, 3 * b + 3)]
+        along = np.kron([[5, 1], [1, 5]], np.outer(t, t)) / 12
+        across = np.kron(np.eye(2), np.eye(3) - np.outer(t, t)) / 2
+        M[np.ix_(dofs, dofs)] += 2.588e-4 * 1.5 * length * (along + across)
+    np.testing.assert_allclose(fe.M.toarray(), M, atol=1e-12)
 
 
 def test_a_parameter_of_the_case_control(tmp_path):
     head = HEAD.replace("CEND\n", "CEND\nPARAM,COUPMASS,1\n")
     mesh = read(tmp_path, head + BARS.format(element="CBAR", property=BAR))
-    assert mesh.declared.mass == "consistent"
+    assert mesh.declared.mass == "coupled"
 
 
 def test_optistruct_has_another_default(tmp_path):
