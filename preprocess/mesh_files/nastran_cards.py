@@ -75,7 +75,8 @@ class _Entries:
             return True
         name, fields = fields_of(text)
         continues = name in ("", "+") or name.startswith(("+", "*"))
-        if self.last is not None and self.last.name in TEXTS and continues:
+        in_text = self.last is not None and self.last.name in TEXTS
+        if in_text and (continues or not text[:8].strip()):
             return True
         _refuse_more_fields(text, where)
         if continues:

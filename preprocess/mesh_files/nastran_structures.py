@@ -103,6 +103,8 @@ class StructuralCards:
             numbers.append(number)
             return kept
 
+        # thickness by node of sets with T1 to T4, in which each node has one
+        at_nodes: dict[Any, list[dict[int, float]]] = {}
         for kind, number, owner, _ in self.shells:
             section = self._section(owner, ", ".join(SHELLS), ("shell", "plate", "laminate"))
             if section["kind"] == "laminate":
@@ -112,7 +114,16 @@ class StructuralCards:
             placed = (
                 {**section, "offset": section.get("offset", 0.0) + offset} if offset else section
             )
-            add(number, owner, placed, (section.get("orientation"), section.get("turn"), offset))
+            variant = (section.get("orientation"), section.get("turn"), offset)
+            own = self._thickness(number, section)
+            known = at_nodes.setdefault((owner, str(variant)), []) if own else []
+            k = next((k for k, each in enumerate(known) if _agree(each, own)), len(known))
+            if own and k == len(known):
+                known.append({})
+            kept = add(number, owner, placed, (*variant, k if own else None))
+            if own:
+                known[k] |= own
+                kept["at_nodes"] = [list(row) for row in known[k].items()]
         for rod in self.rods:
             add(rod.number, rod.owner, self._section(rod.owner, "CROD, CTUBE", ("truss",)), None)
         alone = self._turned_by_one()
@@ -143,6 +154,17 @@ class StructuralCards:
                 ):
                     section[key] = np.reshape(rows[0][1:], shape).tolist()
         return found
+
+    def _thickness(self, number: int, section: Section) -> dict[int, float]:
+        """Own thickness of a shell by node, empty without one. Raises InputError."""
+        card = self.systems[number]
+        own = _own_thickness(card, float(section.get("thickness", 0.0)))
+        if own and section["kind"] != "shell":
+            raise InputError(
+                f"{card.line}: {card.name} {number} has its own thickness T1 to T4, which only an "
+                "isotropic PSHELL without its own bending may have; remove it"
+            )
+        return own
 
     def _default(self, card: Card, *fields: int) -> list[str]:
         """Texts of fields, those of BAROR or BEAMOR if all of them are blank."""
@@ -339,6 +361,12 @@ class StructuralCards:
             for name, owner in owners.items()
         }
         connections = {name: each for spider in self.spiders for name, each in self._spider(spider)}
+        masses = [self._weighted(each) for each in self.points.placed(self.frames)]
+        self.notices += [
+            f"{each['where']}: no body has these moments of inertia; they are taken as they are"
+            for each in masses
+            if "incomplete" in each
+        ]
         return FileDeclarations(
             sections={name: section for name, (_, _, section) in sets.items()},
             connections=connections | self._twists() | self.points.connections(self.frames),
@@ -350,7 +378,7 @@ class StructuralCards:
             }
             if self.materials
             else {},
-            masses=[self._weighted(each) for each in self.points.placed(self.frames)],
+            masses=masses,
         )
 
     def _spider(self, given: Item) -> Iterator[tuple[str, Item]]:
@@ -502,6 +530,11 @@ def _pins(card: Card, index: int) -> str:
     return "".join(sorted(set(text)))
 
 
+def _agree(one: Mapping[int, float], two: Mapping[int, float]) -> bool:
+    """True if common nodes have the same thickness."""
+    return all(one.get(node, value) == value for node, value in two.items())
+
+
 def _theta(card: Card) -> int:
     """Text of the field THETA or MCID of a shell."""
     count = SHELLS[card.name][1]
@@ -509,13 +542,10 @@ def _theta(card: Card) -> int:
 
 
 def add_shell(found: StructuralCards, card: Card) -> None:
-    """Add a shell of one thickness with its offset ZOFFS from the grids along its normal."""
+    """Add a shell with its offset ZOFFS from the grids along its normal."""
     kind, count = SHELLS[card.name]
     number = integer_field(card, 0)
-    own, offset = (
-        ((10, 11, 12, 13), 15) if count == 8 else (range(4 + count, 3 + 2 * count + 5), 3 + count)
-    )
-    _refuse(card, [k for k in own if _is_nonzero(card, k)], "its own thickness")
+    offset = 15 if count == 8 else 3 + count
     if _is_nonzero(card, offset):
         found.offsets[number] = real_field(card, offset)
     found.systems[number] = card
@@ -527,6 +557,34 @@ def add_shell(found: StructuralCards, card: Card) -> None:
             [integer_field(card, k) for k in range(2, 2 + count)],
         )
     )
+
+
+def _own_thickness(card: Card, default: float) -> dict[int, float]:
+    """Thickness by grid of a shell with T1 to T4, relative to that of its property if TFLAG = 1.
+
+    Blank ones are the property's; at the middle of a side it is the mean of its ends. Empty if all
+    are blank. Raises InputError.
+    """
+    count = SHELLS[card.name][1]
+    corners = {3: 3, 6: 3}.get(count, 4)
+    given = [text_field(card, 10 + k) for k in range(corners)]
+    if not any(given):
+        return {}
+    flag = text_field(card, {6: 13, 8: 16}.get(count, 9)) or "0"
+    if flag not in ("0", "1"):
+        raise InputError(f"{card.line}: {card.name}: TFLAG = {flag[:20]}; give 0 or 1")
+    unit = default if flag == "1" else 1.0
+    found = [
+        real_field(card, 10 + k) * unit if text else default for k, text in enumerate(given)
+    ]
+    if not min(found) > 0:
+        raise InputError(
+            f"{card.line}: {card.name} {integer_field(card, 0)}: T{found.index(min(found)) + 1} = "
+            f"{min(found):g}; give a positive thickness"
+        )
+    if count > 4:
+        found += [0.5 * (a + b) for a, b in zip(found, [*found[1:], found[0]])]
+    return {integer_field(card, 2 + k): value for k, value in enumerate(found)}
 
 
 def add_bar(found: StructuralCards, card: Card) -> None:
