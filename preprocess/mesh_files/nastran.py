@@ -3,6 +3,8 @@
 Source: MSC Nastran, Quick Reference Guide, entries by name.
 """
 
+import functools
+import itertools
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
@@ -14,6 +16,7 @@ from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
 from flexmbs.files.inputs import read_text
+from preprocess.elements import ELEMENTS as KINDS
 from preprocess.mesh.declarations import FileDeclarations, MassMatrix
 from preprocess.mesh_files.include import Includes
 from preprocess.mesh_files.nastran_cards import (
@@ -63,6 +66,7 @@ ORDER = {
     "hexahedron20": [*range(12), 16, 17, 18, 19, 12, 13, 14, 15],
     "wedge15": [*range(9), 12, 13, 14, 9, 10, 11],
 }
+QUADRATIC = {each.meshio_name: each for each in KINDS.values()}
 STRUCTURAL = {
     **dict.fromkeys(SHELLS, add_shell),
     "CBAR": add_bar,
@@ -243,11 +247,16 @@ def _bulk(path: Path, structural: bool, allow_outside: bool) -> BulkData:
     )
     # positions of grids need all systems, which may follow them
     bulk.structures.frames = CoordinateSystems.of(cards)
+    grids = (integer_field(card, 0) for card in cards if card.name == "GRID")
+    bulk.structures.unused = 1 + max(grids, default=0)
     if structural:
         bulk.structures.frames.require()
     unread = _read_cards(bulk, cards, STRUCTURAL_CARDS if structural else MESH_CARDS)
     left = Counter({name: n for name, n in unread.items() if _is_left(name, structural)})
     _refuse_elements(path, unread - left, structural)
+    for (a, b), node in bulk.structures.straight.items():
+        ends = [bulk.positions[each] for each in (a, b) if each in bulk.positions]
+        bulk.positions[node] = np.mean(ends, axis=0) if len(ends) == 2 else np.zeros(3)
     if structural:
         _refuse_others(path, left)
         _complete(path, bulk, cards, before)
@@ -482,23 +491,42 @@ def _refuse_superelement(bulk: BulkData, card: Card) -> None:
     )
 
 
-def _add_solid(bulk: BulkData, card: Card) -> None:
-    """Add the solid element of a card. Raises `InputError` for missing nodes."""
+def _add_solid(bulk: BulkData, card: Card, *, structural: bool = False) -> None:
+    """Add the solid element of a card. Raises `InputError` for missing nodes.
+
+    structural: middles of edges may be missing, as far as equations can replace them.
+    """
     kinds = SOLIDS[card.name]
     fewest, most = kinds
     nodes = [integer_field(card, k, 0) for k in range(2, 2 + most)]
     count = fewest if not any(nodes[fewest:]) else most
-    if not all(nodes[:count]):
+    order = ORDER.get(kinds[count], list(range(count)))
+    nodes = [nodes[k] for k in order]
+    if structural and all(nodes[:fewest]):
+        edges = _edges(kinds[most])
+        for k in range(fewest, count):
+            a, b = (nodes[end] for end in edges[k - fewest])
+            nodes[k] = nodes[k] or bulk.structures.middle(a, b, turns=False)
+    if not all(nodes):
+        nodes = [nodes[order.index(k)] for k in range(count)]
         missing = nodes[:count].index(0) + 1
         raise InputError(
             f"{card.line}: {card.name} {integer_field(card, 0)} has no node G{missing}; "
             f"it needs {fewest} or {most} nodes: "
             "give all its mid-side nodes or none"
         )
-    kind = kinds[count]
-    order = ORDER.get(kind, list(range(count)))
     number = integer_field(card, 0)
-    bulk.solids.append((kind, number, integer_field(card, 1, number), [nodes[k] for k in order]))
+    bulk.solids.append((kinds[count], number, integer_field(card, 1, number), nodes))
+
+
+@functools.cache
+def _edges(kind: str) -> list[tuple[int, int]]:
+    """Corners at the ends of the edges of a quadratic element, in the order of their middles."""
+    element = QUADRATIC[kind]
+    corners, middles = np.split(element.nodes, [element.corners])
+    pairs = list(itertools.combinations(range(element.corners), 2))
+    means = np.array([0.5 * (corners[a] + corners[b]) for a, b in pairs])
+    return [pairs[int(np.abs(means - x).sum(axis=1).argmin())] for x in middles]
 
 
 def _add_revolved(bulk: BulkData, card: Card) -> None:
@@ -581,6 +609,7 @@ MESH_CARDS: Handlers = {
 }
 STRUCTURAL_CARDS: Handlers = {
     **MESH_CARDS,
+    **dict.fromkeys(SOLIDS, functools.partial(_add_solid, structural=True)),
     **dict.fromkeys(STRUCTURAL, _add_structure),
     "CTRIAX6": _add_revolved,
     **dict.fromkeys(MATERIALS, _add_material),

@@ -64,7 +64,8 @@ class StructuralCards:
 
     Beams, rods, shells (kind, number, property, nodes), their cards and offsets by number,
     properties, materials by number, spiders, springs, masses, and the factor of masses; coordinate
-    systems; BAROR and BEAMOR.
+    systems; BAROR and BEAMOR; nodes of edges without a middle, by their ends, those of shells, and
+    the first number that no grid has.
     """
 
     beams: list[Card] = field(default_factory=list)
@@ -82,6 +83,24 @@ class StructuralCards:
     mass_factor: float = 1.0
     frames: CoordinateSystems = field(default_factory=CoordinateSystems)
     defaults: dict[str, Card] = field(default_factory=dict)
+    straight: dict[tuple[int, int], int] = field(default_factory=dict)
+    turning: set[int] = field(default_factory=set)
+    unused: int = 1
+
+    def middle(self, a: int, b: int, *, turns: bool) -> int:
+        """Number of a node in the middle of an edge without one, which follows both ends."""
+        key = min(a, b), max(a, b)
+        found = self.straight.setdefault(key, self.unused + len(self.straight))
+        if turns:
+            self.turning.add(found)
+        return found
+
+    def _straight_edges(self) -> Iterator[tuple[str, Item]]:
+        """Equations of the nodes of edges without a middle: u = (u_a + u_b)/2, θ of shells too."""
+        for (a, b), node in self.straight.items():
+            for k in range(1, 7 if node in self.turning else 4):
+                terms = [(node, k, 1.0), (a, k, -0.5), (b, k, -0.5)]
+                yield f"straight edge {a} {b} ({k})", {"kind": "equation", "terms": terms}
 
     def element_sets(self) -> dict[str, tuple[list[int], int, Section]]:
         """Numbers of the elements, their property and section, by name of a set.
@@ -105,7 +124,7 @@ class StructuralCards:
 
         # thickness by node of sets with T1 to T4, in which each node has one
         at_nodes: dict[Any, list[dict[int, float]]] = {}
-        for kind, number, owner, _ in self.shells:
+        for kind, number, owner, nodes in self.shells:
             section = self._section(owner, ", ".join(SHELLS), ("shell", "plate", "laminate"))
             if section["kind"] == "laminate":
                 section = self._oriented(section, number, kind)
@@ -115,7 +134,7 @@ class StructuralCards:
                 {**section, "offset": section.get("offset", 0.0) + offset} if offset else section
             )
             variant = (section.get("orientation"), section.get("turn"), offset)
-            own = self._thickness(number, section)
+            own = self._thickness(number, nodes, section)
             known = at_nodes.setdefault((owner, str(variant)), []) if own else []
             k = next((k for k, each in enumerate(known) if _agree(each, own)), len(known))
             if own and k == len(known):
@@ -155,10 +174,10 @@ class StructuralCards:
                     section[key] = np.reshape(rows[0][1:], shape).tolist()
         return found
 
-    def _thickness(self, number: int, section: Section) -> dict[int, float]:
+    def _thickness(self, number: int, nodes: list[int], section: Section) -> dict[int, float]:
         """Own thickness of a shell by node, empty without one. Raises InputError."""
         card = self.systems[number]
-        own = _own_thickness(card, float(section.get("thickness", 0.0)))
+        own = _own_thickness(card, nodes, float(section.get("thickness", 0.0)))
         if own and section["kind"] != "shell":
             raise InputError(
                 f"{card.line}: {card.name} {number} has its own thickness T1 to T4, which only an "
@@ -369,7 +388,10 @@ class StructuralCards:
         ]
         return FileDeclarations(
             sections={name: section for name, (_, _, section) in sets.items()},
-            connections=connections | self._twists() | self.points.connections(self.frames),
+            connections=connections
+            | self._twists()
+            | self.points.connections(self.frames)
+            | dict(self._straight_edges()),
             materials={
                 name: self._of_solid(owners[name], number)
                 if name in solids
@@ -549,17 +571,21 @@ def add_shell(found: StructuralCards, card: Card) -> None:
     if _is_nonzero(card, offset):
         found.offsets[number] = real_field(card, offset)
     found.systems[number] = card
-    found.shells.append(
-        (
-            kind,
-            number,
-            integer_field(card, 1, number),
-            [integer_field(card, k) for k in range(2, 2 + count)],
-        )
-    )
+    nodes = grids_of(found, card, count, 3 if count in (3, 6) else 4)
+    found.shells.append((kind, number, integer_field(card, 1, number), nodes))
 
 
-def _own_thickness(card: Card, default: float) -> dict[int, float]:
+def grids_of(found: StructuralCards, card: Card, count: int, corners: int) -> list[int]:
+    """Grids of a shell; those of the middles of its sides may be blank."""
+    nodes = [integer_field(card, 2 + k) for k in range(corners)]
+    for k in range(count - corners):
+        own = integer_field(card, 2 + corners + k, 0)
+        ends = nodes[k], nodes[(k + 1) % corners]
+        nodes.append(own or found.middle(*ends, turns=True))
+    return nodes
+
+
+def _own_thickness(card: Card, nodes: list[int], default: float) -> dict[int, float]:
     """Thickness by grid of a shell with T1 to T4, relative to that of its property if TFLAG = 1.
 
     Blank ones are the property's; at the middle of a side it is the mean of its ends. Empty if all
@@ -584,7 +610,7 @@ def _own_thickness(card: Card, default: float) -> dict[int, float]:
         )
     if count > 4:
         found += [0.5 * (a + b) for a, b in zip(found, [*found[1:], found[0]])]
-    return {integer_field(card, 2 + k): value for k, value in enumerate(found)}
+    return dict(zip(nodes, found))
 
 
 def add_bar(found: StructuralCards, card: Card) -> None:

@@ -96,3 +96,71 @@ def test_lines_of_a_text_begin_with_blanks(tmp_path):
     """Continuations of DEQATN, with a comma in the text."""
     text = "DEQATN  100     F(X1,X2) = RSS(X1+0.000, X2+0.103,\n        X1+0.5, X2)\n"
     assert len(read(tmp_path, text + BARS).blocks["line2"].ids) == 2
+
+
+CUBE = "GRID,11,,0.,0.,.5\nGRID,12,,1.,0.,.5\nGRID,13,,1.,1.,.5\nGRID,14,,0.,1.,.5\nPSOLID,1,1\n"
+
+
+def constrained(fe, nodes):
+    """Stiffness TᵀKT at the translations of nodes."""
+    dofs = (3 * np.asarray(nodes)[:, None] + np.arange(3)).ravel()
+    T = fe.constraints.T
+    K = fe.K if T is None else T.T @ fe.K @ T
+    return K.toarray()[np.ix_(dofs, dofs)]
+
+
+def test_edges_without_a_middle_are_straight(tmp_path):
+    """A hexahedron with one middle, which an equation holds on its edge too: the linear one."""
+    middle = "GRID,20,,.5,0.,0.\nMPC,5,20,1,1.,1,1,-.5\n,,2,1,-.5\n"
+    middle += "MPC,5,20,2,1.,1,2,-.5\n,,2,2,-.5\nMPC,5,20,3,1.,1,3,-.5\n,,2,3,-.5\n"
+    quadratic = "CHEXA,1,1,1,2,3,4,11,12\n,13,14,20\n"
+    deck = read(tmp_path, CUBE + quadratic + middle, "MPC = 5\n")
+    assert len(deck.blocks["hex20"].ids) == 1
+    assert len(deck.nodes) == 20
+    fe = pp.assemble(deck)
+    linear = pp.assemble(
+        read(tmp_path, CUBE + quadratic.replace(",20", "")),
+        formulation=pp.Formulation(hex8="full"),
+    )
+    corners = [np.flatnonzero(np.isin(each.node_ids, linear.node_ids)) for each in (fe, linear)]
+    found, expected = (constrained(*each) for each in zip((fe, linear), corners))
+    np.testing.assert_allclose(found, expected, atol=1e-9 * np.abs(expected).max())
+    assert fe.mass == pytest.approx(7850 * 0.5, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("card", "kind", "middles"),
+    [
+        ("CTETRA,1,1,1,2,3,11,,23\n", "tet10", 5),
+        ("CPENTA,1,1,1,2,3,11,12,13\n,,23\n", "wedge15", 8),
+        ("CPYRAM,1,1,1,2,3,4,11,\n,23\n", "pyramid13", 7),
+        ("CQUAD8,1,2,1,2,3,4,,23\n", "quad8", 3),
+        ("CTRIA6,1,2,1,2,3,,23\n", "tri6", 2),
+    ],
+)
+def test_every_element_may_lack_middles(tmp_path, card, kind, middles):
+    """Its constrained stiffness is that of a body without stress under linear displacements."""
+    grids = "GRID,23,,1.,.5,0.\nPSHELL,2,1,.05,1,,1\n"
+    mesh = read(tmp_path, CUBE + grids + card)
+    assert list(mesh.blocks) == [kind]
+    assert mesh.node_ids.max() == 23 + middles
+    fe = pp.assemble(mesh)
+    for node in range(24, 24 + middles):  # between the ends of an edge
+        assert node in mesh.node_ids
+    assert len(fe.constraints.dependent) == middles * (6 if len(fe.rotating) else 3)
+    T = fe.constraints.T
+    K, R = T.T @ fe.K @ T, fe.rigid_motion(np.zeros(3))
+    assert np.abs(K @ R).max() < 1e-9 * abs(K).max()
+
+
+def test_middles_of_a_face_are_common(tmp_path):
+    """Neighbours without middles at their common edge share the node there."""
+    cards = "CQUAD8,1,1,1,2,3,4,,,\nCQUAD8,2,1,2,5,6,3,,,\n"
+    mesh = read(tmp_path, cards + PSHELL)
+    assert len(mesh.nodes) == 6 + 7
+
+
+def test_meshes_alone_need_all_middles(tmp_path):
+    path = read_path(tmp_path, CUBE + "GRID,23,,1.,.5,0.\nCTETRA,1,1,1,2,3,11,,23\n")
+    with pytest.raises(InputError, match="CTETRA 1 has no node G5; it needs 4 or 10 nodes"):
+        pp.read_mesh(path, unit="m", structural=False)
