@@ -150,7 +150,13 @@ def read_nastran(path: Path, structural: bool = False, *, allow_outside: bool = 
     own = bulk.structures.centres | bulk.structures.points.sets
     sets |= {name: _unique([row[n] for n in members if n in row]) for name, members in own.items()}
     raw = raw_mesh_of(
-        path, np.array(list(bulk.positions.values())), node_ids, cells, sets, structural
+        path,
+        np.array(list(bulk.positions.values())),
+        node_ids,
+        cells,
+        sets,
+        structural,
+        points_alone=bool(bulk.structures.points.masses),
     )
     both = {
         **bulk.element_sets,

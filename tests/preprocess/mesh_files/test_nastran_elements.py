@@ -164,3 +164,44 @@ def test_meshes_alone_need_all_middles(tmp_path):
     path = read_path(tmp_path, CUBE + "GRID,23,,1.,.5,0.\nCTETRA,1,1,1,2,3,11,,23\n")
     with pytest.raises(InputError, match="CTETRA 1 has no node G5; it needs 4 or 10 nodes"):
         pp.read_mesh(path, unit="m", structural=False)
+
+
+def test_masses_on_bushings_alone(tmp_path):
+    """√(k/m) along and √(κ/I) about the bushing, held at one grid; saved and read again."""
+    path = tmp_path / "springs.bdf"
+    path.write_text("""SOL 103
+CEND
+BEGIN BULK
+GRID,1,,0.,0.,0.
+GRID,2,,1.,0.,0.
+CBUSH,1,1,1,2,0.,1.,0.
+PBUSH,1,K,1.+5,2.+9,2.+9,3.+3,5.+9,5.+9
+CONM2,4,1,,2.
+,.1,,.1,,,.1
+CONM2,5,2,,3.
+,.2,,.2,,,.2
+ENDDATA
+""")
+    fe = pp.assemble(pp.read_mesh(path, unit="m"))
+    assert (fe.mass, fe.K.shape) == (pytest.approx(5.0), (12, 12))
+    body = pp.reduce(
+        fe,
+        interfaces={"foot": pp.Rigid(pp.Point((0.0, 0.0, 0.0)))},
+        reference="foot",
+        method=pp.CraigBampton(modes=2),
+    )
+    expected = np.sqrt([3e3 / 0.2, 1e5 / 3.0]) / (2 * np.pi)
+    np.testing.assert_allclose(body.modes.frequency, expected, rtol=1e-9)
+    assert body.validate().ok
+    body.save(tmp_path / "springs.h5")
+    assert body.mass == pytest.approx(5.0)
+
+
+def test_springs_without_masses_are_no_body(tmp_path):
+    path = tmp_path / "springs.bdf"
+    path.write_text(
+        "SOL 101\nCEND\nBEGIN BULK\nGRID,1,,0.,0.,0.\nGRID,2,,1.,0.,0.\n"
+        "CELAS2,1,1.+5,1,1,2,1\nENDDATA\n"
+    )
+    with pytest.raises(InputError, match="has no solid elements"):
+        pp.read_mesh(path, unit="m")
