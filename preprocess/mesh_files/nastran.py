@@ -81,6 +81,11 @@ STRUCTURAL = {
     "BEAMOR": add_defaults,
     **dict.fromkeys(PROPERTIES, add_property),
 }
+OF_CONNECTORS = "give CBUSH between RBE3 on the nodes of both parts"
+REMEDIES = {
+    **dict.fromkeys(("CWELD", "CFAST", "CSEAM"), OF_CONNECTORS),
+    "CSHEAR": "give CQUAD4 with a PSHELL that is a membrane (MID1 alone), which carries tension too",
+}
 # plane and axisymmetric elements that are not read
 IN_PLANE = r"C(PLST[NS]|QUADX|TRIAX|TRAX|CONEAX|QUAD$)"
 OPTISTRUCT = ".fem"
@@ -311,6 +316,10 @@ def _refuse_elements(path: Path, unread: Counter[str], structural: bool) -> None
         raise InputError(
             f"{path}: {what} elements are not supported; of plane and axisymmetric elements give "
             "CTRIAX6, or CPS, CPE and CAX in an Abaqus deck"
+        )
+    if structural and found.keys() <= REMEDIES.keys():
+        raise InputError(
+            *(f"{path}: {found[name]} {name} is not read; {REMEDIES[name]}" for name in found)
         )
     read = (*SOLIDS, *elements, "CTRIAX6", *LINKS) if structural else tuple(SOLIDS)
     raise InputError(

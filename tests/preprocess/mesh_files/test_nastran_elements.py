@@ -205,3 +205,34 @@ def test_springs_without_masses_are_no_body(tmp_path):
     )
     with pytest.raises(InputError, match="has no solid elements"):
         pp.read_mesh(path, unit="m")
+
+
+@pytest.mark.parametrize(
+    ("card", "remedy"),
+    [("CWELD,7,3,ELEM,1,2", "CWELD is not read; give CBUSH between RBE3"),
+     ("CFAST,7,3,ELEM,1,2", "CFAST is not read; give CBUSH between RBE3"),
+     ("CSHEAR,7,3,1,2,3,4", "CSHEAR is not read; give CQUAD4 with a PSHELL")],
+)  # fmt: skip
+def test_refused_elements_have_a_remedy(tmp_path, card, remedy):
+    with pytest.raises(InputError, match=remedy):
+        pp.read_mesh(read_path(tmp_path, f"CQUAD4,1,1,1,2,3,4\n{PSHELL}{card}\n"), unit="m",
+                     structural=True)  # fmt: skip
+
+
+def test_a_rod_without_torsion_constant(tmp_path):
+    """J = 0, and blank: trusses, also between grids of bars."""
+    for torsion in ("0.", ""):
+        cards = f"{BARS}CROD,3,2,1,3\nPROD,2,1,1.-4,{torsion}\n"
+        mesh = read(tmp_path, cards)
+        assert not [name for name in mesh.declared.connections if "torsion" in name]
+        fe = pp.assemble(mesh)
+        extra = 7850 * 1e-4 * np.sqrt(2)
+        assert fe.mass == pytest.approx(7850 * 2e-3 + extra, rel=1e-12)
+
+
+def test_the_first_character_of_a_continuation_counts_for_nothing(tmp_path):
+    """The field 10 names it KBAR, the line itself +BAR."""
+    bar = "CBAR           1       1       1       2      0.      0.      1.        KBAR\n"
+    bar += "+BAR                          .1\n"
+    mesh = read(tmp_path, bar + "CBAR,2,1,2,3,0.,0.,1.\nPBAR,1,1,1.-3,1.-6,2.-6,3.-6\n")
+    assert mesh.declared.sections["property 1"]["ends"] == [[0.1, 0, 0], [0, 0, 0]]
