@@ -224,7 +224,9 @@ def elements_model(mesh: Mesh, layout: Layout, parts: tuple[StructuralElement, .
     material, joints = layout.material, layout.joints
     groups = element_groups(mesh, material, layout.formulation.chosen(ELEMENTS))
     K, m = (
-        _solid_matrices(mesh, groups, layout.mass == "lumped") if groups else _empty_matrices(len(mesh.nodes))
+        _solid_matrices(mesh, groups, layout.mass == "lumped")
+        if groups
+        else _empty_matrices(len(mesh.nodes))
     )
     places, freedoms = joints.nodes.positions, joints.nodes.freedoms
     points, masses = mass_of(parts, freedoms.size)

@@ -115,7 +115,8 @@ def _with_mass(fe: FEModel, rows: Indices, attached: PointMass) -> FEModel:
 def _as_points(centre: Array, attached: PointMass) -> tuple[Array, Array]:
     """Mass points (p, 3) of a body, p from 1 to 4, and their mass matrix (p, p)."""
     moments, axes = np.linalg.eigh(attached.second_moment)
-    # those of an incomplete inertia may be negative; the moments of a body without extent in a direction are zero but for round-off
+    # of an incomplete inertia they may be negative; those of a body without extent in a direction
+    # are zero but for round-off
     extended = np.abs(moments) > EXACT * np.abs(moments).max(initial=0.0)
     moments, axes = moments[extended], axes.T[extended]
     length = float(np.sqrt(moments.sum() / attached.mass)) or 1.0

@@ -23,7 +23,17 @@ from preprocess.inputs.argument_checks import floats, instance, number
 Array = NDArray[np.float64]
 
 # no dimensions of a section
-SHARED = ("orientation", "offset", "end", "turn", "ends", "released", "added_mass", "line", "lumped_torsion")
+SHARED = (
+    "orientation",
+    "offset",
+    "end",
+    "turn",
+    "ends",
+    "released",
+    "added_mass",
+    "line",
+    "lumped_torsion",
+)
 
 
 class SectionData(NamedTuple):

@@ -61,8 +61,9 @@ class FileDeclarations:
     """Declarations of a file by name, as in part files: the kind and the arguments of its class.
 
     masses: node and arguments. planes: "plane stress" or "plane strain" in the plane z = 0, by
-    element set. mass: formulation of the mass matrix by the program of the file. Incomplete materials have a key "problem", those without density a
-    key "lacks" with a text, until `with_density`.
+    element set. mass: formulation of the mass matrix by the program of the file. Incomplete
+    materials have a key "problem", those without density a key "lacks" with a text, until
+    `with_density`.
     """
 
     sections: Items = field(default_factory=dict)

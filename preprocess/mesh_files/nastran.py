@@ -266,8 +266,8 @@ def _bulk(path: Path, structural: bool, allow_outside: bool) -> BulkData:
     left = Counter({name: n for name, n in unread.items() if _is_left(name, structural)})
     _refuse_elements(path, unread - left, structural)
     for (a, b), node in bulk.structures.straight.items():
-        ends = [bulk.positions[each] for each in (a, b) if each in bulk.positions]
-        bulk.positions[node] = np.mean(ends, axis=0) if len(ends) == 2 else np.zeros(3)
+        ends = [np.asarray(bulk.positions[each]) for each in (a, b) if each in bulk.positions]
+        bulk.positions[node] = 0.5 * (ends[0] + ends[1]) if len(ends) == 2 else np.zeros(3)
     if structural:
         _refuse_others(path, left)
         _complete(path, bulk, cards, before)

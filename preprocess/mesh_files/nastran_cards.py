@@ -100,7 +100,11 @@ class _Entries:
         """Add a continuation line to the card before, or to the one that names it."""
         own = _continuation_name(name)
         # of the name at the end of a line the first character counts for nothing
-        if own and own not in (self._tail, self._tail[1:]) and (own in self._open or self._tail or self.last is None):
+        if (
+            own
+            and own not in (self._tail, self._tail[1:])
+            and (own in self._open or self._tail or self.last is None)
+        ):
             # it belongs to another card, before or after it
             if own in self._loose:
                 raise InputError(f"{where}: continuation '{name}' occurs twice; name them uniquely")

@@ -600,9 +600,7 @@ def _own_thickness(card: Card, nodes: list[int], default: float) -> dict[int, fl
     if flag not in ("0", "1"):
         raise InputError(f"{card.line}: {card.name}: TFLAG = {flag[:20]}; give 0 or 1")
     unit = default if flag == "1" else 1.0
-    found = [
-        real_field(card, 10 + k) * unit if text else default for k, text in enumerate(given)
-    ]
+    found = [real_field(card, 10 + k) * unit if text else default for k, text in enumerate(given)]
     if not min(found) > 0:
         raise InputError(
             f"{card.line}: {card.name} {integer_field(card, 0)}: T{found.index(min(found)) + 1} = "

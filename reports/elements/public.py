@@ -33,7 +33,7 @@ import preprocess as pp
 from flexmbs.errors import FlexmbsError
 
 sys.path.insert(0, str(Path(__file__).parent))
-from printed import compared  # noqa: E402
+from printed import compared
 
 SUFFIXES = (".bdf", ".dat", ".nas", ".inp", ".fem", ".cdb", ".unv", ".med", ".feb", ".key", ".k")
 LARGEST = 60_000  # nodes: larger decks are read and assembled only, since time is limited

@@ -152,7 +152,7 @@ def test_a_straight_lumped_beam_without_rotary_inertia_is_refused():
     assert body.inertia[0, 0] == pytest.approx(RHO * (data.Iy + data.Iz), rel=1e-10)
     section = pp.TubularSection(0.02, 0.002, orientation=UP, lumped_torsion=False)
     fe = pp.assemble(mesh, STEEL, sections=section, mass="lumped")
-    with pytest.raises(InputError, match="the mass is on one line; .* consistent"):
+    with pytest.raises(InputError, match=r"the mass is on one line; .* consistent"):
         pp.reduce(fe, interfaces=interface, reference="root", method=pp.CraigBampton(modes=4))
 
 
@@ -164,7 +164,9 @@ def curve(count):
 def sheet(kind):
     nodes = np.array([(a, b, 0.2 * a * b) for b in (0.0, 0.5, 1.0) for a in (0.0, 0.4, 1.0)])
     quads = [(0, 1, 4, 3), (1, 2, 5, 4), (3, 4, 7, 6), (4, 5, 8, 7)]
-    cells = quads if kind == "quad4" else [t for a, b, c, d in quads for t in ((a, b, c), (a, c, d))]
+    cells = (
+        quads if kind == "quad4" else [t for a, b, c, d in quads for t in ((a, b, c), (a, c, d))]
+    )
     return pp.Mesh.from_arrays(nodes, {kind: cells})
 
 
@@ -219,7 +221,9 @@ def test_second_order_work_of_rigid_rotations(case, mass):
 @pytest.mark.parametrize("case", CASES)
 def test_lumped_mass_and_centre_are_the_consistent_ones(case):
     made, section = CASES[case]
-    models = [pp.assemble(made(), STEEL, sections=section, mass=m) for m in ("lumped", "consistent")]
+    models = [
+        pp.assemble(made(), STEEL, sections=section, mass=m) for m in ("lumped", "consistent")
+    ]
     lumped, consistent = models
     assert lumped.mass == pytest.approx(consistent.mass, rel=1e-12)
     apart = np.abs(lumped.centre_of_mass - consistent.centre_of_mass).max()
