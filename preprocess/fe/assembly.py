@@ -89,8 +89,8 @@ def assemble(
     file. connections: `RigidSpider`, `AveragingSpider`, `Tie`, `Equation`, `Spring` and `Bushing`
     by name, which is also that of a centre's node set; those of the file are added. held: accept
     equations that hold the part, to obtain its matrices; such a model cannot be reduced. mass:
-    "consistent"; "lumped", at the nodes or the ends of their offsets, of rotary inertia only that of
-    beams about their axis: shares ∫ ρ N_a dV, of elements with midside nodes the diagonal ∫ ρ N_a²
+    "consistent"; "lumped", at the nodes or the ends of their offsets, of rotary inertia only that
+    of beams about their axis: shares ∫ ρ N_a dV, of elements with midside nodes the diagonal ∫ ρ N_a²
     dV scaled to the mass; "deck", that of the file (PARAM,COUPMASS of Nastran, by default lumped).
     Raises InputError when the estimated memory of assembly
     and factorization exceeds the free memory, unless allow_large, and for elements with no or

@@ -405,7 +405,7 @@ class Beams(StructuralElement):
         return K
 
     def _turned_lumps(self, phi: Array, forces: Array) -> Array:
-        """Work (k, m, m) of forces on lumped masses beside the centroids, which follow the nodes."""
+        """Work (k, m, m) of forces on lumped masses beside the centroids."""
         nn = self.x.shape[1]
         theta = phi.reshape(len(phi), nn, 6, -1)[:, :, 3:]
         levers = np.stack([arms - self._arms for arms, _ in self._lumps], axis=1)

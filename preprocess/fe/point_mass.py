@@ -82,7 +82,7 @@ def _matrix(inertia: ArrayLike) -> Array:
 
 
 def _bad_inertia(inertia: ArrayLike | None, *, incomplete: bool = False) -> list[str]:
-    """Problems of a physically impossible inertia; without the triangle inequality if incomplete."""
+    """Problems of an impossible inertia; without the triangle inequality if incomplete."""
     if inertia is None:
         return []
     if not (_finite(inertia, (3,)) or _finite(inertia, (3, 3))):

@@ -464,7 +464,7 @@ class Shells(StructuralElement):
         return self._stacked(self.scheme.points, heights), np.hstack(masses)
 
     def _lumped_points(self, dA: Array, dm: Array) -> tuple[ElementPoints, Array]:
-        """Lumped mass at the height of the centre of mass of the plies, added mass at the middle."""
+        """Lumped mass at the height of the plies' centre of mass, added mass at the middle."""
         nn = self.x.shape[1]
         N = np.array([self.scheme.functions(r, s)[0][:nn] for r, s in self.scheme.points])
         weights = np.array([layer.rho * layer.weight for layer in self.layers])

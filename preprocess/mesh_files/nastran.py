@@ -84,7 +84,7 @@ STRUCTURAL = {
 OF_CONNECTORS = "give CBUSH between RBE3 on the nodes of both parts"
 REMEDIES = {
     **dict.fromkeys(("CWELD", "CFAST", "CSEAM"), OF_CONNECTORS),
-    "CSHEAR": "give CQUAD4 with a PSHELL that is a membrane (MID1 alone), which carries tension too",
+    "CSHEAR": "give CQUAD4 with a PSHELL of MID1 alone, which carries tension too",
 }
 # plane and axisymmetric elements that are not read
 IN_PLANE = r"C(PLST[NS]|QUADX|TRIAX|TRAX|CONEAX|QUAD$)"

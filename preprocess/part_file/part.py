@@ -44,7 +44,7 @@ size = "4 mm"                # largest elements; order, curvature, grading, soli
 refine = [{ size = "1 mm", hole = "10 mm" }]
 
 Instead of mesh, unit and material: [matrices] with the file of another program (format, unit,
-mass, nodes: see `read_model`). Further keys: name, fix = ["orientation"], mass = "lumped", stiffening,
+mass, nodes: see `read_model`). Further keys: name, fix = ["orientation"], mass, stiffening,
 estimate, inertia_loads, allow_large, stress = false or a table, [prestress], [formulation],
 material_file = "own.toml" with materials by name.
 """
