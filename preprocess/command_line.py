@@ -102,6 +102,10 @@ def reduce_part(
     unit: Annotated[
         str | None, typer.Option("--unit", help="Unit of a deck: mm, mm-t-s, …; file: its own.")
     ] = None,
+    mass: Annotated[
+        str | None,
+        typer.Option("--mass", help="Mass matrix: consistent (default), lumped, deck: its own."),
+    ] = None,
 ) -> None:
     """Reduce a meshed part to a flexible body.
 
@@ -132,6 +136,7 @@ def reduce_part(
             damping,
             all_spiders,
             unit,
+            mass,
         ),
     )
 

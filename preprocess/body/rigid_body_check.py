@@ -63,7 +63,8 @@ def _require_inertia(fe: FEModel) -> None:
     if not moments[0] > NO_INERTIA * moments[-1]:
         raise InputError(
             f"{fe.source}: mass: moments of inertia {', '.join(f'{x:.3g}' for x in moments)} kg m²: "
-            "the mass is on one line; give density, or the inertia of masses on nodes"
+            "the mass is on one line; give density, the inertia of masses on nodes, or a "
+            "consistent mass"
         )
 
 

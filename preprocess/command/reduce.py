@@ -62,7 +62,8 @@ class CadPartOptions:
     """Options of the command that make a part of a CAD file or a deck, as texts.
 
     interfaces: ``NAME=FACE`` with the conditions of a face or its number, of a deck ``NAME=SET``;
-    spiders: interfaces at the centres of all spiders of a deck; unit: of a deck.
+    spiders: interfaces at the centres of all spiders of a deck; unit: of a deck; mass: consistent,
+    lumped, or that of the deck.
     """
 
     material: str | None = None
@@ -76,6 +77,7 @@ class CadPartOptions:
     damping: float | None = None
     spiders: bool = False
     unit: str | None = None
+    mass: str | None = None
 
 
 def read_any_part(path: Path, given: CadPartOptions, *, allow_outside: bool) -> Part:
@@ -134,6 +136,7 @@ def cad_part(path: Path, given: CadPartOptions) -> Part:
         },
         **({} if given.modes is None else {"method": {"modes": given.modes}}),
         **({} if given.damping is None else {"damping": given.damping}),
+        **({} if given.mass is None else {"mass": given.mass}),
     }
     return part_of(TomlDocument(path, "", table), allow_outside=False)
 
@@ -176,6 +179,7 @@ def deck_part(path: Path, given: CadPartOptions, *, allow_outside: bool) -> Part
         **({} if given.material is None else {"material": given.material}),
         **({} if given.modes is None else {"method": {"modes": given.modes}}),
         **({} if given.damping is None else {"damping": given.damping}),
+        **({} if given.mass is None else {"mass": given.mass}),
     }
     if not given.spiders:
         table.setdefault("reference", next(iter(interfaces)))

@@ -98,7 +98,9 @@ class Decomposition:
         self._owner = self._owners()
         self._nodes = [self._nodes_of(rank) for rank in range(count)]
         groups = element_groups(mesh, layout.material, layout.formulation.chosen(ELEMENTS))
-        self._structures = structural_groups(mesh, layout.material, layout.sections, self._freedoms)
+        self._structures = structural_groups(
+            mesh, layout.material, layout.sections, self._freedoms, mass=layout.mass
+        )
         owned = [each.material for each in groups] + [each.material for each in self._structures]
         self._materials = tuple({id(material): material for material in owned}.values())
         self._first = np.cumsum([0, *(len(each.ids) for each in self._structures)])

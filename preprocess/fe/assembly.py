@@ -1,7 +1,7 @@
 """Assembly of the stiffness and mass of a meshed part."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import scipy.sparse as sp
@@ -32,11 +32,17 @@ from preprocess.fe.node_pattern import node_pattern, three_to_a_node
 from preprocess.fe.pinned_nodes import rotations_of_pinned_nodes
 from preprocess.fe.shell_sections import SYMMETRIC
 from preprocess.fe.shells import Shells
-from preprocess.fe.structural_element import StructuralElement, mass_of, stiffness_of
+from preprocess.fe.structural_element import (
+    StructuralElement,
+    lumped_mass,
+    mass_of,
+    stiffness_of,
+)
 from preprocess.fe.structural_groups import Sections, structural_groups, turning_nodes
 from preprocess.inputs.argument_checks import checked_arguments, flag, instance
 from preprocess.inputs.warning import PreprocessWarning
 from preprocess.mesh.checks import SHOWN, doubly_curved
+from preprocess.mesh.declarations import MassMatrix
 from preprocess.mesh.mesh import Mesh
 from preprocess.mesh.shell_edges import opposite_neighbours, shell_edges
 from preprocess.solve.memory import check_memory, retain_freed_memory
@@ -44,6 +50,8 @@ from preprocess.solve.threads import Threads
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
+
+MassChoice = Literal["consistent", "lumped", "deck"]
 
 DEFAULT = Formulation()
 # of the shells and beams: triangles on a doubly curved surface that are worth a warning
@@ -66,7 +74,7 @@ def assemble(
     formulation: Formulation = DEFAULT,
     sections: Sections | None = None,
     connections: Mapping[str, Connection] | None = None,
-    lumped: bool = False,
+    mass: MassChoice = "consistent",
     held: bool = False,
     allow_large: bool = False,
 ) -> FEModel:
@@ -80,9 +88,11 @@ def assemble(
     one for all or by element set, which must cover every one exactly once; by default those of the
     file. connections: `RigidSpider`, `AveragingSpider`, `Tie`, `Equation`, `Spring` and `Bushing`
     by name, which is also that of a centre's node set; those of the file are added. held: accept
-    equations that hold the part, to obtain its matrices; such a model cannot be reduced. lumped:
-    diagonal m, each element's consistent diagonal scaled to its mass (Hinton, Rock, Zienkiewicz
-    1976), always positive; of solids only. Raises InputError when the estimated memory of assembly
+    equations that hold the part, to obtain its matrices; such a model cannot be reduced. mass:
+    "consistent"; "lumped", at the nodes or the ends of their offsets, of rotary inertia only that
+    of beams about their axis: shares ∫ ρ N_a dV, of elements with midside nodes the diagonal ∫ ρ N_a²
+    dV scaled to the mass; "deck", that of the file (PARAM,COUPMASS of Nastran, by default lumped).
+    Raises InputError when the estimated memory of assembly
     and factorization exceeds the free memory, unless allow_large, and for elements with no or
     several materials.
 
@@ -95,7 +105,6 @@ def assemble(
     1.256
     """
     instance(mesh, Mesh, "mesh", "a Mesh, see read_mesh")
-    flag(lumped, "lumped")
     flag(allow_large, "allow_large")
     instance(
         formulation, Formulation, "formulation", "a Formulation, such as Formulation(hex8='full')"
@@ -103,11 +112,17 @@ def assemble(
     flag(held, "held")
     if not allow_large:
         check_memory(len(mesh.nodes) + len(turning_nodes(mesh)), _corners(mesh), mesh.source)
-    layout = layout_of(mesh, material, formulation, sections, connections, lumped=lumped, held=held)
+    layout = layout_of(mesh, material, formulation, sections, connections, mass=mass, held=held)
     fe = elements_model(
         mesh,
         layout,
-        structural_groups(mesh, layout.material, layout.sections, layout.joints.nodes.freedoms),
+        structural_groups(
+            mesh,
+            layout.material,
+            layout.sections,
+            layout.joints.nodes.freedoms,
+            mass=layout.mass,
+        ),
     )
     attached = declared_masses(mesh)
     return attach(fe, attached) if attached else fe
@@ -135,7 +150,7 @@ class Layout(NamedTuple):
     formulation: Formulation
     joints: ConnectionEffects
     constraints: Constraints
-    lumped: bool = False
+    mass: MassMatrix = "consistent"
     held: bool = False
 
 
@@ -146,7 +161,7 @@ def layout_of(
     sections: Sections | None,
     connections: Mapping[str, Connection] | None,
     *,
-    lumped: bool = False,
+    mass: MassChoice = "consistent",
     held: bool = False,
 ) -> Layout:
     """Layout of a mesh, see `assemble`. Raises InputError."""
@@ -161,10 +176,6 @@ def layout_of(
         raise InputError(
             f"{mesh.source}: sections: missing for {', '.join(mesh.structural)} elements; "
             "give them by element set"
-        )
-    if mesh.structural and lumped:
-        raise InputError(
-            f"{mesh.source}: lumped: beams and shells have mass points inside the element; omit it"
         )
     _warn_of_stiff_elements(mesh)
     turning = np.union1d(turning_nodes(mesh), nodes_of_bodies(mesh))
@@ -183,9 +194,26 @@ def layout_of(
         formulation,
         joints,
         constraints_of([*joints.rows, *pinned], R, held=held),
-        lumped,
+        _mass_matrix(mesh, mass),
         held,
     )
+
+
+def _mass_matrix(mesh: Mesh, mass: MassChoice) -> MassMatrix:
+    """Formulation of the mass matrix.
+
+    Raises InputError for an unknown choice, and for a file that states none.
+    """
+    if mass not in get_args(MassChoice):
+        raise InputError(f"mass: {mass!r:.30}; give 'consistent', 'lumped' or 'deck'")
+    if mass != "deck":
+        return mass
+    if mesh.declared.mass is None:
+        raise InputError(
+            f"{mesh.source}: mass: the file states no formulation of the mass matrix; give "
+            "'consistent' or 'lumped'"
+        )
+    return mesh.declared.mass
 
 
 def elements_model(mesh: Mesh, layout: Layout, parts: tuple[StructuralElement, ...]) -> FEModel:
@@ -196,7 +224,9 @@ def elements_model(mesh: Mesh, layout: Layout, parts: tuple[StructuralElement, .
     material, joints = layout.material, layout.joints
     groups = element_groups(mesh, material, layout.formulation.chosen(ELEMENTS))
     K, m = (
-        _solid_matrices(mesh, groups, layout.lumped) if groups else _empty_matrices(len(mesh.nodes))
+        _solid_matrices(mesh, groups, layout.mass == "lumped")
+        if groups
+        else _empty_matrices(len(mesh.nodes))
     )
     places, freedoms = joints.nodes.positions, joints.nodes.freedoms
     points, masses = mass_of(parts, freedoms.size)
@@ -213,7 +243,8 @@ def elements_model(mesh: Mesh, layout: Layout, parts: tuple[StructuralElement, .
         source=mesh.source,
         unit=mesh.unit,
         elements=_counted(mesh)
-        + ("" if layout.formulation == DEFAULT else f"; {layout.formulation!r}"),
+        + ("" if layout.formulation == DEFAULT else f"; {layout.formulation!r}")
+        + ("" if layout.mass == "consistent" else f"; {layout.mass} mass"),
         material=_described(material),
         mesh=mesh,
         groups=groups,
@@ -402,7 +433,7 @@ def _with_values(pattern: sp.csr_matrix, values: Array) -> sp.csr_matrix:
 
 
 def _lumped_mass(mesh: Mesh, groups: tuple[ElementGroup, ...]) -> sp.csr_matrix:
-    """Diagonal m: in each element m_a = M_e ∫N_a² / Σ_b ∫N_b²."""
+    """Diagonal m, see `lumped_mass`."""
     n = len(mesh.nodes)
     diagonal = np.zeros(n)
     for group in groups:
@@ -420,5 +451,5 @@ def _element_diagonals(nodes: Array, group: ElementGroup) -> Array:
         * rule.weights
         * element.jacobian_determinants(nodes[group.connectivity], rule.points)
     )
-    squares = weights @ element.shape_functions(rule.points) ** 2
-    return squares * (weights.sum(axis=1) / squares.sum(axis=1))[:, None]
+    linear = len(element.nodes) == element.corners
+    return lumped_mass(weights, element.shape_functions(rule.points), linear=linear)

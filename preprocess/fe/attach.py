@@ -115,8 +115,9 @@ def _with_mass(fe: FEModel, rows: Indices, attached: PointMass) -> FEModel:
 def _as_points(centre: Array, attached: PointMass) -> tuple[Array, Array]:
     """Mass points (p, 3) of a body, p from 1 to 4, and their mass matrix (p, p)."""
     moments, axes = np.linalg.eigh(attached.second_moment)
-    # the moments of a body without extent in a direction are zero but for round-off
-    extended = moments > EXACT * np.abs(moments).max(initial=0.0)
+    # of an incomplete inertia they may be negative; those of a body without extent in a direction
+    # are zero but for round-off
+    extended = np.abs(moments) > EXACT * np.abs(moments).max(initial=0.0)
     moments, axes = moments[extended], axes.T[extended]
     length = float(np.sqrt(moments.sum() / attached.mass)) or 1.0
     P = np.eye(1 + len(moments))

@@ -23,7 +23,17 @@ from preprocess.inputs.argument_checks import floats, instance, number
 Array = NDArray[np.float64]
 
 # no dimensions of a section
-SHARED = ("orientation", "offset", "end", "turn", "ends", "released", "added_mass", "line")
+SHARED = (
+    "orientation",
+    "offset",
+    "end",
+    "turn",
+    "ends",
+    "released",
+    "added_mass",
+    "line",
+    "lumped_torsion",
+)
 
 
 class SectionData(NamedTuple):
@@ -70,7 +80,8 @@ class BeamSection(Section):
     3): vectors in mesh axes from both nodes to the line from which the offset counts, rigid arms
     [m]; or rows (n, 7). released: degrees of freedom 1 to 6 of both ends, in local axes at the
     reference point of the offset, that are not connected to the node, such as ("", "56");
-    added_mass acts at this point too.
+    added_mass acts at this point too. lumped_torsion: whether lumped mass has the rotary inertia
+    about the axis, as CBEAM of Nastran has and CBAR has not.
     """
 
     _: KW_ONLY
@@ -82,6 +93,7 @@ class BeamSection(Section):
     released: tuple[str, str] = ("", "")
     added_mass: float = 0.0
     line: Literal["centroid", "shear-centre", "origin"] = "centroid"
+    lumped_torsion: bool = True
 
     elements: ClassVar[tuple[str, ...]] = names_of("beam")
     round: ClassVar[bool] = False

@@ -12,7 +12,8 @@ centre e: the shear strains are those of the displacement there, v − e_z θ_x 
 
 The mass is concentrated at four points of the section, y = ±√(I_z/A) and z = ±√(I_y/A), at each of
 four Gauss stations: these points reproduce its area and second moments, hence the rotary inertia;
-added mass is on the line of the centroids or shear centres.
+added mass is on the line of the centroids or shear centres. Lumped mass is at the ends of that
+line, with rotary inertia about the line alone.
 
 The initial stress of the section forces N, M, V, T does work on the second-order strains of a
 section that turns as a rigid plate, ``u = u₀ + θ × r + ½ θ × (θ × r)``; M acts on the twist by the
@@ -41,6 +42,8 @@ from preprocess.fe.structural_element import (
     ElementPoints,
     Indices,
     StructuralElement,
+    lumped_mass,
+    points_on_arms,
     quadratic_form,
     rotated_stress,
 )
@@ -87,10 +90,16 @@ class Beams(StructuralElement):
     section: BeamSection = field(kw_only=True)
     stressed: ClassVar[tuple[Array, Array]] = STATIONS, WEIGHTS
     """Stations and weights of the geometric stiffness."""
+    places: ClassVar[tuple[float, ...]] = (0.0, 1.0)
+    """Fractions of the length at which the nodes are."""
 
     @abstractmethod
     def _station(self, s: float) -> BeamStation:
         """Axes, position and interpolation at the fraction s, 0 … 1, of the length."""
+
+    def _functions_at(self, s: float) -> Array:
+        """Interpolation (nn,) of positions at s from the nodes."""
+        return np.array([1 - s, s])
 
     def local_axes(self, s: float) -> Array:
         """Local axes at s as rows (ne, 3, 3), in mesh axes."""
@@ -217,6 +226,8 @@ class Beams(StructuralElement):
 
     def mass_points(self) -> tuple[ElementPoints, Array]:
         """Points of the mass in the sections, and the mass at each, kg."""
+        if self.lumped:
+            return self._lumped_points()
         found, mass = [], []
         for s, weight in zip(STATIONS, WEIGHTS):
             d, at = self._data_at(s), self._station(s)
@@ -235,6 +246,48 @@ class Beams(StructuralElement):
         return ElementPoints(*(np.concatenate(each, axis=1) for each in zip(*found))), np.hstack(
             mass
         )
+
+    @functools.cached_property
+    def _lumps(self) -> list[tuple[Array, Array]]:
+        """Arms (ne, nn, 3) of lumped masses, and the masses (ne, nn), kg.
+
+        The rotary inertia J about the axis alone, which no body has, is that of points at ±r along
+        the local axes with the masses -J/4r² along x, J/4r² along y and z.
+        """
+        N = np.array([self._functions_at(s) for s in STATIONS])
+        length = np.stack([w * self._station(s).length for s, w in zip(STATIONS, WEIGHTS)], axis=1)
+
+        def lumped(values: list[float]) -> Array:
+            """Masses (ne, nn) of values per length at the stations."""
+            return lumped_mass(length * values, N, linear=True)
+
+        data = [self._data_at(s) for s in STATIONS]
+        rho, axes = self.material.rho, np.stack([self.local_axes(s) for s in self.places], axis=1)
+        own = lumped([rho * d.A for d in data])
+        found = []
+        if self.section.lumped_torsion:
+            polar = lumped([rho * (d.Iy + d.Iz) for d in data])
+            radius = np.sqrt((data[0].Iy + data[0].Iz) / data[0].A)
+            share = polar / (4 * radius**2)
+            own = own - 2 * share
+            for k, sign in ((0, -1.0), (1, 1.0), (2, 1.0)):
+                lever = radius * axes[:, :, k]
+                found += [(self._arms + lever, sign * share), (self._arms - lever, sign * share)]
+        found.append((self._arms, own))
+        if self.section.added_mass:
+            line = np.array([0.0, *self._line]) @ axes
+            added = lumped([float(self.section.added_mass)] * len(STATIONS))
+            found.append((self._arms + line, added))
+        return found
+
+    def _lumped_points(self) -> tuple[ElementPoints, Array]:
+        """Points at the ends of the arms of the nodes, and the mass at each, kg.
+
+        Released ends of the beam move, their mass remains with the node.
+        """
+        found = [points_on_arms(self.x + arms, arms) for arms, _ in self._lumps]
+        masses = np.hstack([mass for _, mass in self._lumps])
+        return ElementPoints(*(np.concatenate(each, axis=1) for each in zip(*found))), masses
 
     def skin(self) -> tuple[ElementPoints, Indices]:
         """Surface of the beam: outlines of both ends, and the triangles between them."""
@@ -339,6 +392,8 @@ class Beams(StructuralElement):
         """Work (k, m, m) of forces on the mass points, which rotate with their sections."""
         if forces is None:
             return np.zeros((1, phi.shape[2], phi.shape[2]))
+        if self.lumped:
+            return self._turned_lumps(phi, forces)
         K = np.zeros((forces.shape[3], phi.shape[2], phi.shape[2]))
         positions = self.mass_points()[0].positions
         for s, x, f in zip(
@@ -348,3 +403,14 @@ class Beams(StructuralElement):
             theta = np.swapaxes(at.axes, 1, 2) @ (at.value[:, 3:] @ phi)
             K += turning_work(theta, np.einsum("epi,epjk->ekij", x - at.centre[:, None], f))
         return K
+
+    def _turned_lumps(self, phi: Array, forces: Array) -> Array:
+        """Work (k, m, m) of forces on lumped masses beside the centroids."""
+        nn = self.x.shape[1]
+        theta = phi.reshape(len(phi), nn, 6, -1)[:, :, 3:]
+        levers = np.stack([arms - self._arms for arms, _ in self._lumps], axis=1)
+        f = forces.reshape(len(forces), -1, nn, *forces.shape[2:])
+        dyads = np.einsum("epai,epajk->eakij", levers, f)
+        return turning_work(
+            theta.reshape(-1, *theta.shape[2:]), dyads.reshape(-1, *dyads.shape[2:])
+        )

@@ -31,12 +31,16 @@ def _functions(s: float) -> tuple[Array, Array]:
 class CurvedBeams(Beams):
     """Beams with three nodes: the ends and the middle."""
 
+    places = (0.0, 1.0, 0.5)
     stressed = PAIR, np.full(2, 0.5)  # those of the stiffness, at which forces are in equilibrium
+
+    def _functions_at(self, s: float) -> Array:
+        return _functions(s)[0]
 
     @functools.cached_property
     def _arms(self) -> Array:
         return np.stack(
-            [self._offset @ self._axes_along(self._tangent(self.x, s)[0]) for s in (0.0, 1.0, 0.5)],
+            [self._offset @ self._axes_along(self._tangent(self.x, s)[0]) for s in self.places],
             axis=1,
         )
 

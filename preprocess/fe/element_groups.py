@@ -46,6 +46,8 @@ def element_groups(
     exactly once. elements: the formulation of each element type. Raises InputError naming unknown,
     overlapping or incomplete sets.
     """
+    if not mesh.blocks:
+        return ()
     owner = owners_by_block(mesh, mesh.blocks, material, "material")
     groups = []
     in_plane: dict[tuple[int, str], Material] = {}  # one object for each material and state

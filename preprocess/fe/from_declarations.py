@@ -63,11 +63,7 @@ def nodes_of_bodies(mesh: Mesh) -> NDArray[np.int64]:
     given = mesh.declared.masses
     numbers = [each["node"] for each in given if np.any(each.get("arm", 0.0)) or "inertia" in each]
     rows = np.flatnonzero(np.isin(mesh.node_ids, numbers))
-    return rows[
-        ~np.isin(
-            rows, np.concatenate([block.connectivity.ravel() for block in mesh.blocks.values()])
-        )
-    ]
+    return rows[~np.isin(rows, mesh.element_nodes)]
 
 
 def declared_materials(mesh: Mesh) -> dict[str, Material]:
@@ -75,8 +71,8 @@ def declared_materials(mesh: Mesh) -> dict[str, Material]:
 
     Raises InputError with those that are missing or not linear elastic.
     """
-    given = mesh.declared.materials
-    if not given:
+    given = mesh.declared.materials if mesh.blocks else {}
+    if not given and mesh.blocks:
         raise InputError(
             f"{mesh.source}: material: missing; give for example Isotropic(E=210e9, "
             "nu=0.3, rho=7850.0)"

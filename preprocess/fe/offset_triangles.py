@@ -36,7 +36,9 @@ def offset_triangles(nodal: Shells) -> OffsetTriangles:
     """
     arms = float(nodal.section.offset) * nodal.smooth_normals
     table = nodal.kind, nodal.connectivity, nodal.ids, nodal.numbers, nodal.material, nodal.freedoms
-    found = OffsetTriangles(*table, nodal.x + arms, section=nodal.section, arms=arms)
+    found = OffsetTriangles(
+        *table, nodal.x + arms, section=nodal.section, arms=arms, mass=nodal.mass
+    )
     folded = ~(np.einsum("ec,ec->e", nodal.directors[:, 0], found.directors[:, 0]) > 0)
     if folded.any():
         raise InputError(f"{nodal.kind} element {nodal.ids[folded][0]}: {FOLDED}; remesh there")

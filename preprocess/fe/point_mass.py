@@ -21,8 +21,10 @@ class PointMass:
 
     where: the nodes that carry it, by a set's name, a `Point` or a `Plane`. mass: kg. inertia:
     about its centre of mass in mesh axes, kg m², (3, 3) or the three principal moments; None for a
-    point mass. position: centre of mass in mesh axes, m; by default the mean of the nodes. Raises
-    InputError for a non-positive mass and a physically impossible inertia.
+    point mass. position: centre of mass in mesh axes, m; by default the mean of the nodes.
+    incomplete: accept moments of inertia that no body has, such as one alone, as some decks give
+    them for the motion that they have in view. Raises InputError for a non-positive mass and a
+    physically impossible inertia.
 
     Examples
     --------
@@ -40,6 +42,7 @@ class PointMass:
     _: KW_ONLY
     inertia: ArrayLike | None = None
     position: ArrayLike | None = None
+    incomplete: bool = False
 
     def __post_init__(self) -> None:
         problems: list[str] = []
@@ -53,7 +56,7 @@ class PointMass:
                 f"point mass: position {self.position!r:.60} is not a point; give three "
                 "coordinates in m"
             )
-        problems += _bad_inertia(self.inertia)
+        problems += _bad_inertia(self.inertia, incomplete=self.incomplete)
         raise_problems(problems)
 
     @property
@@ -78,8 +81,8 @@ def _matrix(inertia: ArrayLike) -> Array:
     return np.diag(given) if given.ndim == 1 else given
 
 
-def _bad_inertia(inertia: ArrayLike | None) -> list[str]:
-    """Problems of a physically impossible inertia."""
+def _bad_inertia(inertia: ArrayLike | None, *, incomplete: bool = False) -> list[str]:
+    """Problems of an impossible inertia; without the triangle inequality if incomplete."""
     if inertia is None:
         return []
     if not (_finite(inertia, (3,)) or _finite(inertia, (3, 3))):
@@ -88,7 +91,8 @@ def _bad_inertia(inertia: ArrayLike | None) -> list[str]:
     if np.abs(I - I.T).max() > 1e-9 * np.abs(I).max():
         return ["point mass: inertia is not symmetric; give the matrix about the centre of mass"]
     moments = np.linalg.eigvalsh(I)
-    if moments[0] < 0 or moments[2] > (moments[0] + moments[1]) * (1 + 1e-9):
+    impossible = moments[2] > (moments[0] + moments[1]) * (1 + 1e-9)
+    if moments[0] < -1e-9 * moments[2] or (impossible and not incomplete):
         shown = ", ".join(f"{m:.4g}" for m in moments)
         return [
             f"point mass: principal moments {shown} kg m² are impossible (the largest "

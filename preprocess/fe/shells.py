@@ -18,7 +18,8 @@ locking and zero-energy modes:
 
 The stress normal to the shell is zero. The mass is at two layers of each ply, whose second moment
 is that of the thickness. The geometric stiffness ``∫ σ_ij u,i · u,j dV`` has all stresses, and the
-second-order part ½ θ × (θ × n) z of the director.
+second-order part ½ θ × (θ × n) z of the director. Lumped mass is at the nodes, in the middle of
+the thickness, without rotary inertia.
 
 Source: Dvorkin and Bathe, Eng. Comput. 1 (1984) 77; Taylor, Beresford, Wilson, Int. J. Numer. Meth.
 Eng. 10 (1976) 1211; Hughes and Brezzi, Comput. Methods Appl. Mech. Eng. 72 (1989) 105.
@@ -47,6 +48,8 @@ from preprocess.fe.structural_element import (
     Indices,
     LaminatePoints,
     StructuralElement,
+    lumped_mass,
+    points_on_arms,
     rotated_stress,
 )
 from preprocess.mesh.checks import SMOOTH
@@ -445,18 +448,37 @@ class Shells(StructuralElement):
         less than ½ h |g_r × g_s|.
         """
         middle, nn = self.heights_at(0.0), self.x.shape[1]
-        area, half = [], []
+        area, half = list[Array](), list[Array]()
         for (r, s), weight in zip(self.scheme.points, self.scheme.weights):
             g = self.kinematics(r, s, middle).g
             area.append(weight * np.linalg.norm(np.cross(g[:, 0], g[:, 1]), axis=1))
             half.append(0.5 * self.thickness[:, :nn] @ self.scheme.functions(r, s)[0][:nn])
         dA, dm = np.stack(area, axis=1), np.stack(area, axis=1) * np.stack(half, axis=1)
+        if self.lumped:
+            return self._lumped_points(dA, dm)
         masses = [layer.rho * layer.weight * dm for layer in self.layers]
         heights = [self.heights_at(layer.zeta) for layer in self.layers]
         if self.section.added_mass:
             masses.append(float(self.section.added_mass) * dA)
             heights.append(middle)
         return self._stacked(self.scheme.points, heights), np.hstack(masses)
+
+    def _lumped_points(self, dA: Array, dm: Array) -> tuple[ElementPoints, Array]:
+        """Lumped mass at the height of the plies' centre of mass, added mass at the middle."""
+        nn = self.x.shape[1]
+        N = np.array([self.scheme.functions(r, s)[0][:nn] for r, s in self.scheme.points])
+        weights = np.array([layer.rho * layer.weight for layer in self.layers])
+        zeta = weights @ [layer.zeta for layer in self.layers] / (weights.sum() or 1.0)
+        stacks = [(float(zeta), weights.sum() * dm)]
+        if self.section.added_mass:
+            stacks.append((0.0, float(self.section.added_mass) * dA))
+        arms = [self.heights_at(at)[:, :nn, None] * self.directors[:, :nn] for at, _ in stacks]
+        found = [points_on_arms(self.x + each, each) for each in arms]
+        linear = self.kind in ("tri3", "quad4")  # with midside nodes ∫ N_a is zero or negative
+        masses = [lumped_mass(each, N, linear=linear) for _, each in stacks]
+        return ElementPoints(*(np.concatenate(each, axis=1) for each in zip(*found))), np.hstack(
+            masses
+        )
 
     def skin(self) -> tuple[ElementPoints, Indices]:
         """Points on both faces of the shell, and the triangles."""

@@ -158,7 +158,7 @@ class StraightBeams(Beams):
         ones. This makes rigid rotations exact.
         """
         K = super()._turned_points(phi, forces)
-        if forces is None:
+        if forces is None or self.lumped:  # the line follows the nodes at its ends
             return K
         positions = self.mass_points()[0].positions
         # conjugate to ½ θ × (θ × e_x) of the ends

@@ -16,9 +16,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from flexmbs.flexible_body.free_body import skew
 from preprocess.fe.freedoms import Freedoms
 from preprocess.fe.mass_points import MovedPoints, concatenated_points
 from preprocess.fe.material import Material
+from preprocess.mesh.declarations import MassMatrix
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -60,7 +62,7 @@ class StructuralElement(ABC):
     """Elements of one type, section and material.
 
     kind: element type; connectivity (ne, nn): nodes; ids (ne,): element numbers; numbers (ne, nn):
-    node numbers; freedoms: of the model; x (ne, nn, 3): node positions.
+    node numbers; freedoms: of the model; x (ne, nn, 3): node positions; mass: its formulation.
     """
 
     kind: str
@@ -70,8 +72,14 @@ class StructuralElement(ABC):
     material: Material
     freedoms: Freedoms = field(repr=False)
     x: Array = field(repr=False)
+    mass: MassMatrix = field(default="consistent", kw_only=True)
     rotates: ClassVar[bool] = True
     """Whether the nodes need a rotation."""
+
+    @property
+    def lumped(self) -> bool:
+        """True for mass at the nodes."""
+        return self.mass == "lumped"
 
     def within(self, rows: Indices, number: Indices, freedoms: Freedoms) -> StructuralElement:
         """Elements of some rows on renumbered nodes.
@@ -103,7 +111,10 @@ class StructuralElement(ABC):
 
     @abstractmethod
     def mass_points(self) -> tuple[ElementPoints, Array]:
-        """Points of the mass, and the mass (ne, p) at each, kg."""
+        """Points of the mass, and the mass (ne, p) at each, kg.
+
+        Lumped mass is at the nodes, or at the ends of their rigid arms.
+        """
 
     @abstractmethod
     def skin(self) -> tuple[ElementPoints, Indices]:
@@ -140,6 +151,29 @@ class StructuralElement(ABC):
         forces (ne, p, 3, k): inertia forces on the mass points, by default none; their work on the
         second-order displacement ½ θ × (θ × r) of rotating points is part of K0.
         """
+
+
+def lumped_mass(masses: Array, N: Array, *, linear: bool) -> Array:
+    """Lumped masses (ne, nn) from those of points (ne, p) with the shape functions N (p, nn).
+
+    linear: m_a = ∫ N_a dm, which keeps the centre of mass; otherwise, where these may be negative,
+    m_a = M ∫ N_a² dm / Σ_b ∫ N_b² dm (Hinton, Rock, Zienkiewicz, Earthq. Eng. Struct. Dyn. 4 (1976)
+    245).
+    """
+    if linear:
+        return np.asarray(masses @ N)
+    squares = masses @ N**2
+    return np.asarray(squares * (masses.sum(axis=1) / squares.sum(axis=1))[:, None])
+
+
+def points_on_arms(ends: Array, arms: Array) -> ElementPoints:
+    """Points (ne, nn, 3) that move with the nodes on rigid arms (ne, nn, 3), one per node."""
+    ne, nn = ends.shape[:2]
+    motion = np.zeros((ne, nn, 3, nn, 6))
+    for a in range(nn):
+        motion[:, a, :, a, :3] = np.eye(3)
+        motion[:, a, :, a, 3:] = -skew(arms[:, a])
+    return ElementPoints(ends, motion.reshape(ne, nn, 3, 6 * nn))
 
 
 class Skin(NamedTuple):

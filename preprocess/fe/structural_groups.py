@@ -20,6 +20,7 @@ from preprocess.fe.section_base import Section
 from preprocess.fe.shell_normals import facets_beyond, smooth_normals
 from preprocess.fe.structural_element import StructuralElement
 from preprocess.inputs.argument_checks import instance
+from preprocess.mesh.declarations import MassMatrix
 from preprocess.mesh.mesh import Mesh
 
 Sections = Section | Mapping[str, Section]
@@ -33,12 +34,17 @@ def element_class(name: str, varies: bool = False) -> Any:
 
 
 def structural_groups(
-    mesh: Mesh, material: Materials, sections: Sections, freedoms: Freedoms
+    mesh: Mesh,
+    material: Materials,
+    sections: Sections,
+    freedoms: Freedoms,
+    *,
+    mass: MassMatrix = "consistent",
 ) -> tuple[StructuralElement, ...]:
     """Beams and shells of a mesh by section and material.
 
-    sections: one for all structural elements, or by element set; freedoms: of the nodes. Raises
-    InputError as `element_groups`.
+    sections: one for all structural elements, or by element set; freedoms: of the nodes; mass: its
+    formulation. Raises InputError as `element_groups`.
     """
     if not mesh.structural:
         return ()
@@ -58,7 +64,8 @@ def structural_groups(
             table = block.connectivity[rows]
             made = element_class(name, section.varies)
             rows_of = name, table, block.ids[rows], mesh.node_ids[table]
-            found.append(made(*rows_of, own, freedoms, mesh.nodes[table], section=section))
+            at = mesh.nodes[table]
+            found.append(made(*rows_of, own, freedoms, at, section=section, mass=mass))
     return tuple(_on_one_surface(found, mesh))
 
 

@@ -2,7 +2,11 @@
 
 Their nodes have no rotation.
 
-K = EA/L t tᵀ of the elongation t·(u₂ − u₁),    mass at two Gauss stations: the consistent one.
+K = EA/L t tᵀ of the elongation t·(u₂ − u₁),    mass at two Gauss stations: the consistent one; or
+half of it at each node, which moves with the node (lumped), or along the bar by the share β of the
+elongation less: ρ A L (5/12, 1/12) along the bar, (1/2, 0) across it (coupled, as in Nastran).
+
+Source of the coupled mass: MSC Nastran, Dynamic Analysis User's Guide, coupled mass of CROD.
 """
 
 from __future__ import annotations
@@ -23,6 +27,7 @@ from preprocess.fe.structural_element import (
 from preprocess.fe.truss_section import TrussSection
 
 STATIONS = 0.5 * (1 + np.array([-1.0, 1.0]) / np.sqrt(3.0))
+BETA = 0.5 * (1 - np.sqrt(2 / 3))  # β (1 − β) = 1/12
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +74,13 @@ class Trusses(StructuralElement):
 
     def mass_points(self) -> tuple[ElementPoints, Array]:
         """Two points of the mass in each truss, and the mass at each, kg."""
-        found = [self._points(s, np.zeros((1, 2))) for s in STATIONS]
+        stations = STATIONS if self.mass == "consistent" else (0.0, 1.0)
+        found = [self._points(s, np.zeros((1, 2))) for s in stations]
+        if self.mass == "coupled":
+            along = np.einsum("ei,ej->eij", self.axes[:, 0], self.axes[:, 0])
+            shift = BETA * np.concatenate([-along, along], axis=2)[:, None]
+            found = [each._replace(motion=each.motion + sign * shift)
+                     for each, sign in zip(found, (1.0, -1.0))]  # fmt: skip
         mass = (
             0.5
             * (self.material.rho * float(self.section.area) + float(self.section.added_mass))
@@ -106,4 +117,19 @@ class Trusses(StructuralElement):
         K0 = np.zeros((u.shape[2], phi.shape[2], phi.shape[2]))
         for change in np.moveaxis(phi[:, 3:] - phi[:, :3], 1, 0):
             K0 += quadratic_form(N / self._length[:, None], change, change)
-        return K0
+        return K0 if forces is None or self.mass != "coupled" else K0 - self._shifted(phi, forces)
+
+    def _shifted(self, phi: Array, forces: Array) -> Array:
+        """Work (k, m, m) of forces on the points that the elongation shifts, to second order.
+
+        With Δ = u₂ − u₁, across the bar Δ', the elongation along the displaced bar is t (t·Δ) + t
+        |Δ'|²/2L + (t·Δ) Δ'/L.
+        """
+        pull = BETA * (forces[:, 0] - forces[:, 1]) / self._length[:, None, None]
+        pull = np.einsum("eci,eik->eck", self.axes, pull)
+        change = np.einsum("eci,eim->ecm", self.axes, phi[:, 3:] - phi[:, :3])
+        K = np.zeros((forces.shape[3], phi.shape[2], phi.shape[2]))
+        for c in (1, 2):
+            K += quadratic_form(pull[:, 0], change[:, c], change[:, c])
+            K += 2 * quadratic_form(pull[:, c], change[:, 0], change[:, c])
+        return K

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,8 @@ from preprocess.inputs.units import Units
 Item = dict[str, Any]
 Items = dict[str, Item]
 Indices = NDArray[np.int64]
+MassMatrix = Literal["consistent", "lumped", "coupled"]
+"""Formulations of the mass; "coupled" is Nastran's, of which rods are not the consistent ones."""
 
 NO_DENSITY = "give density, in kg/m³, or materials for its element sets"
 
@@ -59,8 +61,9 @@ class FileDeclarations:
     """Declarations of a file by name, as in part files: the kind and the arguments of its class.
 
     masses: node and arguments. planes: "plane stress" or "plane strain" in the plane z = 0, by
-    element set. Incomplete materials have a key "problem", those without density a
-    key "lacks" with a text, until `with_density`.
+    element set. mass: formulation of the mass matrix by the program of the file. Incomplete
+    materials have a key "problem", those without density a key "lacks" with a text, until
+    `with_density`.
     """
 
     sections: Items = field(default_factory=dict)
@@ -68,6 +71,7 @@ class FileDeclarations:
     materials: Items = field(default_factory=dict)
     masses: list[Item] = field(default_factory=list)
     planes: Mapping[str, str] = field(default_factory=dict)
+    mass: MassMatrix | None = None
 
     def connected(self, node_ids: Indices, node_sets: Mapping[str, Indices]) -> Indices:
         """Rows of the nodes of the connections.
@@ -100,6 +104,7 @@ class FileDeclarations:
             materials,
             [_scaled(each, units) for each in self.masses],
             self.planes,
+            self.mass,
         )
 
     def with_density(self, density: float | Mapping[str, float] | None) -> "FileDeclarations":

@@ -332,4 +332,4 @@ def _declared(
         for items in (mesh.declared.sections, mesh.declared.materials)
     )
     planes = {name: state for name, state in mesh.declared.planes.items() if name not in gone}
-    return FileDeclarations(sections, connections, materials, own, planes)
+    return FileDeclarations(sections, connections, materials, own, planes, mesh.declared.mass)

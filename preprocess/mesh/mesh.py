@@ -300,6 +300,12 @@ class Mesh:
                 f"the mesh is {self.size:.3g} m large with unit='{self.unit}'; is the unit right?"
             )
 
+    @property
+    def element_nodes(self) -> Indices:
+        """Rows of the nodes of all elements, with repetitions; a deck of springs has none."""
+        tables = (block.connectivity.ravel() for block in self.blocks.values())
+        return np.concatenate([np.zeros(0, np.int64), *tables])
+
     def _unjoined(self, pairs: Indices) -> Indices:
         """Pairs (n, 2) of coincident nodes that no connection of the file joins.
 
@@ -307,9 +313,7 @@ class Mesh:
         of no element, as the centre of a spider, are omitted.
         """
         of_elements, joined = np.zeros((2, len(self.nodes)), dtype=bool)
-        of_elements[
-            np.concatenate([block.connectivity.ravel() for block in self.blocks.values()])
-        ] = True
+        of_elements[self.element_nodes] = True
         joined[self.declared.connected(self.node_ids, self.node_sets)] = True
         return pairs[of_elements[pairs].all(axis=1) & ~joined[pairs].all(axis=1)]
 

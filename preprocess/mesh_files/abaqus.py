@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
-from preprocess.mesh.declarations import FileDeclarations
+from preprocess.mesh.declarations import FileDeclarations, MassMatrix
 from preprocess.mesh_files.abaqus_assembly import (
     AbaqusContent,
     Rows,
@@ -199,11 +199,15 @@ def read_abaqus(path: Path, structural: bool = False, *, allow_outside: bool = F
     for block in keyword_blocks(path, includes):
         content.add(*block)
     model, deck = content.model(path), content.deck
-    if not structural:
-        return _raw(path, with_plain_names(model), _notices(content.omitted), None)
-    deck.complete(model, path)
-    deck.sections.of_abaqus = bool(content.parts)  # CalculiX has none
-    return _raw(path, with_plain_names(model), _notices(deck.notes), deck)
+    if structural:
+        deck.complete(model, path)
+        deck.sections.of_abaqus = bool(content.parts)  # CalculiX has none
+        raw = _raw(path, with_plain_names(model), _notices(deck.notes), deck)
+    else:
+        raw = _raw(path, with_plain_names(model), _notices(content.omitted), None)
+    # of CalculiX; that of Abaqus depends on the order of the elements
+    mass: MassMatrix | None = None if content.parts else "consistent"
+    return replace(raw, declared=replace(raw.declared, mass=mass))
 
 
 def _notices(found: Counter[tuple[str, str]]) -> tuple[str, ...]:

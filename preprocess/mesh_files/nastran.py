@@ -3,6 +3,8 @@
 Source: MSC Nastran, Quick Reference Guide, entries by name.
 """
 
+import functools
+import itertools
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
@@ -15,7 +17,8 @@ from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
 from flexmbs.files.inputs import read_text
-from preprocess.mesh.declarations import FileDeclarations
+from preprocess.elements import ELEMENTS as KINDS
+from preprocess.mesh.declarations import FileDeclarations, MassMatrix
 from preprocess.mesh_files.include import Includes
 from preprocess.mesh_files.nastran_cards import (
     Card,
@@ -64,6 +67,7 @@ ORDER = {
     "hexahedron20": [*range(12), 16, 17, 18, 19, 12, 13, 14, 15],
     "wedge15": [*range(9), 12, 13, 14, 9, 10, 11],
 }
+QUADRATIC = {each.meshio_name: each for each in KINDS.values()}
 STRUCTURAL = {
     **dict.fromkeys(SHELLS, add_shell),
     "CBAR": add_bar,
@@ -78,8 +82,14 @@ STRUCTURAL = {
     "BEAMOR": add_defaults,
     **dict.fromkeys(PROPERTIES, add_property),
 }
+OF_CONNECTORS = "give CBUSH between RBE3 on the nodes of both parts"
+REMEDIES = {
+    **dict.fromkeys(("CWELD", "CFAST", "CSEAM"), OF_CONNECTORS),
+    "CSHEAR": "give CQUAD4 with a PSHELL of MID1 alone, which carries tension too",
+}
 # plane and axisymmetric elements that are not read
 IN_PLANE = r"C(PLST[NS]|QUADX|TRIAX|TRAX|CONEAX|QUAD$)"
+OPTISTRUCT = ".fem"
 SET3_KINDS = ("GRID", "ELEM", "ELEMENT")
 
 
@@ -97,6 +107,7 @@ class BulkData:
     either_sets: dict[str, list[int]] = field(default_factory=dict)  # SET1: of nodes or of elements
     notices: list[str] = field(default_factory=list)
     structures: StructuralCards = field(default_factory=StructuralCards)
+    mass: MassMatrix | None = None
 
 
 Handlers = Mapping[str, Callable[[BulkData, Card], None]]
@@ -145,7 +156,13 @@ def read_nastran(path: Path, structural: bool = False, *, allow_outside: bool = 
     own = bulk.structures.centres | bulk.structures.points.sets
     sets |= {name: _unique([row[n] for n in members if n in row]) for name, members in own.items()}
     raw = raw_mesh_of(
-        path, np.array(list(bulk.positions.values())), node_ids, cells, sets, structural
+        path,
+        np.array(list(bulk.positions.values())),
+        node_ids,
+        cells,
+        sets,
+        structural,
+        points_alone=bool(bulk.structures.points.masses),
     )
     both = {
         **bulk.element_sets,
@@ -158,6 +175,7 @@ def read_nastran(path: Path, structural: bool = False, *, allow_outside: bool = 
         if structural
         else FileDeclarations()
     )
+    declared = replace(declared, mass=bulk.mass)
     notices = tuple(dict.fromkeys([*bulk.structures.notices, *bulk.notices]))
     return replace(
         raw,
@@ -286,14 +304,20 @@ def _bulk(path: Path, structural: bool, allow_outside: bool) -> BulkData:
     )
     # positions of grids need all systems, which may follow them
     bulk.structures.frames = CoordinateSystems.of(cards)
+    grids = (integer_field(card, 0) for card in cards if card.name == "GRID")
+    bulk.structures.unused = 1 + max(grids, default=0)
     if structural:
         bulk.structures.frames.require()
     unread = _read_cards(bulk, cards, STRUCTURAL_CARDS if structural else MESH_CARDS)
     left = Counter({name: n for name, n in unread.items() if _is_left(name, structural)})
     _refuse_elements(path, unread - left, structural)
+    for (a, b), node in bulk.structures.straight.items():
+        ends = [np.asarray(bulk.positions[each]) for each in (a, b) if each in bulk.positions]
+        bulk.positions[node] = 0.5 * (ends[0] + ends[1]) if len(ends) == 2 else np.zeros(3)
     if structural:
         _refuse_others(path, left)
         _complete(path, bulk, cards, before)
+    bulk.mass = _mass_matrix(path, _parameters(cards, before))
     bulk.notices += [f"{n} {name} omitted: {_remedy(name)}" for name, n in sorted(left.items())]
     bulk.notices += passed
     return bulk
@@ -339,6 +363,10 @@ def _refuse_elements(path: Path, unread: Counter[str], structural: bool) -> None
             f"{path}: {what} elements are not supported; of plane and axisymmetric elements give "
             "CTRIAX6, or CPS, CPE and CAX in an Abaqus deck"
         )
+    if structural and found.keys() <= REMEDIES.keys():
+        raise InputError(
+            *(f"{path}: {found[name]} {name} is not read; {REMEDIES[name]}" for name in found)
+        )
     read = (*SOLIDS, *elements, "CTRIAX6", *LINKS) if structural else tuple(SOLIDS)
     raise InputError(
         f"{path}: {what} elements are not supported; "
@@ -359,7 +387,7 @@ def _complete(path: Path, bulk: BulkData, cards: list[Card], before: list[str]) 
     """Evaluate what concerns all cards: node sets of spiders, mass factor, equations, damping."""
     bulk.node_sets |= {each["where"]: each["nodes"] for each in bulk.structures.spiders}
     selected_matrices(path, before)
-    bulk.structures.mass_factor = _mass_factor(cards, before)
+    bulk.structures.mass_factor = _mass_factor(_parameters(cards, before))
     bulk.structures.select_equations(selected_equations(path, before))
     # spiders are read, so that their notices of omission do not hold
     bulk.notices = [notice for notice in bulk.notices if not notice.startswith("RBE")]
@@ -382,22 +410,46 @@ def _complete(path: Path, bulk: BulkData, cards: list[Card], before: list[str]) 
         )
 
 
-def _mass_factor(cards: Iterable[Card], before: Iterable[str]) -> float:
-    """Factor of densities and masses, PARAM,WTMASS of the bulk data or of the case control."""
+def _parameters(cards: Iterable[Card], before: Iterable[str]) -> list[tuple[str, str]]:
+    """Names and values of the PARAM of the bulk data, then of the case control, as texts."""
     found = [card for card in cards if card.name == "PARAM"]
     found += [
         Card("PARAM", text.split(",")[1:], "case control")
         for text in before
         if re.match(r"\s*PARAM\s*,", text, re.I)
     ]
+    return [(text_field(card, 0).strip().upper(), text_field(card, 1).strip()) for card in found]
+
+
+def _mass_factor(parameters: Iterable[tuple[str, str]]) -> float:
+    """Factor of densities and masses, PARAM,WTMASS."""
     given = [
-        real_field(Card(card.name, [text_field(card, 1).strip()], card.line), 0)
-        for card in found
-        if text_field(card, 0).strip().upper() == "WTMASS"
+        real_field(Card("PARAM", [value], "PARAM WTMASS"), 0)
+        for name, value in parameters
+        if name == "WTMASS"
     ]
     if any(not value > 0 for value in given):
         raise InputError("PARAM WTMASS: give a positive factor of the masses")
     return given[-1] if given else 1.0
+
+
+def _mass_matrix(path: Path, parameters: Iterable[tuple[str, str]]) -> MassMatrix | None:
+    """Formulation of the mass by PARAM,COUPMASS, the last one; by default lumped.
+
+    None for values of other dialects (AUTO), and for OptiStruct, whose default is not that of
+    Nastran.
+    """
+    default = None if path.suffix.lower() == OPTISTRUCT else "-1"
+    given = [value.upper() for name, value in parameters if name == "COUPMASS"]
+    value = given[-1] if given else default
+    if value is None or not re.fullmatch(r"[+-]?\d+|YES|NO|ON|OFF", value):
+        return None
+    return "coupled" if value in ("YES", "ON") or _is_positive(value) else "lumped"
+
+
+def _is_positive(text: str) -> bool:
+    """True for the text of a positive integer."""
+    return bool(re.fullmatch(r"\+?0*[1-9]\d*", text))
 
 
 # places of structural damping GE among the fields of a card
@@ -500,23 +552,42 @@ def _refuse_superelement(bulk: BulkData, card: Card) -> None:
     )
 
 
-def _add_solid(bulk: BulkData, card: Card) -> None:
-    """Add the solid element of a card. Raises `InputError` for missing nodes."""
+def _add_solid(bulk: BulkData, card: Card, *, structural: bool = False) -> None:
+    """Add the solid element of a card. Raises `InputError` for missing nodes.
+
+    structural: middles of edges may be missing, as far as equations can replace them.
+    """
     kinds = SOLIDS[card.name]
     fewest, most = kinds
     nodes = [integer_field(card, k, 0) for k in range(2, 2 + most)]
     count = fewest if not any(nodes[fewest:]) else most
-    if not all(nodes[:count]):
+    order = ORDER.get(kinds[count], list(range(count)))
+    nodes = [nodes[k] for k in order]
+    if structural and all(nodes[:fewest]):
+        edges = _edges(kinds[most])
+        for k in range(fewest, count):
+            a, b = (nodes[end] for end in edges[k - fewest])
+            nodes[k] = nodes[k] or bulk.structures.middle(a, b, turns=False)
+    if not all(nodes):
+        nodes = [nodes[order.index(k)] for k in range(count)]
         missing = nodes[:count].index(0) + 1
         raise InputError(
             f"{card.line}: {card.name} {integer_field(card, 0)} has no node G{missing}; "
             f"it needs {fewest} or {most} nodes: "
             "give all its mid-side nodes or none"
         )
-    kind = kinds[count]
-    order = ORDER.get(kind, list(range(count)))
     number = integer_field(card, 0)
-    bulk.solids.append((kind, number, integer_field(card, 1, number), [nodes[k] for k in order]))
+    bulk.solids.append((kinds[count], number, integer_field(card, 1, number), nodes))
+
+
+@functools.cache
+def _edges(kind: str) -> list[tuple[int, int]]:
+    """Corners at the ends of the edges of a quadratic element, in the order of their middles."""
+    element = QUADRATIC[kind]
+    corners, middles = np.split(element.nodes, [element.corners])
+    pairs = list(itertools.combinations(range(element.corners), 2))
+    means = np.array([0.5 * (corners[a] + corners[b]) for a, b in pairs])
+    return [pairs[int(np.abs(means - x).sum(axis=1).argmin())] for x in middles]
 
 
 def _add_revolved(bulk: BulkData, card: Card) -> None:
@@ -599,6 +670,7 @@ MESH_CARDS: Handlers = {
 }
 STRUCTURAL_CARDS: Handlers = {
     **MESH_CARDS,
+    **dict.fromkeys(SOLIDS, functools.partial(_add_solid, structural=True)),
     **dict.fromkeys(STRUCTURAL, _add_structure),
     "CTRIAX6": _add_revolved,
     **dict.fromkeys(MATERIALS, _add_material),

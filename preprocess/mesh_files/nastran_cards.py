@@ -75,7 +75,8 @@ class _Entries:
             return True
         name, fields = fields_of(text)
         continues = name in ("", "+") or name.startswith(("+", "*"))
-        if self.last is not None and self.last.name in TEXTS and continues:
+        in_text = self.last is not None and self.last.name in TEXTS
+        if in_text and (continues or not text[:8].strip()):
             return True
         _refuse_more_fields(text, where)
         if continues:
@@ -98,7 +99,12 @@ class _Entries:
     def _continue(self, name: str, fields: list[str], tail: str, where: str) -> None:
         """Add a continuation line to the card before, or to the one that names it."""
         own = _continuation_name(name)
-        if own and own != self._tail and (own in self._open or self._tail or self.last is None):
+        # of the name at the end of a line the first character counts for nothing
+        if (
+            own
+            and own not in (self._tail, self._tail[1:])
+            and (own in self._open or self._tail or self.last is None)
+        ):
             # it belongs to another card, before or after it
             if own in self._loose:
                 raise InputError(f"{where}: continuation '{name}' occurs twice; name them uniquely")

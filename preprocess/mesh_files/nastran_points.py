@@ -159,13 +159,13 @@ class NastranPoints:
                 "mass": real_field(card, 3),
                 "arm": arm.tolist(),
             }
-            yield {**found, "inertia": inertia.tolist()} if inertia.any() else found
+            yield {**found, **_inertia(inertia)}
         for grid, values in self._scalar_masses().items():
             of_grid = frames.displacements(grid, self.scalar_masses[0])
             turn = np.eye(3) if of_grid is None else of_grid
             inertia = turn @ np.diag(values[3:]) @ turn.T
             found = {"where": f"CMASS {grid}", "node": grid, "mass": values[0]}
-            yield {**found, "inertia": inertia.tolist()} if inertia.any() else found
+            yield {**found, **_inertia(inertia)}
 
     def _scalar_masses(self) -> dict[int, list[float]]:
         """Masses (6,) of CMASS1 and CMASS2 along the components of each grid.
@@ -298,6 +298,15 @@ class NastranPoints:
             raise InputError(f"{name}: its orientation is along its line; give another")
         rows = np.stack([apart, np.cross(across, apart), across])
         return {**given, "axes": (rows / np.linalg.norm(rows, axis=1)[:, None]).T.tolist()}
+
+
+def _inertia(inertia: Array) -> Item:
+    """Declared inertia; incomplete where no body has its moments, such as one alone."""
+    if not inertia.any():
+        return {}
+    moments = np.linalg.eigvalsh(inertia)
+    incomplete = bool(moments[2] > (moments[0] + moments[1]) * (1 + SAME))
+    return {"inertia": inertia.tolist()} | ({"incomplete": True} if incomplete else {})
 
 
 def _springs(points: NastranPoints, card: Card) -> None:

@@ -64,7 +64,8 @@ class StructuralCards:
 
     Beams, rods, shells (kind, number, property, nodes), their cards and offsets by number,
     properties, materials by number, spiders, springs, masses, and the factor of masses; coordinate
-    systems; BAROR and BEAMOR.
+    systems; BAROR and BEAMOR; nodes of edges without a middle, by their ends, those of shells, and
+    the first number that no grid has.
     """
 
     beams: list[Card] = field(default_factory=list)
@@ -82,6 +83,24 @@ class StructuralCards:
     mass_factor: float = 1.0
     frames: CoordinateSystems = field(default_factory=CoordinateSystems)
     defaults: dict[str, Card] = field(default_factory=dict)
+    straight: dict[tuple[int, int], int] = field(default_factory=dict)
+    turning: set[int] = field(default_factory=set)
+    unused: int = 1
+
+    def middle(self, a: int, b: int, *, turns: bool) -> int:
+        """Number of a node in the middle of an edge without one, which follows both ends."""
+        key = min(a, b), max(a, b)
+        found = self.straight.setdefault(key, self.unused + len(self.straight))
+        if turns:
+            self.turning.add(found)
+        return found
+
+    def _straight_edges(self) -> Iterator[tuple[str, Item]]:
+        """Equations of the nodes of edges without a middle: u = (u_a + u_b)/2, θ of shells too."""
+        for (a, b), node in self.straight.items():
+            for k in range(1, 7 if node in self.turning else 4):
+                terms = [(node, k, 1.0), (a, k, -0.5), (b, k, -0.5)]
+                yield f"straight edge {a} {b} ({k})", {"kind": "equation", "terms": terms}
 
     def element_sets(self) -> dict[str, tuple[list[int], int, Section]]:
         """Numbers of the elements, their property and section, by name of a set.
@@ -103,7 +122,9 @@ class StructuralCards:
             numbers.append(number)
             return kept
 
-        for kind, number, owner, _ in self.shells:
+        # thickness by node of sets with T1 to T4, in which each node has one
+        at_nodes: dict[Any, list[dict[int, float]]] = {}
+        for kind, number, owner, nodes in self.shells:
             section = self._section(owner, ", ".join(SHELLS), ("shell", "plate", "laminate"))
             if section["kind"] == "laminate":
                 section = self._oriented(section, number, kind)
@@ -112,7 +133,16 @@ class StructuralCards:
             placed = (
                 {**section, "offset": section.get("offset", 0.0) + offset} if offset else section
             )
-            add(number, owner, placed, (section.get("orientation"), section.get("turn"), offset))
+            variant = (section.get("orientation"), section.get("turn"), offset)
+            own = self._thickness(number, nodes, section)
+            known = at_nodes.setdefault((owner, str(variant)), []) if own else []
+            k = next((k for k, each in enumerate(known) if _agree(each, own)), len(known))
+            if own and k == len(known):
+                known.append({})
+            kept = add(number, owner, placed, (*variant, k if own else None))
+            if own:
+                known[k] |= own
+                kept["at_nodes"] = [list(row) for row in known[k].items()]
         for rod in self.rods:
             add(rod.number, rod.owner, self._section(rod.owner, "CROD, CTUBE", ("truss",)), None)
         alone = self._turned_by_one()
@@ -124,7 +154,9 @@ class StructuralCards:
             kept = add(
                 number,
                 owner,
-                section | ({"released": released} if any(released) else {}),
+                section
+                | ({"released": released} if any(released) else {})
+                | ({"lumped_torsion": False} if card.name == "CBAR" else {}),
                 (released, ends is None),
             )
             kept.setdefault("orientation", []).append([number, *self._orientation(card)])
@@ -141,6 +173,17 @@ class StructuralCards:
                 ):
                     section[key] = np.reshape(rows[0][1:], shape).tolist()
         return found
+
+    def _thickness(self, number: int, nodes: list[int], section: Section) -> dict[int, float]:
+        """Own thickness of a shell by node, empty without one. Raises InputError."""
+        card = self.systems[number]
+        own = _own_thickness(card, nodes, float(section.get("thickness", 0.0)))
+        if own and section["kind"] != "shell":
+            raise InputError(
+                f"{card.line}: {card.name} {number} has its own thickness T1 to T4, which only an "
+                "isotropic PSHELL without its own bending may have; remove it"
+            )
+        return own
 
     def _default(self, card: Card, *fields: int) -> list[str]:
         """Texts of fields, those of BAROR or BEAMOR if all of them are blank."""
@@ -337,9 +380,18 @@ class StructuralCards:
             for name, owner in owners.items()
         }
         connections = {name: each for spider in self.spiders for name, each in self._spider(spider)}
+        masses = [self._weighted(each) for each in self.points.placed(self.frames)]
+        self.notices += [
+            f"{each['where']}: no body has these moments of inertia; they are taken as they are"
+            for each in masses
+            if "incomplete" in each
+        ]
         return FileDeclarations(
             sections={name: section for name, (_, _, section) in sets.items()},
-            connections=connections | self._twists() | self.points.connections(self.frames),
+            connections=connections
+            | self._twists()
+            | self.points.connections(self.frames)
+            | dict(self._straight_edges()),
             materials={
                 name: self._of_solid(owners[name], number)
                 if name in solids
@@ -348,7 +400,7 @@ class StructuralCards:
             }
             if self.materials
             else {},
-            masses=[self._weighted(each) for each in self.points.placed(self.frames)],
+            masses=masses,
         )
 
     def _spider(self, given: Item) -> Iterator[tuple[str, Item]]:
@@ -500,6 +552,11 @@ def _pins(card: Card, index: int) -> str:
     return "".join(sorted(set(text)))
 
 
+def _agree(one: Mapping[int, float], two: Mapping[int, float]) -> bool:
+    """True if common nodes have the same thickness."""
+    return all(one.get(node, value) == value for node, value in two.items())
+
+
 def _theta(card: Card) -> int:
     """Text of the field THETA or MCID of a shell."""
     count = SHELLS[card.name][1]
@@ -507,24 +564,51 @@ def _theta(card: Card) -> int:
 
 
 def add_shell(found: StructuralCards, card: Card) -> None:
-    """Add a shell of one thickness with its offset ZOFFS from the grids along its normal."""
+    """Add a shell with its offset ZOFFS from the grids along its normal."""
     kind, count = SHELLS[card.name]
     number = integer_field(card, 0)
-    own, offset = (
-        ((10, 11, 12, 13), 15) if count == 8 else (range(4 + count, 3 + 2 * count + 5), 3 + count)
-    )
-    _refuse(card, [k for k in own if _is_nonzero(card, k)], "its own thickness")
+    offset = 15 if count == 8 else 3 + count
     if _is_nonzero(card, offset):
         found.offsets[number] = real_field(card, offset)
     found.systems[number] = card
-    found.shells.append(
-        (
-            kind,
-            number,
-            integer_field(card, 1, number),
-            [integer_field(card, k) for k in range(2, 2 + count)],
+    nodes = grids_of(found, card, count, 3 if count in (3, 6) else 4)
+    found.shells.append((kind, number, integer_field(card, 1, number), nodes))
+
+
+def grids_of(found: StructuralCards, card: Card, count: int, corners: int) -> list[int]:
+    """Grids of a shell; those of the middles of its sides may be blank."""
+    nodes = [integer_field(card, 2 + k) for k in range(corners)]
+    for k in range(count - corners):
+        own = integer_field(card, 2 + corners + k, 0)
+        ends = nodes[k], nodes[(k + 1) % corners]
+        nodes.append(own or found.middle(*ends, turns=True))
+    return nodes
+
+
+def _own_thickness(card: Card, nodes: list[int], default: float) -> dict[int, float]:
+    """Thickness by grid of a shell with T1 to T4, relative to that of its property if TFLAG = 1.
+
+    Blank ones are the property's; at the middle of a side it is the mean of its ends. Empty if all
+    are blank. Raises InputError.
+    """
+    count = SHELLS[card.name][1]
+    corners = {3: 3, 6: 3}.get(count, 4)
+    given = [text_field(card, 10 + k) for k in range(corners)]
+    if not any(given):
+        return {}
+    flag = text_field(card, {6: 13, 8: 16}.get(count, 9)) or "0"
+    if flag not in ("0", "1"):
+        raise InputError(f"{card.line}: {card.name}: TFLAG = {flag[:20]}; give 0 or 1")
+    unit = default if flag == "1" else 1.0
+    found = [real_field(card, 10 + k) * unit if text else default for k, text in enumerate(given)]
+    if not min(found) > 0:
+        raise InputError(
+            f"{card.line}: {card.name} {integer_field(card, 0)}: T{found.index(min(found)) + 1} = "
+            f"{min(found):g}; give a positive thickness"
         )
-    )
+    if count > 4:
+        found += [0.5 * (a + b) for a, b in zip(found, [*found[1:], found[0]])]
+    return dict(zip(nodes, found))
 
 
 def add_bar(found: StructuralCards, card: Card) -> None:

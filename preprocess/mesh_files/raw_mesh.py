@@ -109,18 +109,20 @@ def raw_mesh_of(
     cells: Iterable[Cells],
     node_sets: dict[str, Indices],
     structural: bool = False,
+    *,
+    points_alone: bool = False,
 ) -> RawMesh:
     """Raw mesh of cells: solid cells joined by type.
 
     Lower-dimensional cells become node sets, or ``structural`` elements; they are rejected if they
-    are not on a solid.
+    are not on a solid. points_alone: accept masses and connections without any element.
     """
     cells = [block for block in cells if len(block.rows)]
     planes = {name: name for name in PLANES}
     kept = {**SOLIDS, **STRUCTURES, **planes} if structural else SOLIDS
     _check_types(path, cells, structural)
     solid = [block for block in cells if block.type in kept]
-    if not solid:
+    if not solid and not points_alone:
         what = _counts(_numbers_of_types(cells)) or "nothing"
         raise InputError(
             f"{path}: has no solid elements (found {what}); mesh the volume with "
@@ -131,7 +133,8 @@ def raw_mesh_of(
     for block in solid:
         on_solid[np.clip(block.rows, -1, len(points))] = True
     _check_skin(path, cells, on_solid)
-    _check_unique_numbers(path, np.concatenate([block.ids for block in solid]))
+    ids = [block.ids for block in solid]
+    _check_unique_numbers(path, np.concatenate([np.zeros(0, np.int64), *ids]))
     by_type: dict[str, list[Indices]] = defaultdict(list)
     numbers: dict[str, list[Indices]] = defaultdict(list)
     sets: dict[str, list[Indices]] = defaultdict(list)

@@ -44,7 +44,7 @@ size = "4 mm"                # largest elements; order, curvature, grading, soli
 refine = [{ size = "1 mm", hole = "10 mm" }]
 
 Instead of mesh, unit and material: [matrices] with the file of another program (format, unit,
-mass, nodes: see `read_model`). Further keys: name, fix = ["orientation"], lumped, stiffening,
+mass, nodes: see `read_model`). Further keys: name, fix = ["orientation"], mass, stiffening,
 estimate, inertia_loads, allow_large, stress = false or a table, [prestress], [formulation],
 material_file = "own.toml" with materials by name.
 """
@@ -73,7 +73,7 @@ from preprocess.cad.netgen import FORMATS as CAD_FORMATS
 from preprocess.distributed.decomposition import WholePart
 from preprocess.distributed.reduce import Job
 from preprocess.elements.formulation import Formulation
-from preprocess.fe.assembly import assemble, layout_of
+from preprocess.fe.assembly import MassChoice, assemble, layout_of
 from preprocess.fe.attach import attach
 from preprocess.fe.connections import Connection
 from preprocess.fe.fe_model import FEModel
@@ -137,7 +137,7 @@ class PartOptions:
     unit: Unit | None = None
     name: str | None = None
     fix: tuple[Literal["orientation"], ...] = ()
-    lumped: bool = False
+    mass: MassChoice = "consistent"
     allow_large: bool = False
     damping: float | tuple[float, ...] = 0.0
     band: float | None = None
@@ -310,7 +310,7 @@ class Part:
                 formulation=self.formulation,
                 sections=self.sections,
                 connections=self.connections,
-                lumped=self.options.lumped,
+                mass=self.options.mass,
                 allow_large=allow_large or self.options.allow_large,
             )
             return attach(fe, self.point_masses.values()) if self.point_masses else fe
@@ -385,7 +385,7 @@ class Part:
                 self.formulation,
                 self.sections,
                 self.connections,
-                lumped=options.lumped,
+                mass=options.mass,
             )
             interfaces = self.interfaces_on(mesh)
             how = ReductionOptions(
@@ -439,7 +439,7 @@ class Part:
                         formulation=self.formulation,
                         sections=_entries_of_piece(self.sections, each),
                         connections=links,
-                        lumped=options.lumped,
+                        mass=options.mass,
                         allow_large=large,
                     ),
                     masses.values(),

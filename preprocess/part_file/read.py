@@ -55,7 +55,7 @@ OF_MESH = (
     "mesh",
     "unit",
     "fix",
-    "lumped",
+    "mass",
     "material",
     "materials",
     "material_file",

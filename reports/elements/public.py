@@ -5,7 +5,8 @@
 Every file below FOLDER with the suffix of a deck is read with its own materials, sections and
 connections, assembled, and reduced to its static shapes and two modes with one interface. Each is
 tried in a process of its own, with limits of time and memory. The tables on the screen show the
-results by folder and the refusals by rank; the record has one line per file.
+results by folder, the refusals by rank and the differences from printed answers (`printed`); the
+record has one line per file.
 """
 
 from __future__ import annotations
@@ -31,6 +32,9 @@ import numpy as np
 import preprocess as pp
 from flexmbs.errors import FlexmbsError
 
+sys.path.insert(0, str(Path(__file__).parent))
+from printed import compared
+
 SUFFIXES = (".bdf", ".dat", ".nas", ".inp", ".fem", ".cdb", ".unv", ".med", ".feb", ".key", ".k")
 LARGEST = 60_000  # nodes: larger decks are read and assembled only, since time is limited
 STEEL = 7850.0  # kg/m³, of materials without density
@@ -55,6 +59,7 @@ def outcome(path: Path) -> dict[str, Any]:
             fe = pp.assemble(mesh)
             found |= {"outcome": "assembled", "stage": "reduced", "mass": float(fe.mass)}
             found |= {"centre": np.asarray(fe.centre_of_mass).tolist()}
+            found |= {"printed": compared(path, mesh, fe)}
             if len(mesh.nodes) <= LARGEST:
                 body = reduced(fe)
                 found |= {"outcome": "reduced", "frequencies": body.modes.frequency[:8].tolist()}
@@ -180,6 +185,19 @@ def main() -> None:
     print(f"{'all':40}" + "".join(f"{total[each]:11}" for each in OUTCOMES))
     for (kind, reason), count in reasons.most_common(60):
         print(f"{count:5} {kind:9} {reason}")
+    show_printed([json.loads(line) for line in lines])
+
+
+def show_printed(records: list[dict[str, Any]]) -> None:
+    """Print relative differences from printed answers: mass, centre, frequencies."""
+    columns = ("mass", "centre", "consistent", "lumped", "deck", "formulation")
+    compared_ones = [each for each in records if each.get("printed")]
+    if compared_ones:
+        print(f"{'printed answers of':60}" + "".join(f"{each:>12}" for each in columns))
+    for each in compared_ones:
+        values = (each["printed"].get(name, "") for name in columns)
+        shown = (f"{v:12.1e}" if isinstance(v, float) else f"{v:>12}" for v in values)
+        print(f"{each['file'][-60:]:60}" + "".join(shown))
 
 
 if __name__ == "__main__":

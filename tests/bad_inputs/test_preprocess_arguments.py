@@ -114,9 +114,9 @@ CALLS: dict[str, tuple[Call, str]] = {
         lambda fe: reduced(fe, damping=lambda f: 1 / 0),
         r"damping: the function raises ZeroDivisionError",
     ),
-    "lumped": (
-        lambda fe: pp.assemble(MESH, STEEL, lumped="no"),
-        "lumped: must be True or False, not 'no'",
+    "mass": (
+        lambda fe: pp.assemble(MESH, STEEL, mass="lump"),
+        "mass: 'lump'; give 'consistent', 'lumped' or 'deck'",
     ),
     "stiffening": (
         lambda fe: reduced(fe, stiffening="no"),

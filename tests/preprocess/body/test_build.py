@@ -199,7 +199,7 @@ def test_lumped_mass_makes_a_sound_body() -> None:
     """Clamped modes of a diagonal mass matrix; oracle: dense eigenvalues of the matrices without
     the clamped nodes.
     """
-    fe = assemble(small(), STEEL, lumped=True)
+    fe = assemble(small(), STEEL, mass="lumped")
     body = reduce(
         fe, interfaces={"base": Rigid("x0")}, method=CraigBampton(modes=4), reference="base"
     )

@@ -76,7 +76,7 @@ def test_closed_form_moments_of_a_box(element: str) -> None:
 
 def test_lumped_mass_gives_the_sum_over_nodes() -> None:
     mesh = box_mesh(tuple(SIZE), (3, 2, 2), "hex20", origin=tuple(ORIGIN))
-    m = assemble(mesh, STEEL, lumped=True).m
+    m = assemble(mesh, STEEL, mass="lumped").m
     phi = np.random.default_rng(5).normal(size=(len(mesh.nodes), 3, 4))
     found = shape_integrals(m, mesh.nodes, phi)
     weights, x = m.diagonal(), mesh.nodes

@@ -395,7 +395,7 @@ def test_mass_at_the_points_of_the_stiffness():
 @pytest.mark.parametrize("name", ELEMENTS)
 def test_lumped_mass_is_positive_and_complete(name):
     mesh = distorted(name, curved=ELEMENTS[name].nodes.shape[0] > 8)
-    consistent, lumped = assemble(mesh, WOOD), assemble(mesh, WOOD, lumped=True)
+    consistent, lumped = assemble(mesh, WOOD), assemble(mesh, WOOD, mass="lumped")
     assert lumped.m.nnz == len(mesh.nodes)
     assert lumped.m.data.min() > 0
     assert lumped.mass == pytest.approx(consistent.mass, rel=1e-12)

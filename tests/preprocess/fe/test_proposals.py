@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from deck_writers import nastran, number
 
+import flexmbs as fm
 import preprocess as pp
 from flexmbs.errors import InputError
 from preprocess.fe.proposals import part_line, proposals, python_line
@@ -118,6 +119,12 @@ def test_inspect_and_reduce_with_all_spiders(tmp_path):
     other = tmp_path / "one.h5"
     one = run("reduce", path, "--unit", "mm", "--interface", "hub=RBE2 30 centre", "-o", other)
     assert "frame hub: 0, 0, 0 mm, rigid" in one.stdout
+    lumped = run("reduce", path, "--unit", "mm", "--all-spiders", "--mass", "deck", "-o", other)
+    assert lumped.returncode == 0, lumped.stderr
+    assert "lumped mass" in str(fm.FlexibleBodyData.load(other).provenance)
+    wrong = run("reduce", path, "--unit", "mm", "--all-spiders", "--mass", "lump", "-o", other)
+    assert wrong.returncode == 2
+    assert "mass" in wrong.stderr
     missing = run("reduce", path)
     assert missing.returncode == 2
     assert "give --unit" in missing.stderr

@@ -691,8 +691,6 @@ def test_shells_beside_solids_are_one_plate():
         (lambda: pp.ShellSection(0.1, offset=np.nan), "section: offset = nan"),
         (lambda: pp.assemble(grid(1, 1, wavy)[0], STEEL, sections=pp.CircularSection(0.1)),
          "sections: CircularSection is of line2, line3 elements, not of quad4"),
-        (lambda: pp.assemble(grid(1, 1, wavy)[0], STEEL, sections=pp.ShellSection(0.1), lumped=True),
-         "lumped: beams and shells have mass points inside"),
     ],
 )  # fmt: skip
 def test_bad_shells_are_named(make, message):

@@ -326,7 +326,11 @@ def test_sections_of_bars(tmp_path, card, properties):
             "CBAR 101: OFFT = GGB is not supported; give offsets in displacement axes",
         ),
         (",0.,0.,1.\n", ",0.,0.,1.\n,57\n", "CBAR 101: pin flags '57'; give digits from 1 to 6"),
-        ("CQUAD4,1,7,1,5,6,2", "CQUAD4,1,7,1,5,6,2\n,,,0.5", "CQUAD4 1 has its own thickness"),
+        (
+            "CQUAD4,1,7,1,5,6,2",
+            "CQUAD4,1,7,1,5,6,2\n,,,-0.5",
+            "CQUAD4 1: T1 = -0.5; give a positive",
+        ),
         (
             "GRID,1,,",
             "GRID,1,,0.,0.,0.,3\nGRID,99,,",
