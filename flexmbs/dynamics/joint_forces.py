@@ -4,6 +4,8 @@ Across a cut joint they act as the wrench C⁺ᵀ τ. Theory: docs/theory.md, se
 Eberhard, Applied Dynamics (2014), for force elements.
 """
 
+import numpy as np
+
 from flexmbs._jit import called, part
 from flexmbs._jit.address import entry
 from flexmbs.algebra.small import load3_at, scale
@@ -18,6 +20,7 @@ from flexmbs.dynamics.frames import apply_pair
 from flexmbs.dynamics.joint_loads import loads_of_cut, loads_of_primary
 from flexmbs.dynamics.law_calls import call_law, given_values
 from flexmbs.dynamics.shared_calls import call_shared
+from flexmbs.system.records import System
 
 # joint forces to apply: all, with the stored loads; those that do not depend on the reactions of
 # primary joints; only those that do
@@ -215,17 +218,20 @@ def joints_slopes(system, work, f, here, t):
             slope[f, a, 0] = workspace.out[a]
             slope[f, a, 1] = workspace.out[n + a]
     else:
+        every = work.joints_slopes
         for c in range(2 * n):
-            a, of_rate = c % n, c // n
             x = workspace.x[1 + c]
             h = SLOPE_STEP * (1.0 + abs(x))
             workspace.x[1 + c] = x + h
             joints_value(system, work, f, n)
-            above = workspace.out[a]
+            for a in range(n):
+                every[f, a, c] = -workspace.out[a]
             workspace.x[1 + c] = x - h
             joints_value(system, work, f, n)
-            slope[f, a, of_rate] = (workspace.out[a] - above) / (2.0 * h)
+            for a in range(n):
+                every[f, a, c] = (every[f, a, c] + workspace.out[a]) / (2.0 * h)
             workspace.x[1 + c] = x
+            slope[f, c % n, c // n] = every[f, c % n, c]
     for a in range(n):
         couple_at(
             work, joints_place(rows, f, a), rows.coupling[f, a], (slope[f, a, 0], slope[f, a, 1])
@@ -249,6 +255,40 @@ def add_slopes(system, work, damping, row, diagonal):
             if joints.body[f, a] >= 0:
                 slope = work.joints_slope[f, a, 0] + damping * work.joints_slope[f, a, 1]
                 diagonal[row, at[joints.body[f, a]] + joints.v[f, a]] += max(slope, 0.0)
+
+
+@part
+def coupled_slopes(system, work, force, component, damping, C):
+    """C (m, m) ← −∂τ_i/∂β_j − damping · ∂τ_i/∂η_j of the coordinates of forces on several ones.
+
+    Less what `add_slopes` adds. force, component (m,): the forces and their coordinates.
+    """
+    rows, every = system.forces.joints, work.joints_slopes
+    for i in range(force.shape[0]):
+        f, a = force[i], component[i]
+        n = rows.n[f]
+        for j in range(force.shape[0]):
+            C[i, j] = 0.0
+            if force[j] == f:
+                b = component[j]
+                C[i, j] = every[f, a, b] + damping * every[f, a, n + b]
+        C[i, i] = min(C[i, i], 0.0)
+
+
+def coupled_coordinates(system: System) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Velocities (m,) of primary joints on which a law without slopes acts with others.
+
+    With the numbers (m,) of the forces and of their coordinates.
+    """
+    rows = system.forces.joints
+    found = [
+        (system.tree.s_at[body] + v, f, a)
+        for f, n in enumerate(rows.n.tolist())
+        if n > 1 and rows.combined[f] == 0 and rows.law.has_slopes[f] == 0
+        for a, (body, v) in enumerate(zip(rows.body[f, :n].tolist(), rows.v[f, :n].tolist()))
+        if body >= 0
+    ]
+    return tuple(np.array(found, np.int64).reshape(-1, 3).T.copy())  # type: ignore[return-value]
 
 
 @entry

@@ -241,6 +241,7 @@ def unconnected(system: System, beta: np.ndarray | None = None) -> Work:
         ),
         joint_slope=z((len(system.forces.joint.body), 2)),
         joints_slope=z((*system.forces.joints.body.shape, 2)),
+        joints_slopes=z((len(most := system.forces.joints.body), most.shape[1], 2 * most.shape[1])),
         joints_force=z(system.forces.joints.body.shape),
         loads=_loads(system),
         contact=ContactState(

@@ -19,6 +19,7 @@ from flexmbs.dynamics.contacts import contact_kinematics, contact_rows
 from flexmbs.dynamics.equations import balanced, kinematics
 from flexmbs.dynamics.equations import residual_with_reactions as residual_of
 from flexmbs.dynamics.events import Events, crossings, event_values
+from flexmbs.dynamics.joint_forces import coupled_slopes
 from flexmbs.dynamics.joint_loads import without_loads
 from flexmbs.dynamics.kinematics import displace as displaced
 from flexmbs.dynamics.kinematics import midpoint, normalize_positions, rates
@@ -304,6 +305,14 @@ def close(common, here, /, t):
 
 
 @entry
+def couplings(common, here, /, damping):
+    """Kernel of the slopes of forces on several joint coordinates that K_b lacks."""
+    coupled = common.exchange.coupled
+    coupled_slopes(common.system, common.work, coupled.force, coupled.component, damping, coupled.C)
+    return 0
+
+
+@entry
 def samples(common, here, /, t, near):
     """Kernel that executes the discrete controllers that are due at a point.
 
@@ -328,6 +337,7 @@ SHARED = {
     "project": close,
     "rates": position_rates,
     "samples": samples,
+    "couplings": couplings,
 }
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from flexmbs._jit import called, part
 from flexmbs._jit.address import call
 from flexmbs._jit.scalars import Scalars
+from flexmbs.algebra.pivoting import lu, lu_solve
 from flexmbs.algebra.small import split_solution
 from flexmbs.algebra.works import Works
 
@@ -23,6 +24,7 @@ DONE, NO_CONVERGENCE, NOT_FINITE, INDEFINITE, STEP_TOO_SMALL, STEPPED, UNSOLVED 
 START, STATE, AT = range(3)  # indices into RunContext.points
 OPEN, STICKS, SLIPS = range(3)  # modes of rigid contacts
 SLIPPING = 1e-7  # m/s or rad/s, above which a contact slips
+SINGULAR = 1e-10  # smallest pivot of 1 + C EᵀY: below, couplings make corrections worse
 
 
 class Calls(Scalars):
@@ -48,6 +50,7 @@ class Calls(Scalars):
     project: int
     rates: int
     samples: int
+    couplings: int
     # of the method: `call_method`
     step: int
     finish: int
@@ -147,6 +150,32 @@ class Gauge(Scalars):
     left: float  # |g| after a correction
 
 
+class Coupled(NamedTuple):
+    """Forces that couple joint coordinates, E C Eᵀ, which the factor of K_b does not contain.
+
+    (K_b + E C Eᵀ)⁻¹ = K_b⁻¹ − Y S⁻¹ C Eᵀ K_b⁻¹ with Y = K_b⁻¹ E, S = 1 + C EᵀY: Golub and Van Loan
+    (2013), section 2.1.4.
+    """
+
+    at: np.ndarray  # (m,) int64 their velocities
+    force: np.ndarray  # (m,) int64 the forces
+    component: np.ndarray  # (m,) int64 and their coordinates
+    C: np.ndarray  # (m, m)
+    Y: np.ndarray  # (m, ns + nc) Yᵀ
+    S: np.ndarray  # (m, m) factors of S
+    order: np.ndarray  # (m,) int64
+    v: np.ndarray  # (m,)
+    active: np.ndarray  # (1,) int64 1: part of the present factor
+
+
+def make_coupled(coordinates: tuple[np.ndarray, np.ndarray, np.ndarray], n: int) -> Coupled:
+    """Allocate for the velocities, forces and components (m,), and corrections of n numbers."""
+    m, z = len(coordinates[0]), np.zeros
+    return Coupled(
+        *coordinates, z((m, m)), z((m, n)), z((m, m)), z(m, np.int64), z(m), z(1, np.int64)
+    )
+
+
 class Exchange(NamedTuple):
     """Vectors that the equations and a method write in turn.
 
@@ -171,6 +200,7 @@ class Exchange(NamedTuple):
     # (1,) 1: the power of coordinates that are functions of time needs the residual at ṡ
     prescribed: np.ndarray
     stage: np.ndarray  # (1 + nz,) weight and bases of the force states (`implicit_states`)
+    coupled: Coupled
 
 
 class ContactData(NamedTuple):
@@ -395,13 +425,57 @@ def iteration_matrix(context, point, c_mass, c_damping):
         context.exchange.status[0] = -1 - status
         return INDEFINITE
     context.counts.dependent_rows = max(context.counts.dependent_rows, status)
+    if context.exchange.coupled.at.shape[0] > 0:
+        couple(context, point, c_damping)
     return DONE
+
+
+@called
+def couple(context, point, c_damping):
+    """Prepare `correction` for forces that couple joint coordinates; overwrites exchange.x."""
+    coupled, x = context.exchange.coupled, context.exchange.x
+    m = coupled.at.shape[0]
+    coupled.active[0] = 0
+    if c_damping < 0.0:  # of M and G alone
+        return
+    call_common(context, context.calls.couplings, point, c_damping, 0.0)
+    for j in range(m):
+        for i in range(x.shape[0]):
+            x[i] = 0.0
+        x[coupled.at[j]] = 1.0
+        call_formalism(context, context.calls.correction, point, 0.0, 0.0)
+        for i in range(x.shape[0]):
+            coupled.Y[j, i] = x[i]
+    for i in range(m):
+        for j in range(m):
+            coupled.S[i, j] = 1.0 if i == j else 0.0
+            for k in range(m):
+                coupled.S[i, j] += coupled.C[i, k] * coupled.Y[j, coupled.at[k]]
+    least = lu(coupled.S, m, coupled.order)
+    coupled.active[0] = 1 if least > SINGULAR else 0
 
 
 @part
 def correction(context, point):
-    """exchange.x (ns + nc,) ← K_b⁻¹ exchange.x with that factor."""
+    """exchange.x (ns + nc,) ← K_b⁻¹ exchange.x with that factor, and coupling forces."""
     call_formalism(context, context.calls.correction, point, 0.0, 0.0)
+    if context.exchange.coupled.active[0] == 1:
+        add_couplings(context)
+
+
+@called
+def add_couplings(context):
+    """x ← x − Y S⁻¹ C Eᵀ x."""
+    coupled, x = context.exchange.coupled, context.exchange.x
+    m = coupled.at.shape[0]
+    for i in range(m):
+        coupled.v[i] = 0.0
+        for j in range(m):
+            coupled.v[i] += coupled.C[i, j] * x[coupled.at[j]]
+    lu_solve(coupled.S, m, coupled.order, coupled.v)
+    for j in range(m):
+        for i in range(x.shape[0]):
+            x[i] -= coupled.Y[j, i] * coupled.v[j]
 
 
 @part

@@ -700,6 +700,8 @@ class Work(NamedTuple):
     slopes: np.ndarray  # (ncouplings, 12, 6) stiffness and damping of couplings
     joint_slope: np.ndarray  # (njf, 2) −∂τ/∂β, −∂τ/∂η
     joints_slope: np.ndarray  # (n, most, 2) the same for forces on several coordinates
+    # (n, most, 2 most) −∂τ_a/∂β_b, then −∂τ_a/∂η_b, of laws without slopes of their own
+    joints_slopes: np.ndarray
     joints_force: np.ndarray  # (n, most) forces on several coordinates
     loads: Loads
     contact: ContactState

@@ -16,6 +16,7 @@ from flexmbs._jit.address import Packed
 from flexmbs.console.interrupts import raise_received
 from flexmbs.diagnosis.singular_positions import Passage
 from flexmbs.dynamics.dense import terms
+from flexmbs.dynamics.joint_forces import coupled_coordinates
 from flexmbs.dynamics.variation import make_variation
 from flexmbs.dynamics.work import make_work
 from flexmbs.errors import InputError
@@ -41,6 +42,7 @@ from flexmbs.integrators.run_context import (
     Gauge,
     Records,
     RunContext,
+    make_coupled,
     make_point,
 )  # fmt: skip
 from flexmbs.integrators.stepper import integrate, state_at
@@ -188,6 +190,7 @@ class Run:
             np.array([LOADINGS * depends_on_reactions(self.compiled.system), SETTLED, UNBOUNDED]),
             np.array([1.0 if len(self.compiled.system.prescribed.law) else 0.0]),
             work.path.stage,
+            make_coupled(coupled_coordinates(self.compiled.system), len(work.x)),
         )
         clock = Clock(end=float(times[-1]), fixed=float(method.step or 0.0))
         clock.stop = self.jumps[0] if self.jumps else clock.end
@@ -261,6 +264,8 @@ class Run:
         needed |= {"contacts"} if c.counts.unseen else set()
         needed |= {"samples", "jump"} if len(self.sampled.first) else set()
         needed |= {"output"} if self.kernels.output is not nothing_kept else set()
+        if len(c.exchange.coupled.at) and "matrix" in needed:
+            needed.add("couplings")
         for name, kernel in equations.of_formalism(type(self.form))._asdict().items():
             if kernel is not None and name in needed:
                 yield name, kernel, (self.model, c.state, c.state)

@@ -220,9 +220,7 @@ class ComputedTorque(PathController, kind="computed-torque"):
 
     The error obeys ë + Kd ė + Kp e = 0.
 
-    It couples all joints, but the iteration matrix of implicit steps includes only the slopes of
-    each joint alone; if they do not converge, use smaller steps or ``PDFeedforward``. Luh,
-    Walker, Paul, IEEE Trans. Automatic Control 25 (1980) 468.
+    Luh, Walker, Paul, IEEE Trans. Automatic Control 25 (1980) 468.
 
     Parameters
     ----------

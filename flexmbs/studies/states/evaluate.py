@@ -9,7 +9,7 @@ from flexmbs.dynamics.work import make_work
 from flexmbs.errors import SolverError
 from flexmbs.formalisms.calls import FormalismRecords, of_formalism
 from flexmbs.formalisms.formalism import Formalism
-from flexmbs.integrators.run_context import Exchange, Gauge, make_point
+from flexmbs.integrators.run_context import Exchange, Gauge, make_coupled, make_point
 from flexmbs.system.compile import Compiled
 
 
@@ -67,6 +67,7 @@ class Evaluator:
             z(2),
             z(1),
             work.path.stage,
+            make_coupled((z(0, np.int64),) * 3, len(work.x)),
         )
         self.point = make_point(nq, ns, nz, nc)
         self.model, self.packed = (
