@@ -230,6 +230,19 @@ def test_unbalance_above_critical_speeds(seed: int, speed: float) -> None:
     assert found.stable
 
 
+@pytest.mark.filterwarnings("ignore:branch")  # speeds too far apart to follow the modes
+def test_campbell_diagram_with_unbalance_through_critical_speeds() -> None:
+    """Frequencies |ω ∓ Ω| on a turning shaft, at speeds below and above its critical ones."""
+    masses, stiffness = np.array([2.0, 1.0]), np.array([[3e3, -1e3], [-1e3, 2e3]])
+    own = np.sqrt(np.linalg.eigvals(stiffness / masses[:, None]).real)
+    model = on_table(masses, stiffness, np.array([[1e-3, 0.0], [0.0, 5e-4]]), 1.0)
+    speeds = np.array([0.5, 0.9, 1.2, 2.2]) * own.min()
+    found = fm.campbell(model, speeds, drive="motor")
+    for speed, row in zip(speeds, found.frequency):
+        whirl = np.sort(np.abs(np.concatenate([own - speed, own + speed]))) / (2.0 * np.pi)
+        np.testing.assert_allclose(np.sort(row), whirl, rtol=1e-6)
+
+
 def test_a_zero_of_the_residual_where_the_energy_has_no_minimum() -> None:
     """k x − c x³ = F from beyond the maximum of the energy, from which it falls without end: its
     saddle is found, unstable.

@@ -53,6 +53,9 @@ def test_a_spun_bar_that_cannot_stretch() -> None:
     with pytest.warns(AuditWarning, match="FAIL: Modes of bar: miss"):
         found = fm.statics(spun(bar()), steady=True)
     assert found.verdict == "FAIL"
+    run = fm.simulate(spun(bar()), t_end=0.01, step=1e-3, start=found, audit="none")
+    with pytest.warns(AuditWarning, match="FAIL: Modes of bar: miss"):
+        assert fm.inverse_dynamics(run).solution.verdict == "FAIL"
     data = bar(inertia_loads=True)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

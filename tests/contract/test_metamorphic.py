@@ -35,7 +35,7 @@ from flexmbs.system.trajectory import Trajectory
 from flexmbs.time_stepping.records import facts, make_outputs
 
 KINDS = registered()
-SCALES = (1e-6, 1.5, 1e3)
+SCALES = (1e-6, 1.5, 1e6)
 
 
 @pytest.mark.parametrize("seed", drawn((2, 13, 31), 300))

@@ -17,9 +17,18 @@ from overconstrained import LOOPS, Loop, bennett, closure, linkage
 import flexmbs as fm
 
 RATE = 2.0 * np.pi
+METHODS = (
+    fm.DormandPrince(rtol=1e-8, atol=1e-9),
+    fm.GeneralizedAlpha(step=5e-4),
+    fm.ESDIRK(rtol=1e-7, atol=1e-8),
+    fm.Rattle(step=5e-4),
+    fm.MoreauJean(step=5e-4),
+    fm.EventDriven(rtol=1e-8, atol=1e-9),
+)
 EVERY = [
     each.values[0]
-    for each in combinations(fm.DormandPrince(rtol=1e-8, atol=1e-9), fm.GeneralizedAlpha(step=5e-4))
+    for each in combinations(*METHODS, coordinates=("joint", "absolute", "rheonomic"))
+    if each.values[0].coordinates != "rheonomic" or each.values[0].integrator.takes_time
 ]
 PAIRS = [(name, each) for name in LOOPS for each in EVERY]
 PROJECTED = {
@@ -64,7 +73,9 @@ def test_linkages_pass_full_turns(name: str, how: Combination) -> None:
     assert np.abs(np.diff(angles, axis=0)).max() < 1.0
     if loop.turns:
         np.testing.assert_allclose(angles[:, 0] - angles[0, 0], RATE * run.t, atol=1e-8)
-        assert np.abs(run.energy.balance).max() < 1e-3 * run.energy.scale
+        # steps of first order have errors up to 2e-3
+        within = 1e-2 if how.integrator.name == "moreau-jean" else 1e-3
+        assert np.abs(run.energy.balance).max() < within * run.energy.scale
     else:
         np.testing.assert_allclose(run.energy.total, run.energy.total[0], rtol=1e-4)
         away = np.abs(angles - angles[0]).max(axis=1)
@@ -92,7 +103,7 @@ def test_bennett_has_the_ratio_of_its_half_angles() -> None:
     np.testing.assert_allclose(run.energy.total, run.energy.total[0], rtol=1e-5)
 
 
-@pytest.mark.parametrize(("name", "how"), some([("parallelogram", each) for each in EVERY], 5))
+@pytest.mark.parametrize(("name", "how"), some([("parallelogram", each) for each in EVERY], 11))
 def test_a_parallelogram_at_its_change_point_is_reported(name: str, how: Combination) -> None:
     """All links in line: rank is lost, the motion may branch. It keeps to the parallelogram, or
     stops; both say so.

@@ -7,8 +7,9 @@ import pytest
 
 import flexmbs as fm
 from flexmbs.formalisms import FORMALISMS
+from flexmbs.integrators import Integrator
 
-Method = fm.DormandPrince | fm.GeneralizedAlpha
+Method = Integrator
 # what it needs with explicit integrators
 PROJECTED = {"multiplier": fm.Multiplier(stabilization=fm.Projection())}
 

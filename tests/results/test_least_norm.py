@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import flexmbs as fm
+import preprocess as pp
 
 EVERY = [("multiplier", "joint"), ("multiplier", "absolute"), ("recursive", "joint")]
 EXPLICIT = fm.DormandPrince(rtol=1e-9, atol=1e-10)
@@ -143,3 +144,39 @@ def test_order_coordinates_and_direction_do_not_matter() -> None:
             np.testing.assert_allclose(
                 found[name], first[name], atol=1e-5 * np.abs(first["main"]).max()
             )
+
+
+@pytest.mark.parametrize(("formalism", "coordinates"), EVERY)
+def test_a_flexible_body_determines_the_shares_of_its_hinges(
+    formalism: str, coordinates: str
+) -> None:
+    """A beam on three supports carries 3/16, 10/16 and 3/16 of its weight; a rigid one a third."""
+    length, side, rho = 2.0, 0.02, 7850.0
+    x = np.linspace(0.0, length, 9)
+    mesh = pp.Mesh.from_arrays(
+        np.column_stack([x, 0 * x, 0 * x]),
+        {"line2": [(k, k + 1) for k in range(8)]},
+        node_sets={f"at{k}": [4 * k] for k in range(3)},
+    )
+    section = pp.RectangularSection(side, side, orientation=(0, 0, 1))
+    fe = pp.assemble(mesh, pp.Isotropic(E=2.1e11, nu=0.3, rho=rho), sections=section)
+    ends = {f"at{k}": pp.Rigid(f"at{k}") for k in range(3)}
+    method = pp.CraigBampton(modes=6)
+    data = pp.reduce(fe, interfaces=ends, method=method, reference="at0", inertia_loads=True)
+    shares = {}
+    for bends in (True, False):
+        places = {f"at{k}": (k * length / 2, 0.0, 0.0) for k in range(3)}
+        model = fm.Model("beam on three supports", frames=places)
+        stiff = {"mass": data.mass, "com": (length / 2, 0, 0), "inertia": (1e-3, 2.0, 2.0)}
+        beam = fm.FlexibleBody("beam", data=data) if bends else None
+        model.add(beam or fm.RigidBody("beam", frames=places, **stiff))
+        for k in (1, 0, 2):
+            model.add(fm.Revolute(f"hinge{k}", f"ground/at{k}", f"beam/at{k}", axis="y"))
+        how = {"formalism": formalism, "coordinates": coordinates, "step": 1e-3}
+        run = fm.simulate(model, t_end=0.002, start=fm.statics(model), audit="none", **how)
+        joints = [run.joint(f"hinge{k}") for k in range(3)]
+        assert {joint.unique for joint in joints} == {bends}
+        shares[bends] = np.array([joint.force[-1, 2] for joint in joints]) / (9.81 * data.mass)
+    # shear of the beam changes the shares by (side/length)²
+    np.testing.assert_allclose(shares[True], [3 / 16, 10 / 16, 3 / 16], rtol=2e-3)
+    np.testing.assert_allclose(shares[False], 1 / 3, rtol=1e-9)

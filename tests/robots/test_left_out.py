@@ -238,6 +238,17 @@ def test_other_elements_of_sdf_are_named(element: str, name: str, file: Path) ->
     assert f"attribute 'misspelt' of <{element}>" in left_out(fm.from_sdf, file)
 
 
+@pytest.mark.parametrize("element", ["pose", "xyz", "mass", "ixx", "parent", "child", "lower"])
+def test_attributes_of_sdf_values_are_named(element: str, file: Path) -> None:
+    """A misspelt relative_to or expressed_in moves the axis; an empty frame="" does not."""
+    text = sdf({"link": "<pose>0 0 0 0 0 0</pose>", "limit": "<lower>-1</lower>"})
+    assert f"<{element}>" in text
+    file.write_text(text.replace(f"<{element}>", f'<{element} relativ_to="a">', 1))
+    assert f"attribute 'relativ_to' of <{element}>" in left_out(fm.from_sdf, file)
+    file.write_text(text.replace(f"<{element}>", f'<{element} frame="">', 1))
+    assert "attribute 'frame'" not in left_out(fm.from_sdf, file)
+
+
 def test_reflected_inertia_of_sdf(file: Path) -> None:
     file.write_text(sdf({"joint": f"<{ROTOR}>3e-4</{ROTOR}><{RATIO}>120</{RATIO}>"}))
     assert fm.matrices(fm.from_sdf(file).model).M[0, 0] == pytest.approx(1.0 + 120.0**2 * 3e-4)

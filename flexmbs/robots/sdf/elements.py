@@ -81,11 +81,18 @@ def note_unread(scopes: Sequence[Scope], report: ImportLog) -> None:
 def _unread(element: XmlElement) -> Iterator[str]:
     """Names of the attributes and elements that the importer does not read, recursively."""
     kind = "axis" if element.tag == "axis2" else element.tag
-    for key in element.attributes:
-        if key not in ATTRIBUTES and not key.startswith("xmlns"):
-            yield f"attribute '{key}' of <{element.tag}>"
+    yield from _unread_attributes(element)
     for child in element.children:
         if child.tag not in KNOWN[kind].split() and (child.children or child.text not in NOTHING):
             yield f"<{child.tag}> of <{element.tag}>"
         elif child.tag in WITHIN.get(kind, ()):
             yield from _unread(child)
+        elif not child.children and child.tag != "plugin":
+            yield from _unread_attributes(child)
+
+
+def _unread_attributes(element: XmlElement) -> Iterator[str]:
+    for key, value in element.attributes.items():
+        # programs write frame="" in each pose
+        if key not in ATTRIBUTES and not key.startswith("xmlns") and value:
+            yield f"attribute '{key}' of <{element.tag}>"
