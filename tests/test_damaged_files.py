@@ -95,6 +95,39 @@ def test_a_full_disk_keeps_the_old_file(name: str, files: Path, tmp_path: Path) 
     assert written == f"written | {name}"
 
 
+SMALL = """
+import os, subprocess, sys
+source, folder = sys.argv[1:]
+import flexmbs.errors
+from {module} import {kind}
+content, length = {kind}.load(source), os.path.getsize(source)
+for k in range(7):
+    size = 4096 * max(1, -(-length * k // (5 * 4096)))  # whole pages; 0 has no limit
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={{size}}", "none", folder], check=True)
+    try: content.save(folder + "/x.h5"); told = "written"
+    except flexmbs.errors.MachineError as error: told = str(error)
+    print(told, "|", *os.listdir(folder))
+    subprocess.run(["umount", folder], check=True)
+"""
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_full_file_system(name: str, files: Path, tmp_path: Path) -> None:
+    """As the limit, where this process may mount file systems in a name space of its own."""
+    trial = ["unshare", "-m", "mount", "-t", "tmpfs", "none", tmp_path]
+    if not shutil.which("unshare") or subprocess.run(trial, capture_output=True).returncode:
+        pytest.skip("may not mount file systems")
+    script = SMALL.format(module=KINDS[name].__module__, kind=KINDS[name].__name__)
+    command = ["unshare", "-m", sys.executable, "-c", script, files / name, tmp_path]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    line = (
+        f"{tmp_path / 'x.h5'}: cannot be written (No space left on device); check the folder, "
+        "its permissions or the free space |"
+    )
+    assert done.stdout.splitlines() == [line] * 5 + ["written | x.h5"] * 2
+
+
 def _solution(path: Path) -> list[object]:
     run = fm.Solution.load(path)
     arrays = [*run.trajectory, *run._joints, *run.applied.values()]
