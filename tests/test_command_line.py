@@ -531,6 +531,14 @@ def test_closed_streams(closed: str, code: int, model: Path) -> None:
     )
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no full device")
+@pytest.mark.parametrize("name", ["check", "run"])
+def test_exit_codes_on_a_full_disk(name: str, tmp_path: Path) -> None:
+    """An error that could not be told became an internal error."""
+    command = f'"{sys.executable}" -m flexmbs {name} "{tmp_path / "missing.toml"}" 2>/dev/full'
+    assert subprocess.run(["sh", "-c", command]).returncode == 2
+
+
 @POSIX
 def test_a_current_folder_that_was_removed(model: Path, tmp_path: Path) -> None:
     """Files with absolute names are read; others are one line."""

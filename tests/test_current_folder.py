@@ -2,12 +2,19 @@
 there.
 """
 
+import re
 import shutil
 import subprocess
 import sys
+import urllib.request
 from pathlib import Path
 
 import pytest
+import typer
+from typer.core import TyperGroup
+
+import flexmbs.command_line
+import preprocess.command_line
 
 sys.path.insert(0, str(Path(__file__).parent / "sweeps"))
 from swinging import pendulum
@@ -37,6 +44,7 @@ parameters."joints.hinge.q0" = [0.1, 0.2]
 outputs.speed = "peak joint hinge.0 velocity"
 run = {t_end = 0.02, step = 1e-2}
 """
+STEEL = ["--material", "steel A36", "--interface", "end=4"]
 COMMANDS = {
     "check": ["check", "model.toml"],
     "run": ["run", "model.toml", "--t-end", "0.02", "--report", "run.html"],
@@ -50,11 +58,21 @@ COMMANDS = {
     "sweep": ["sweep", "study.toml", "--workers", "2"],
     "reduce": ["preprocess", "reduce", "link.toml"],
     "inspect": ["preprocess", "inspect", "link.h5"],
+    "compare bodies": ["preprocess", "compare", "link.h5", "link.toml"],
+    "convert": ["preprocess", "convert", "link.h5", "link.sid"],
+    "report of a body": ["preprocess", "report", "link.h5"],
+    "materials": ["preprocess", "materials"],
+    "mesh": ["preprocess", "mesh", "sheet.step", "--size", "8 mm"],
+    "converge": ["preprocess", "converge", "sheet.step", "--size", "8 mm", "--modes", "1", *STEEL],
+    "examples": ["examples"],
+    "fmu": ["fmu", "model.toml", "--out", "angle=coordinate,hinge", "--t-end", "1"],
     "demo": ["demo"],
     "warmup": ["warmup"],
 }
-# the others have one import path each and no processes of their own
-QUICK = ("folder", "sweep", "reduce")
+SERVERS = {"watch": ["watch", "folder"], "studio": ["studio", "model.toml"]}
+MADE = {"model.h5": "run", "link.h5": "reduce", "folder": "folder"}  # by these commands
+# the others have one import path each and no processes of their own, or take longer
+QUICK = ("folder", "sweep", "reduce", "mesh")
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +81,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("traps")
     pendulum().save(place / "model.toml")
     (place / "study.toml").write_text(STUDY)
-    for file in ("link.toml", "link.msh"):
+    for file in ("link.toml", "link.msh", "sheet.step"):
         shutil.copy(Path(__file__).parents[1] / "meshes" / file, place)
     for name in {*sys.stdlib_module_names, *DEPENDENCIES}:
         (place / f"{name}.py").write_text(
@@ -72,14 +90,53 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
+def started(arguments: list[str], folder: Path) -> "subprocess.Popen[str]":
+    """A command in the folder, after those that make its inputs."""
+    for name in arguments:
+        if name in MADE and not (folder / name).exists():
+            assert started(COMMANDS[MADE[name]], folder).wait() == 0
+    return subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, *arguments],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def check_traps(folder: Path) -> None:
+    traps = folder / "imported"
+    assert not traps.exists(), traps.read_text()
+
+
 @pytest.mark.parametrize(
     "name",
     [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in COMMANDS],
 )
 def test_nothing_is_imported_from_the_current_folder(name: str, folder: Path) -> None:
     """Processes of sweeps ran ``signal.py`` beside a study, without --allow-code."""
-    command = [sys.executable, "-c", SCRIPT, *COMMANDS[name]]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
-    traps = folder / "imported"
-    assert not traps.exists(), traps.read_text()
-    assert done.returncode == 0, done.stderr
+    process = started(COMMANDS[name], folder)
+    error = process.communicate()[1]
+    check_traps(folder)
+    assert process.returncode == 0, error
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SERVERS)
+def test_servers_import_nothing_from_the_current_folder(name: str, folder: Path) -> None:
+    process = started(SERVERS[name], folder)
+    assert process.stdout
+    address = re.search(r"http://\S+", process.stdout.readline())
+    assert address
+    urllib.request.urlopen(address[0]).read()
+    process.terminate()
+    process.communicate()
+    check_traps(folder)
+
+
+def test_all_commands_are_tried() -> None:
+    tried = [*COMMANDS.values(), *SERVERS.values()]
+    for app, place in ((flexmbs.command_line.app, 0), (preprocess.command_line.app, 1)):
+        group = typer.main.get_command(app)
+        assert isinstance(group, TyperGroup)
+        assert set(group.commands) <= {each[place] for each in tried if len(each) > place}

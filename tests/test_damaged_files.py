@@ -27,6 +27,7 @@ from flexmbs.flexible_body.divided import DividedBodyData
 from flexmbs.results.output_log import FIRST, read_rows
 from flexmbs.studies.run.run_folder import read_checkpoint
 from flexmbs.studies.sweeps.batch import Record, packed_record, read_log
+from flexmbs.studies.sweeps.folder import records_in
 from preprocess.command.inspect import described_pieces
 
 sys.path.append(str(Path(__file__).parent / "preprocess"))
@@ -92,6 +93,39 @@ def test_a_full_disk_keeps_the_old_file(name: str, files: Path, tmp_path: Path) 
     )
     assert refused == [line] * (SIZES + 3)
     assert written == f"written | {name}"
+
+
+SMALL = """
+import os, subprocess, sys
+source, folder = sys.argv[1:]
+import flexmbs.errors
+from {module} import {kind}
+content, length = {kind}.load(source), os.path.getsize(source)
+for k in range(7):
+    size = 4096 * max(1, -(-length * k // (5 * 4096)))  # whole pages; 0 has no limit
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={{size}}", "none", folder], check=True)
+    try: content.save(folder + "/x.h5"); told = "written"
+    except flexmbs.errors.MachineError as error: told = str(error)
+    print(told, "|", *os.listdir(folder))
+    subprocess.run(["umount", folder], check=True)
+"""
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_full_file_system(name: str, files: Path, tmp_path: Path) -> None:
+    """As the limit, where this process may mount file systems in a name space of its own."""
+    trial = ["unshare", "-m", "mount", "-t", "tmpfs", "none", tmp_path]
+    if not shutil.which("unshare") or subprocess.run(trial, capture_output=True).returncode:
+        pytest.skip("may not mount file systems")
+    script = SMALL.format(module=KINDS[name].__module__, kind=KINDS[name].__name__)
+    command = ["unshare", "-m", sys.executable, "-c", script, files / name, tmp_path]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    line = (
+        f"{tmp_path / 'x.h5'}: cannot be written (No space left on device); check the folder, "
+        "its permissions or the free space |"
+    )
+    assert done.stdout.splitlines() == [line] * 5 + ["written | x.h5"] * 2
 
 
 def _solution(path: Path) -> list[object]:
@@ -165,6 +199,27 @@ def test_a_log_whose_rows_are_too_long(shape: str, tmp_path: Path) -> None:
     (tmp_path / "outputs.log").write_bytes(frame_bytes(head.encode()))
     with pytest.raises(InputError, match="does not start as a log of outputs"):
         read_rows(tmp_path / "outputs.log")
+
+
+@pytest.mark.parametrize("seed", drawn(4, 60))
+def test_a_flipped_bit_loses_no_case_of_a_finished_sweep(seed: int, tmp_path: Path) -> None:
+    """Its log is written as a whole: the last frame is not torn either, and was left out in
+    silence.
+    """
+    angles = [0.1, 0.2, 0.3]
+    data = b"".join(
+        frame_bytes(packed_record(Record(str(q0), {"q0": q0}, {"speed": (2.0, "m/s")}, "PASS")))
+        for q0 in angles
+    )
+    log, rng = tmp_path / "cases.log", np.random.default_rng(seed)
+    log.write_bytes(data)
+    assert [record.inputs["q0"] for record in records_in(tmp_path).values()] == angles
+    for place in [len(data) - 1, *rng.integers(len(data), size=20)]:
+        damaged = bytearray(data)
+        damaged[place] ^= 1 << int(rng.integers(8))
+        log.write_bytes(damaged)
+        with pytest.raises(InputError, match=r"cases\.log: is damaged at byte"):
+            records_in(tmp_path)
 
 
 @pytest.mark.parametrize(

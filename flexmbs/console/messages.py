@@ -1,10 +1,12 @@
 """Progress on stderr and results on stdout."""
 
+import contextlib
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any, Protocol, TextIO
 
 Report = Callable[[float, str], None]
 # names in files may contain sequences that command a terminal
@@ -51,8 +53,21 @@ def progress_bar(title: str, *, memory: bool = False) -> Iterator[Progress]:
 
 
 def note(line: str) -> None:
-    """Print a message on stderr, without control characters."""
-    print(line.translate(CONTROLS), file=sys.stderr)
+    """Print a message on stderr, without control characters.
+
+    One that stderr does not take, for example on a full disk, is dropped with all later ones: the
+    exit code remains.
+    """
+    try:
+        print(line.translate(CONTROLS), file=sys.stderr, flush=True)
+    except OSError:
+        discard(sys.stderr)
+
+
+def discard(stream: TextIO) -> None:
+    """Let a stream lead nowhere: Python would try again at exit and change the exit code."""
+    with contextlib.suppress(OSError, ValueError):  # a stream without a descriptor
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def put(text: str) -> None:

@@ -5,7 +5,6 @@ input, 3 solver stopped (partial results are kept), 4 machine (disk, memory, mis
 interrupted by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP.
 """
 
-import contextlib
 import gc
 import io
 import os
@@ -20,7 +19,7 @@ import typer
 from typer.core import TyperGroup
 
 from flexmbs.console import interrupts
-from flexmbs.console.messages import note
+from flexmbs.console.messages import discard, note
 from flexmbs.errors import (
     AssemblyWarning,
     AuditWarning,
@@ -182,8 +181,7 @@ def _flush(name: str) -> None:
     try:
         sys.stdout.flush()
     except OSError as error:
-        with contextlib.suppress(OSError):  # otherwise Python tries again at exit
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        discard(sys.stdout)
         sys.exit(_failed(error, name))
 
 
@@ -219,8 +217,7 @@ def run(app: typer.Typer, name: str, arguments: list[str] | None) -> None:
         app(arguments, prog_name=name)
     except (SystemExit, Exception, KeyboardInterrupt) as error:
         if interrupts.received:  # wherever it occurred, and however a library converted it
-            with contextlib.suppress(OSError):  # of a terminal that is closed
-                print("interrupted", file=sys.stderr, flush=True)
+            note("interrupted")
             hook = _silent  # until the end of the program
             sys.exit(interrupts.exit_code())
         if isinstance(error, Exception):

@@ -36,10 +36,11 @@ def frame_bytes(content: bytes) -> bytes:
     return HEADER.pack(MARK, zlib.crc32(content), len(content)) + content
 
 
-def frames(path: Path) -> Iterator[LogFrame]:
+def frames(path: Path, *, complete: bool = False) -> Iterator[LogFrame]:
     """Intact frames of a log up to a truncated last one.
 
-    Raises InputError if intact frames follow a damaged one, OSError.
+    complete: True for a file that was written as a whole, whose last frame is not truncated but
+    damaged. Raises InputError if intact frames follow a damaged one, OSError.
     """
     end = count = 0
     with open_regular(path) as file:
@@ -47,7 +48,8 @@ def frames(path: Path) -> Iterator[LogFrame]:
             end, count = end + HEADER.size + len(content), count + 1
             yield LogFrame(content, end)
         behind = _whole_frames(file, end + 1)
-    if behind:
+        size = os.fstat(file.fileno()).st_size
+    if behind or (complete and size > end):
         raise InputError(
             f"{path}: is damaged at byte {end}; {count} frames before and {behind} "
             "after it are intact; "

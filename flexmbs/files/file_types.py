@@ -9,7 +9,7 @@ import pathlib
 import re
 
 from flexmbs.errors import InputError
-from flexmbs.files.paths import file_path
+from flexmbs.files.paths import file_path, open_without_waiting
 
 SOLUTION, BODY, MODEL, PAGE, PDF = (
     "flexmbs-solution",
@@ -106,8 +106,8 @@ def kind_of(path: str | os.PathLike[str]) -> str:
     The ``format`` of a flexmbs file up to the "/", else a name derived from the first bytes.
     """
     try:
-        with open(path, "rb") as file:
-            start = file.read(HEADER_BYTES)
+        with open(path, "rb", opener=open_without_waiting) as file:
+            start = file.read(HEADER_BYTES) or b""  # None from a pipe without data
     except FileNotFoundError:
         return ""
     except OSError:

@@ -13,6 +13,7 @@ from typing import BinaryIO
 from flexmbs.console.memory import free_memory
 from flexmbs.errors import InputError
 from flexmbs.files.output import file_kind
+from flexmbs.files.paths import open_without_waiting
 
 SHARE = 0.25  # of the free memory: content exists as text, lines and numbers at the same time
 
@@ -23,7 +24,7 @@ def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
     Raises InputError for anything else, OSError if it cannot be opened.
     """
     try:
-        file = open(path, "rb", opener=_without_waiting)  # noqa: SIM115  the caller closes it
+        file = open(path, "rb", opener=open_without_waiting)  # noqa: SIM115  the caller closes it
         mode = os.fstat(file.fileno()).st_mode
         if stat.S_ISREG(mode):
             return file
@@ -60,8 +61,3 @@ def check_regular(path: str | os.PathLike[str]) -> None:
     """Raise InputError for a path that exists but is not a regular file."""
     with contextlib.suppress(OSError):
         open_regular(path).close()
-
-
-def _without_waiting(path: str, flags: int) -> int:
-    """Open a file without waiting for the other end of a pipe."""
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))

@@ -13,3 +13,8 @@ def file_path(value: Any, what: str = "path") -> pathlib.Path:
     if not isinstance(given, str) or not given or "\0" in given:
         raise InputError(f"{what}: must be a file path, not {value!r:.60}")
     return pathlib.Path(given)
+
+
+def open_without_waiting(path: str, flags: int) -> int:
+    """Open a file without waiting for the other end of a pipe."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))

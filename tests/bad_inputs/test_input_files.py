@@ -5,6 +5,7 @@ import io
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -77,6 +78,21 @@ def test_65_what_never_ends_is_not_read(suffix: str, tmp_path: Path) -> None:
             assert str(path) in line
             assert line.endswith(OPEN_ENDED[target])
         path.unlink()
+
+
+@pytest.mark.parametrize("suffix", [".toml", ".h5", ".xml", ".step"])
+@pytest.mark.parametrize("name", ["check", "view", "report"])
+def test_65_commands_do_not_wait_for_pipes(name: str, suffix: str, tmp_path: Path) -> None:
+    """They opened the file to recognize its type, and waited for a writer."""
+    path = tmp_path / f"x{suffix}"
+    os.mkfifo(path)
+    # ends the wait of a reader; without one it is not needed
+    other = threading.Timer(5.0, lambda: os.close(os.open(path, os.O_WRONLY | os.O_NONBLOCK)))
+    other.start()
+    with pytest.raises(fm.InputError, match="is a pipe; only regular files are read"):
+        command(name, path)
+    assert other.is_alive()
+    other.cancel()
 
 
 @pytest.mark.parametrize("suffix", [".sid", ".msh", ".vtu", ".inp", ".bdf"])

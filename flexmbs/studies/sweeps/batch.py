@@ -142,12 +142,12 @@ def packed_record(record: Record) -> bytes:
     return json.dumps(record._asdict(), ensure_ascii=False).encode()
 
 
-def read_log(log: Path) -> Iterator[Record | str]:
+def read_log(log: Path, *, complete: bool = False) -> Iterator[Record | str]:
     """(records, digests of the cases that were begun) of a log.
 
-    Raises `InputError`, OSError.
+    complete: as in `frames`. Raises `InputError`, OSError.
     """
-    for content, _ in frames(log):
+    for content, _ in frames(log, complete=complete):
         try:
             table = json.loads(content)
             yield str(table["begun"]) if "begun" in table else _record(table)
