@@ -41,15 +41,12 @@ def initial_rates(solution: SolutionData, run: Run) -> list[Check]:
     moved = [each for each in run.begun.moved if _undeclared(solution, each)]
     moved = [each for each in moved if each.velocity > _least_velocity(solution, run, each.joint)]
     causes = _causes(solution, run) if moved else []
-    found = (
-        [each for each in moved if _free_coordinate_moves(solution, run, each.joint)]
-        if causes
-        else []
-    )
+    free = {each.joint: _free_speed(solution, run, each.joint) for each in moved if causes}
+    found = {joint: speed for joint, speed in free.items() if speed}
     if not found:
         return []
     speeds = ", ".join(
-        f"{each.joint} at {each.velocity:.3g} {_unit(solution, each.joint)}" for each in found
+        f"{joint} at {speed:.3g} {_unit(solution, joint)}" for joint, speed in found.items()
     )
     text = (
         f"{speeds}: not declared, but the response to the jump of {', '.join(causes)} to an "
@@ -122,8 +119,11 @@ def _unit(solution: SolutionData, name: str) -> str:
     return "rad/s" if turns == {True} else "m/s" if turns == {False} else "(rad/s or m/s)"
 
 
-def _free_coordinate_moves(solution: SolutionData, run: Run, name: str) -> bool:
-    """True if a coordinate of a joint moves that constraints and declared velocities leave free."""
+def _free_speed(solution: SolutionData, run: Run, name: str) -> float:
+    """Largest velocity of the coordinates of a joint that constraints and declarations leave free.
+
+    0 if it is negligible.
+    """
     compiled, start = solution.compiled, run.begun
     assert start is not None
     work = make_work(compiled.system, start.beta)
@@ -133,8 +133,8 @@ def _free_coordinate_moves(solution: SolutionData, run: Run, name: str) -> bool:
     free = scipy.linalg.null_space(held, rcond=FREE) if len(held) else np.eye(len(start.s))
     rows = _velocity_rows(compiled, work, start.q, name)
     movable = np.abs(rows @ free).max(axis=1, initial=0.0) > FREE
-    moves = np.abs(rows @ start.s) > _least_velocity(solution, run, name)
-    return bool((movable & moves).any())
+    speed = float(np.abs(rows @ start.s)[movable].max(initial=0.0))
+    return speed if speed > _least_velocity(solution, run, name) else 0.0
 
 
 def _velocity_rows(compiled: Compiled, work: Work, q: np.ndarray, name: str) -> np.ndarray:

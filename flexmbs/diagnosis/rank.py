@@ -148,11 +148,13 @@ def lost_on_the_way(first: Pivots, last: Pivots) -> str:
 class UnitRows(NamedTuple):
     """G (nc, ns) per comparable displacement, with rows of unit length.
 
-    lengths (nc,): those of the rows before. Nearly vanishing rows remain small.
+    lengths (nc,): those of the rows before. Nearly vanishing rows remain small. gap: largest |g|
+    over these lengths, a displacement like those of G.
     """
 
     G: np.ndarray
     lengths: np.ndarray
+    gap: float
 
 
 class UnitRowsOfModel:
@@ -168,11 +170,13 @@ class UnitRowsOfModel:
 
     def __call__(self, t: float, q: np.ndarray, s: np.ndarray, beta: np.ndarray) -> UnitRows:
         start_from(self.work, beta)
-        G = terms(self.compiled.system, self.work, t, q, s).G * self.sizes
+        here = terms(self.compiled.system, self.work, t, q, s)
+        G = here.G * self.sizes
         own = own_sizes(self.compiled, self.work, len(G), self.length)
         least = np.where(own > 0.0, VANISHING * own, SHORTEST * min(1.0, self.length))
         lengths = np.maximum(np.linalg.norm(G, axis=1), least)
-        return UnitRows(G / lengths[:, None], lengths)
+        gap = float(np.abs(here.g / lengths).max(initial=0.0))
+        return UnitRows(G / lengths[:, None], lengths, gap)
 
 
 def unit_rows(

@@ -21,6 +21,8 @@ from flexmbs.system.trajectory import Trajectory
 LARGE = 1e3  # relative to the wrenches and multipliers: step in self-stress for differences
 UNIQUE = 1e-6  # share of a unit self-stress in moments, and forces times the size of the model
 RANKED = 20  # outputs at which the rank is evaluated
+# of the gap of the loops: dependent rows differ by up to 30 times as much in Bennett's linkage
+OF_GAP = 1e3
 # relative to the size of the model: frames closer together differ by round-off or by the digits of
 # a CAD export, and their distance is no lever arm
 COINCIDENT = 1e-6
@@ -81,9 +83,13 @@ def joint_histories(
         return _histories(compiled, trajectory, trajectory.lam, beta)
     lam, pick = trajectory.lam, np.unique(np.linspace(0, len(trajectory.t) - 1, RANKED).astype(int))
     rows_of = UnitRowsOfModel(compiled, beta[0])
-    rank = max(_decomposed(rows_of, trajectory, beta, i).rank for i in pick)
-    d = lam.shape[1] - rank
     first = _decomposed(rows_of, trajectory, beta, 0)
+    # the start is assembled to round-off, but may be singular
+    rank = max(
+        int((first.size > DEPENDENT).sum()),
+        *(_decomposed(rows_of, trajectory, beta, i).rank for i in pick),
+    )
+    d = lam.shape[1] - rank
     unique = _unique(compiled, trajectory, beta[:1], first, rank)
     if least_norm and d:
         size = max(1, NUMBERS // (6 * len(compiled.places) * d))  # outputs at a time
@@ -100,27 +106,31 @@ def joint_histories(
 class SelfStressBasis(NamedTuple):
     """Left singular vectors u (nc, nc) and singular values of `UnitRows`.
 
-    rows (nc,): their lengths. The last vectors divided by these lengths are self-stresses, Gᵀ y =
+    rows (nc,): their lengths. gap: that of `UnitRows`. The last vectors divided by these lengths are self-stresses, Gᵀ y =
     0. The rank of G itself depends on the units of lengths and angles: in µm it was too low by one.
     """
 
     u: np.ndarray
     size: np.ndarray
     rows: np.ndarray
+    gap: float
 
     @property
     def rank(self) -> int:
-        """Number of independent rows, by the limit that also counts the redundant ones."""
-        return int((self.size > DEPENDENT).sum())
+        """Number of independent rows, by the limit that also counts the redundant ones.
+
+        A gap that the integrator leaves makes dependent rows differ.
+        """
+        return int((self.size > max(DEPENDENT, OF_GAP * self.gap)).sum())
 
 
 def _decomposed(
     rows_of: UnitRowsOfModel, trajectory: Trajectory, beta: np.ndarray, i: int
 ) -> SelfStressBasis:
     """Self-stress basis of the constraints at output i by singular value decomposition."""
-    G, rows = rows_of(float(trajectory.t[i]), trajectory.q[i], trajectory.s[i], beta[i])
-    u, size, _ = np.linalg.svd(G)
-    return SelfStressBasis(u, size, rows)
+    found = rows_of(float(trajectory.t[i]), trajectory.q[i], trajectory.s[i], beta[i])
+    u, size, _ = np.linalg.svd(found.G)
+    return SelfStressBasis(u, size, found.lengths, found.gap)
 
 
 def _trajectory_at(trajectory: Trajectory, outputs: range) -> Trajectory:

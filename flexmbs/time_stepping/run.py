@@ -407,8 +407,8 @@ class Run:
                 state.z + h * state.zd,
             )
             jerk = (later.sd - state.sd) / h
-        share = 2.0 - 2.0 * np.abs(jerk - before).max() / (
-            SMOOTH_JERK * np.abs(jerk).max() + 1e-300
+        share = 2.0 - 2.0 * np.abs(jerk - before).max(initial=0.0) / (
+            SMOOTH_JERK * np.abs(jerk).max(initial=0.0) + 1e-300
         )
         c.local[:] = (
             min(max(share, 0.0), 1.0) * before if later.status >= 0 and np.isfinite(share) else 0.0

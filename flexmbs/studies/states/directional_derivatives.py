@@ -142,7 +142,7 @@ ONE = {
     "tan": lambda x: 1.0 + math.tan(x) ** 2,
     "sinh": math.cosh,
     "cosh": math.sinh,
-    "tanh": lambda x: 1.0 / math.cosh(x) ** 2,
+    "tanh": lambda x: 1.0 - math.tanh(x) ** 2,  # cosh² overflows
     "asin": lambda x: 1.0 / math.sqrt(1.0 - x * x),
     "acos": lambda x: -1.0 / math.sqrt(1.0 - x * x),
     "atan": lambda x: 1.0 / (1.0 + x * x),
