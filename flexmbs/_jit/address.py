@@ -312,8 +312,9 @@ class PackedKernel:
     def bound(self, *given: Any) -> Callable[[], Any]:
         """Function without arguments that calls the kernel with these, packed once."""
         found, memory = self._for(given), words(given)
+        place = memory.__array_interface__["data"][0]
 
-        def call(place: int = memory.__array_interface__["data"][0], kept: Any = (given, memory)):  # type: ignore[no-untyped-def]
+        def call(kept: Any = (given, memory)) -> Any:
             """Call the kernel; ``kept`` holds what it reads."""
             return found[1](place)
 

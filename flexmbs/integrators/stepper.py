@@ -62,7 +62,7 @@ class LeadCalls(Scalars):
 
 
 class LeadOrder(Scalars):
-    """What the caller of `lead` asks for."""
+    """Request of the caller of `lead`."""
 
     until: float  # time (s) to reach, negative: take no step
     once: float  # 1: take one step
