@@ -123,6 +123,23 @@ def test_contact_forces_are_those_of_a_solution(contact: dict[str, Any], integra
     check(ball(**contact), integrator=integrator)
 
 
+def sampled() -> fm.Model:
+    """A table with a discrete controller, which acts at some of the outputs."""
+    model = fm.Model("table")
+    table = model.add(fm.RigidBody("table", mass=1.0, inertia=(0.1, 0.1, 0.2)))
+    axle = model.add(fm.Revolute("axle", model.ground, table, axis="z", v0=1.0))
+    law = fm.DigitalController(
+        lambda memory, t, x, v: (-50.0 * v + 1e5 * x, ()), sample_time=2.0 * STEP
+    )
+    model.add(fm.JointTorque("brake", axle, law))
+    return model
+
+
+@pytest.mark.parametrize("integrator", ["generalized-alpha", "rattle"])
+def test_samples_act_on_outputs_at_their_times(integrator: str) -> None:
+    check(sampled(), integrator=integrator)
+
+
 def test_inputs_act_on_accelerations_at_once() -> None:
     """Before the first step: α = u / I, and back."""
     model = fm.Model("turntable")

@@ -166,7 +166,7 @@ def environment(
             else:
                 self.stepper.state, self._periods = self._start, 0
             self._seen = self.stepper.observations
-            return self._seen, {"t": self.stepper.t, **drawn}
+            return self._seen.copy(), {"t": self.stepper.t, **drawn}
 
         def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
             """Apply an action for one period; observation, reward, ends and info."""
