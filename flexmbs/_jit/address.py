@@ -298,12 +298,27 @@ class PackedKernel:
             # records of records are a model and its scratch, which are passed again
             if isinstance(value, tuple) and any(isinstance(each, tuple) for each in value):
                 remember(value)
+        found, memory = self._for(given), words(given)
+        return found[1](memory.__array_interface__["data"][0])
+
+    def _for(self, given: tuple[Any, ...]) -> tuple[Any, Any]:
+        """Code for arguments like these, compiled at the first request."""
         layouts = tuple(map(layout, given))
         found = self.compiled.get(layouts)
         if found is None:
             found = self.compiled.setdefault(layouts, self._compile(layouts))  # as of `Entry`
-        memory = words(given)
-        return found[1](memory.__array_interface__["data"][0])
+        return found  # type: ignore[no-any-return]
+
+    def bound(self, *given: Any) -> Callable[[], Any]:
+        """Function without arguments that calls the kernel with these, packed once."""
+        found, memory = self._for(given), words(given)
+        place = memory.__array_interface__["data"][0]
+
+        def call(kept: Any = (given, memory)) -> Any:
+            """Call the kernel; ``kept`` holds what it reads."""
+            return found[1](place)
+
+        return call
 
     def compile_ahead(self, *given: Any) -> None:
         """Compile the kernel into the cache unless another process is already doing so."""
@@ -319,6 +334,12 @@ class PackedKernel:
         )  # fmt: skip
         kind = ctypes.c_double if self.returns is float else ctypes.c_int64
         return made, _called(ctypes.CFUNCTYPE(kind, ctypes.c_int64), made.address)
+
+
+def bound_arguments(kernel: Callable[..., Any], *given: Any) -> Callable[[], Any]:
+    """Function without arguments that calls a `packed` kernel with these."""
+    bound = getattr(kernel, "bound", functools.partial(functools.partial, kernel))
+    return bound(*given)  # type: ignore[no-any-return]
 
 
 def packed(returns: type | None = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

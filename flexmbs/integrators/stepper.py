@@ -14,9 +14,13 @@ Equations I (1993), section II.4 (step size control); Gustafsson (1991), ACM Tra
 """
 
 import math
+from typing import NamedTuple
+
+import numpy as np
 
 from flexmbs._jit import called, part
-from flexmbs._jit.address import entry
+from flexmbs._jit.address import call, entry, packed
+from flexmbs._jit.scalars import Scalars
 from flexmbs.algebra.small import largest
 from flexmbs.integrators.missed_contacts import SHORTEST_PART, length_by_contacts, strikes_near
 from flexmbs.integrators.run_context import (
@@ -27,6 +31,7 @@ from flexmbs.integrators.run_context import (
     STATE,
     STEP_TOO_SMALL,
     STEPPED,
+    UNSOLVED,
     call_common,
     call_formalism,
     call_method,
@@ -43,6 +48,34 @@ PAUSE = 1000  # steps between returns to Python, where interrupts are handled
 SMALLEST_STEP = 1e-13
 ACCEPTED_GAP = 1e-6  # m or rad, left by the projection
 ROUND_OFF = 1e-12  # relative to the time: allows for the sum of many steps
+REFUSED = UNSOLVED + 1  # status of `lead`: an input is not finite
+
+
+class LeadCalls(Scalars):
+    """Addresses of kernels and of a record that `lead` calls, and whether inputs have changed."""
+
+    integrate: int
+    jump: int  # of the method
+    watch: int  # evaluates the state functions that are outputs
+    functions: int  # `SharedRecords` with these functions
+    changed: int  # 1: inputs in z were set since the last step
+
+
+class LeadOrder(Scalars):
+    """Request of the caller of `lead`."""
+
+    until: float  # time (s) to reach, negative: take no step
+    once: float  # 1: take one step
+    reading: float  # 1: evaluate the outputs
+
+
+class HeldInputs(NamedTuple):
+    """Inputs of a run that a caller leads step by step."""
+
+    given: np.ndarray  # (n,) as set by the caller
+    place: np.ndarray  # (n,) int64 of each among the force states
+    calls: LeadCalls
+    order: LeadOrder
 
 
 @part
@@ -337,6 +370,67 @@ def integrate(context, /, first, last, until):
             return status
     context.counts.reached = int(last)
     return advance_to(context, until)
+
+
+@entry
+def write_present(context, /):
+    """Kernel that writes the present state as output 0, after the samples that are due."""
+    return record(context, 0, context.clock.time)
+
+
+@part
+def hold(context, inputs):
+    """Set the force states of inputs to the given values, after which the forces jump.
+
+    Returns a status of `RunContext`, or `REFUSED` if an input is not finite.
+    """
+    given, place, z = inputs.given, inputs.place, context.state.z
+    for k in range(given.shape[0]):
+        if not math.isfinite(given[k]):
+            return REFUSED
+    for k in range(given.shape[0]):
+        if z[place[k]] != given[k]:
+            z[place[k]] = given[k]
+            inputs.calls.changed = 1
+    if inputs.calls.changed == 0:
+        return DONE
+    inputs.calls.changed = 0
+    return call_method(context, inputs.calls.jump, context.clock.time)
+
+
+@packed(int)
+def lead(context, inputs):
+    """Kernel that holds the inputs and takes one step, or steps until a time is reached.
+
+    Then it evaluates the outputs. Returns a status as of `integrate`, or `REFUSED`. Packed, since a
+    call from Python with one argument takes half the time of one with six.
+    """
+    order, until = inputs.order, inputs.order.until
+    status = hold(context, inputs)
+    if status != DONE or until < 0.0:
+        return status
+    clock, corners, calls = context.clock, context.corners, inputs.calls
+    context.counts.paused = 1 if order.once == 1.0 else 0
+    clock.stop = until
+    # a controlled step ends at the next corner: that is ``until`` for now
+    k = 0
+    while clock.fixed == 0.0 and k < corners.shape[0] - 1 and corners[k] < until:
+        k += 1
+    kept = corners[k]
+    if clock.fixed == 0.0 and order.once == 0.0:
+        corners[k] = until
+    same = context.records.context
+    status = call(calls.integrate, same, same, same, 0.0, 0.0, until)
+    corners[k] = kept
+    if status not in (DONE, STEPPED):
+        return status
+    for a in range(context.state.y.shape[0]):
+        if not math.isfinite(context.state.y[a]):
+            return NOT_FINITE
+    if order.reading == 1.0:
+        here = context.points[STATE]
+        call(calls.watch, calls.functions, here, here, clock.time, 0.0, 0.0)
+    return status
 
 
 @entry

@@ -135,16 +135,20 @@ def stated(**options: Any) -> dict[str, Any]:
     return {key: value for key, value in options.items() if value is not None}
 
 
-def run_with(run: Run | None, given: Mapping[str, Any]) -> Run | None:
-    """Options of a run of which the ``given`` ones are replaced; None without an end time.
+def options_with(run: Run | None, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Options of a run of which the ``given`` ones are replaced.
 
     Options of an integrator or a formalism are kept only with that integrator or formalism.
     """
-    if run is None:
-        return Run(**given) if "t_end" in given else None
     kept = {
         each.name: getattr(run, each.name)
-        for each in fields(run)
+        for each in (() if run is None else fields(run))
         if OWNERS.get(each.name) not in given
     }
-    return Run(**kept | dict(given))
+    return kept | dict(given)
+
+
+def run_with(run: Run | None, given: Mapping[str, Any]) -> Run | None:
+    """Run with `options_with`; None without an end time."""
+    options = options_with(run, given)
+    return Run(**options) if "t_end" in options else None

@@ -572,21 +572,10 @@ class Run:
         equations.watch(self.packed.common, self.packed.at, self.packed.at, t, 0.0)
         return float(self.events.value[e])
 
-    def state_functions(self, declared: Sequence[Event]) -> tuple[np.ndarray, Callable[[], None]]:
-        """Buffer of further event functions, and a function that evaluates them."""
+    def state_functions(self, declared: Sequence[Event]) -> tuple[np.ndarray, Packed]:
+        """Values of further event functions, and the records with which `watch` evaluates them."""
         records = event_records(self.compiled, declared)
-        common, state, clock = (
-            Packed(self.common._replace(events=records)),
-            self.packed.state,
-            self.context.clock,
-        )
-        watch = equations.watch.bound(common, state, state)
-
-        def evaluate(kept: Packed = common) -> None:
-            """Evaluate the event functions at the current time."""
-            watch(clock.time, 0.0, 0.0)
-
-        return records.value, evaluate
+        return records.value, Packed(self.common._replace(events=records))
 
     def _cut_off(self, t: float) -> int:
         """End the run at time t, which becomes the last output.

@@ -15,6 +15,7 @@ functions must depend on their arguments alone. Outputs are not part of the stat
 docs/theory.md, section 33.
 """
 
+import functools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -92,10 +93,10 @@ class RunState:
         Raises `InputError` if it belongs to another run, or has indices beyond the arrays.
         """
         run = self.run
-        _check(self.arrays, _python_state(run), state)
+        _check(self._layout, _python_state(run), state)
         self._require_indices(state)
         for name, array in self.arrays.items():
-            array[...] = state[name]
+            np.copyto(array, state[name])
         nq = len(run.state.q)
         run.jumps = [float(t) for t in state["run.jumps"]]
         run.found = [
@@ -121,18 +122,35 @@ class RunState:
 
     def _require_indices(self, state: Mapping[str, np.ndarray]) -> None:
         """Raise `InputError` for integers with which kernels would leave their arrays."""
+        names, most = self._most
+        given = np.concatenate([state[name].ravel() for name in names], dtype=np.int64)
+        events, impacts = state["run.events"][:, 0], state["run.impacts"][:, 0]
+        if not ((given < 0) | (given > most)).any() and not len(events) and not len(impacts):
+            return
         largest = self._largest_integers() | {
             "run.events": len(self.run.declared) - 1,
             "run.impacts": len(self.run.compiled.contacts) - 1,
         }
-        for name, most in largest.items():
+        for name, limit in largest.items():
             given = state[name] if name in self.arrays else state[name][:, 0]
-            bad = np.flatnonzero(~((given >= 0) & (given <= most)))
+            bad = np.flatnonzero(~((given >= 0) & (given <= limit)))
             if len(bad):
                 raise InputError(
                     f"state: '{name}[{bad[0]}]' = {given.flat[bad[0]]} is not in the range of its "
                     "indices; the state is damaged"
                 )
+
+    @functools.cached_property
+    def _most(self) -> tuple[list[str], np.ndarray]:
+        """Names of the integer arrays, and the largest value of each of their entries."""
+        largest = self._largest_integers()
+        each = [np.broadcast_to(most, self.arrays[name].size) for name, most in largest.items()]
+        return list(largest), np.concatenate([np.zeros(0, np.int64), *each])
+
+    @functools.cached_property
+    def _layout(self) -> dict[str, tuple[np.dtype[Any], tuple[int, ...]]]:
+        """Type and shape of each array."""
+        return {name: (array.dtype, array.shape) for name, array in self.arrays.items()}
 
     def _largest_integers(self) -> dict[str, np.ndarray | int]:
         """Largest value of each entry of the integer arrays; the smallest is 0."""
@@ -176,24 +194,30 @@ def _python_state(run: Run) -> State:
     }
 
 
-def _check(own: State, beside: State, state: Mapping[str, np.ndarray]) -> None:
-    """Raise `InputError` unless the state has exactly these arrays.
+def _check(
+    own: Mapping[str, tuple[np.dtype[Any], tuple[int, ...]]],
+    beside: State,
+    state: Mapping[str, np.ndarray],
+) -> None:
+    """Raise `InputError` unless the state has exactly arrays of these types and shapes.
 
     Those of ``beside`` may have any number of rows.
     """
-    wanted = {name: (array.dtype, array.shape) for name, array in own.items()}
-    wanted |= {name: (array.dtype, array.shape[1:]) for name, array in beside.items()}
-    for name in dict.fromkeys((*wanted, *state)):
+    wanted = dict(own) | {name: (each.dtype, each.shape[1:]) for name, each in beside.items()}
+    for name, (kind, shape) in wanted.items():
         given = state.get(name)
-        if name not in wanted or not isinstance(given, np.ndarray):
-            what = "is unknown" if name not in wanted else "is missing"
+        if not isinstance(given, np.ndarray):
             raise InputError(
-                f"state: '{name}' {what}; it belongs to another model or to other options"
+                f"state: '{name}' is missing; it belongs to another model or to other options"
             )
-        kind, shape = wanted[name]
         found = given.shape[1:] if name in beside else given.shape
-        if (given.dtype, found) != (kind, shape):
+        if found != shape or given.dtype != kind:
             text = f"has {given.dtype} {given.shape}, this run {kind} {shape}"
             raise InputError(
                 f"state: '{name}' {text}; it belongs to another model or to other options"
             )
+    if len(state) > len(wanted):
+        name = next(name for name in state if name not in wanted)
+        raise InputError(
+            f"state: '{name}' is unknown; it belongs to another model or to other options"
+        )

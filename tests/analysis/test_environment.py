@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import flexmbs as fm
+from flexmbs.formalisms import FORMALISMS
+from flexmbs.integrators import INTEGRATORS
 
 pytest.importorskip("gymnasium")
 
@@ -46,6 +48,125 @@ def test_the_checker_of_gymnasium() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # advice on spaces without limits
         check_env(env, skip_render_check=True)
+
+
+PAIRS = [
+    (form, coordinates, integrator)
+    for form, kind in FORMALISMS.items()
+    for coordinates in kind.coordinates
+    for integrator, method in INTEGRATORS.items()
+    if method.needs in kind.provides and (coordinates != "rheonomic" or method.takes_time)
+]
+
+
+@pytest.mark.parametrize(("formalism", "coordinates", "integrator"), PAIRS)
+def test_every_method_passes_the_checker(formalism: str, coordinates: str, integrator: str) -> None:
+    """By names and by objects: the same observations, also after a reset."""
+    from gymnasium.utils.env_checker import check_env
+
+    options = {} if integrator in ("esdirk", "dormand-prince", "event-driven") else {"step": 5e-3}
+    given = {key: value for key, value in GIVEN.items() if key != "step"}
+    given["coordinates"] = coordinates
+    named = fm.environment(cart(), **given, formalism=formalism, integrator=integrator, **options)
+    objects = {
+        "formalism": FORMALISMS[formalism](),
+        "integrator": INTEGRATORS[integrator](**options),
+    }
+    other = fm.environment(cart(), **given, **objects)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # advice on spaces without limits
+        check_env(named, skip_render_check=True)
+    for env in (named, other, named):
+        env.reset(seed=1)
+        found = [env.step([u])[0].tolist() for u in (5.0, -3.0, 0.0)]
+        if env is named:
+            wanted = found
+        assert found == wanted
+
+
+BALL: dict[str, Any] = {
+    "inputs": {"lift": ("force", "ball", "z")},
+    "outputs": {"z": ("position", "ball", "z"), "floor": ("contact force", "floor", "z")},
+    "limits": {"lift": (-5.0, 5.0)},
+    "period": 0.05,
+    "t_end": 0.5,
+    "reward": lambda outputs, inputs: 0.0,
+}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"integrator": "moreau-jean", "step": 1e-3},
+        {"integrator": fm.MoreauJean(step=1e-3)},
+        {"integrator": "event-driven"},
+    ],
+    ids=str,
+)
+def test_rigid_contacts(options: dict[str, Any]) -> None:
+    """A ball falls 0.1 m in 0.143 s and lies on the floor, which carries its weight."""
+    model = fm.Model("ball", gravity=(0.0, 0.0, -9.81))
+    ball = model.add(fm.RigidBody("ball", mass=2.0, inertia=(1, 1, 1)))
+    model.add(fm.Translation("flight", model.ground, ball, q0=(0, 0, 0.1)))
+    model.add(fm.SpherePlane("floor", model.ground, ball, friction=0.3, restitution=0.0))
+    with pytest.raises(fm.InputError, match="use 'moreau-jean' or 'event-driven'"):
+        fm.environment(model, **BALL, step=1e-3)
+    env = fm.environment(model, **BALL, **options)
+    assert (env.action_names, env.observation_names) == (("lift",), ("z", "floor"))
+    for _ in range(2):
+        observed, _ = env.reset(seed=1)
+        assert observed.tolist() == [0.1, 0.0]
+        heights = [env.step([0.0])[0] for _ in range(8)]
+        np.testing.assert_allclose(heights[1][0], 0.1 - 0.5 * 9.81 * 0.1**2, atol=1e-9)
+        for (height, force), lift in ((heights[-1], 0.0), (env.step([5.0])[0], 5.0)):
+            # m: Moreau-Jean closes the contact up to one step of 1.4 m/s late
+            assert height == pytest.approx(0.0, abs=1.5e-3)
+            assert force == pytest.approx(2.0 * 9.81 - lift, abs=1e-6)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_run_that_stops_truncates_the_episode() -> None:
+    """Explicit steps of a spring that is too stiff for them; the next episode is as the first."""
+    model = fm.Model("spring", gravity=(0, 0, 0))
+    block = model.add(fm.PointMass("block", mass=1.0))
+    guide = model.add(fm.Prismatic("guide", model.ground, block, axis="x", q0=1.0))
+    model.add(fm.JointSpring("spring", guide, k=1e9))
+    env = fm.environment(
+        model,
+        inputs={"push": ("effort", "guide")},
+        outputs={"x": ("coordinate", "guide")},
+        limits={"push": (-1.0, 1.0)},
+        period=0.05,
+        t_end=2.0,
+        integrator="dormand-prince",
+        step=0.01,
+        reward=lambda outputs, inputs: inputs["push"],
+        ended=lambda outputs: not abs(outputs["x"]) < math.inf,
+    )
+    ends = []
+    for _ in range(2):
+        seen, _ = env.reset(seed=1)
+        truncated = False
+        while not truncated:
+            last = seen
+            seen, reward, terminated, truncated, info = env.step([0.5])
+        assert info["stopped"].startswith("stopped at t = ")
+        assert (seen.tolist(), reward, terminated) == (last.tolist(), 0.5, False)
+        ends.append((info, seen.tolist()))
+        with pytest.raises(fm.InputError, match="the episode is over; reset the environment"):
+            env.step([0.0])
+    assert ends[0] == ends[1]
+
+
+def test_the_end_is_that_of_the_model() -> None:
+    model = cart()
+    given = {key: value for key, value in GIVEN.items() if key not in ("t_end", "step")}
+    with pytest.raises(fm.InputError, match="t_end: give the end of an episode"):
+        fm.environment(model, **given)
+    model.run = fm.Run(t_end=0.06, step=5e-3)
+    env = fm.environment(model, **given)
+    env.reset(seed=1)
+    assert [env.step([0.0])[3] for _ in range(3)] == [False, False, True]
 
 
 def test_options_of_the_model_hold() -> None:

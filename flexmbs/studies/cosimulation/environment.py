@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -11,9 +10,11 @@ import numpy as np
 
 from flexmbs.checked_arguments import checked_arguments
 from flexmbs.declaration import require_known, shown
-from flexmbs.errors import InputError
+from flexmbs.errors import InputError, SolverError
 from flexmbs.exports.data_frames import optional
-from flexmbs.model.run import run_with, stated
+from flexmbs.formalisms.formalism import Formalism
+from flexmbs.integrators import Integrator
+from flexmbs.model.run import options_with, stated
 from flexmbs.studies.fitting.parameter_bounds import read_limits, read_number
 from flexmbs.studies.parameters.parameter_paths import Build, made
 from flexmbs.studies.run.stepper import Stepper
@@ -33,11 +34,11 @@ def environment(
     limits: Mapping[str, Any],
     reward: Reward,
     period: float,
-    t_end: float,
+    t_end: float | None = None,
     step: float | None = None,
-    formalism: str | None = None,
+    formalism: str | Formalism | None = None,
     coordinates: str | None = None,
-    integrator: str | None = None,
+    integrator: str | Integrator | None = None,
     stabilization: str | None = None,
     rtol: float | None = None,
     atol: float | None = None,
@@ -48,8 +49,11 @@ def environment(
     """A `gymnasium.Env`: actions are inputs, observations are outputs of a `Stepper`.
 
     Actions are held for a period; ``info["t"]`` is the time. Observations and actions are arrays in
-    the order of the ports. An episode is truncated at its end time. There is no audit: judge model
-    and steps by a run of `simulate`.
+    the order of the ports, whose names are ``env.observation_names`` and ``env.action_names``. An
+    episode is truncated at its end time, or where the run stops: then ``info["stopped"]`` is the
+    reason and the observation is the last one before. There is no audit: judge model and steps by a
+    run of `simulate`. A reset puts back the state of the start; the run is prepared again, which
+    takes some milliseconds, if `vary` draws other parameters.
 
     Parameters
     ----------
@@ -58,18 +62,18 @@ def environment(
     inputs : mapping of names to ports
         Forces, as of `Stepper`: {"motor": ("effort", "axle")}.
     outputs : mapping of names to ports, or list of ports
-        Coordinates, rates and positions, as of `Stepper`.
+        Coordinates, motions of frames, reactions and contact forces, as of `Stepper`.
     limits : mapping of names to pairs
         Smallest and largest value of each input [N, N m].
     reward : function
         ``reward(outputs, inputs)`` of both by name, after each period.
     period : float [s]
         Time between actions.
-    t_end : float [s]
-        End of an episode.
+    t_end : float [s], optional
+        End of an episode; that of the model's ``run`` by default.
     step, formalism, coordinates, integrator, stabilization, rtol, atol, rho_inf : optional
-        Options of the runs, as of `simulate`; by default those of the model. Formalisms and
-        integrators by name.
+        Options of the runs, as of `simulate`; by default those of the model's ``run``. Rigid
+        contacts need ``integrator="moreau-jean"`` with a step, or "event-driven".
     ended : function, optional
         ``ended(outputs)``: whether the episode is over, as when something fell.
     vary : mapping of names to Range, Normal or LogNormal, optional
@@ -110,21 +114,25 @@ def environment(
     ([1.0], -2.0, False)
     """
     gymnasium = optional("gymnasium", "environment")
-    period, t_end = read_number(period, "period"), read_number(t_end, "t_end")
-    if not 0.0 < period <= t_end:
-        raise InputError(f"period: must be within 0 … t_end = {t_end:g} s, not {period:g}")
-    last = math.ceil(t_end / period - 1e-9)
+    period = read_number(period, "period")
     given = stated(
         t_end=t_end, step=step, formalism=formalism, coordinates=coordinates,
         integrator=integrator, stabilization=stabilization, rtol=rtol, atol=atol, rho_inf=rho_inf,
     )  # fmt: skip
-    run_with(None, given)  # checks them
     bounds = _bounds(inputs, limits)
     spread = _distributions(vary)
     for key, function in {"reward": reward, **({} if ended is None else {"ended": ended})}.items():
         if not callable(function):
             raise InputError(f"{key}: {shown(function)} is not a function of the outputs")
     made(model, {name: value for name, each in spread.items() for value in each.checked[:1]})
+    plain = made(model, {})
+    options = options_with(plain.run, given)  # type: ignore[arg-type]
+    if "t_end" not in options:
+        raise InputError("t_end: give the end of an episode (s), or set model.run = Run(t_end=1.0)")
+    end = read_number(options["t_end"], "t_end")
+    if not 0.0 < period <= end:
+        raise InputError(f"period: must be within 0 … t_end = {end:g} s, not {period:g}")
+    last = math.ceil(end / period - 1e-9)
 
     class Environment(gymnasium.Env):  # type: ignore[misc, name-defined]
         """A model of flexmbs."""
@@ -133,21 +141,19 @@ def environment(
 
         def __init__(self) -> None:
             """Environment with action and observation spaces for the ports of the stepper."""
-            low, high = np.array(list(bounds.values())).T
-            self.action_space = gymnasium.spaces.Box(low, high, dtype=np.float64)
-            self.stepper, self._periods = self._begun(made(model, {})), 0
-            n = len(self.stepper.outputs)
+            self._low, self._high = np.array(list(bounds.values())).T
+            self.action_space = gymnasium.spaces.Box(self._low, self._high, dtype=np.float64)
+            self._begin(plain)
+            self._start = self.stepper.state
+            self.action_names, self.observation_names = tuple(bounds), tuple(self.stepper.outputs)
+            n = len(self.observation_names)
             self.observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (n,), np.float64)
 
-        def _begun(self, built: Any) -> Stepper:
-            """New stepper at the start of an episode."""
-            run = dataclasses.asdict(run_with(built.run, given))  # type: ignore[arg-type]
-            del run["output_step"]  # none are stored
-            return Stepper(built, **run, inputs=inputs, outputs=outputs)
-
-        def _observed(self) -> np.ndarray:
-            """Observation: the outputs as an array."""
-            return np.array(list(self.stepper.outputs.values()))
+        def _begin(self, built: Any) -> None:
+            """Prepare the run of an episode."""
+            run = options_with(built.run, given)
+            run.pop("output_step", None)  # none are stored
+            self.stepper, self._periods = Stepper(built, **run, inputs=inputs, outputs=outputs), 0
 
         def reset(
             self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -155,21 +161,32 @@ def environment(
             """Start an episode with drawn parameters; observation and info."""
             super().reset(seed=seed)
             drawn = {name: each.at(float(self.np_random.random())) for name, each in spread.items()}
-            self.stepper, self._periods = self._begun(made(model, drawn)), 0
-            return self._observed(), {"t": self.stepper.t, **drawn}
+            if drawn:
+                self._begin(made(model, drawn))
+            else:
+                self.stepper.state, self._periods = self._start, 0
+            self._seen = self.stepper.observations
+            return self._seen.copy(), {"t": self.stepper.t, **drawn}
 
         def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
             """Apply an action for one period; observation, reward, ends and info."""
             if self._periods == last:
                 raise InputError("step: the episode is over; reset the environment")
-            for (name, (low, high)), value in zip(bounds.items(), _values(action, bounds)):
-                self.stepper.inputs[name] = min(max(value, low), high)
-            self._periods += 1
-            t = self.stepper.advance(min(self._periods * period, t_end))
-            known = dict(self.stepper.outputs)
-            over = False if ended is None else _truth(ended(known), t)
-            gained = read_number(reward(known, dict(self.stepper.inputs)), f"reward at t = {t:g} s")
-            return self._observed(), gained, over, self._periods == last, {"t": t}
+            stepper, over, stopped = self.stepper, False, {}
+            values = _values(action, bounds).clip(self._low, self._high)
+            stepper.controls[:] = values
+            try:
+                stepper.advance(min((self._periods + 1) * period, end))
+                self._seen = stepper.observations
+                self._periods += 1
+            except SolverError as error:
+                stopped, self._periods = {"stopped": str(error)}, last
+            known, t = dict(zip(self.observation_names, self._seen.tolist())), stepper.t
+            if ended is not None and not stopped:
+                over = _truth(ended(known), t)
+            applied = dict(zip(bounds, values.tolist()))
+            gained = read_number(reward(known, applied), f"reward at t = {t:g} s")
+            return self._seen.copy(), gained, over, self._periods == last, {"t": t, **stopped}
 
     return Environment()
 
@@ -187,8 +204,8 @@ def _bounds(inputs: Any, limits: Any) -> dict[str, tuple[float, float]]:
     return {name: found[name] for name in inputs}
 
 
-def _values(action: Any, bounds: Mapping[str, Any]) -> list[float]:
-    """Action as one number for each input. Raises `InputError`."""
+def _values(action: Any, bounds: Mapping[str, Any]) -> np.ndarray:
+    """Action (n,), one number for each input. Raises `InputError`."""
     try:
         values = np.asarray(action, float).ravel()
     except (TypeError, ValueError):
@@ -197,7 +214,7 @@ def _values(action: Any, bounds: Mapping[str, Any]) -> list[float]:
         raise InputError(
             f"action: {shown(action)}; give {len(bounds)} numbers, in the order {', '.join(bounds)}"
         )
-    return values.tolist()
+    return values
 
 
 def _truth(value: Any, t: float) -> bool:

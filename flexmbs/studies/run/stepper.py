@@ -16,29 +16,37 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from flexmbs._jit.address import bound_arguments
 from flexmbs.api.model import Model
 from flexmbs.api.solution import Solution
 from flexmbs.audit import audited_steps
 from flexmbs.checked_arguments import checked_arguments
 from flexmbs.errors import InputError, SolverError, shown
+from flexmbs.formalisms.calls import watch
 from flexmbs.formalisms.formalism import Formalism
 from flexmbs.initial.assembly import Assemble
 from flexmbs.integrators import Integrator
 from flexmbs.integrators.integrator import is_number
-from flexmbs.integrators.run_context import (
-    DONE,
-    NOT_FINITE,
-    STEPPED,
+from flexmbs.integrators.run_context import DONE, STEPPED
+from flexmbs.integrators.stepper import (
+    REFUSED,
+    HeldInputs,
+    LeadCalls,
+    LeadOrder,
+    integrate,
+    lead,
+    write_present,
 )  # fmt: skip
-from flexmbs.integrators.stepper import integrate
 from flexmbs.model.run import NONE
 from flexmbs.results.state import HasState
 from flexmbs.studies.run.options import requested_options
+from flexmbs.studies.run.present_quantities import Port, Quantities
 from flexmbs.studies.run.run_folder import options_of
-from flexmbs.studies.run.run_setup import RunStart, notes_of, prepared
+from flexmbs.studies.run.run_setup import Prepared, RunStart, notes_of, prepared
 from flexmbs.studies.run.stepper_ports import (
     OF_INPUTS,
     OF_OUTPUTS,
+    OF_STEPPER,
     Ports,
     StepperInputs,
     StepperOutputs,
@@ -73,8 +81,9 @@ class Stepper:
     other options, or of a model with other coordinates or flexible bodies, is refused. A step that
     fails leaves q, s and t of the one before; to go on from there, put back a state taken before.
     The `audit` verifies states of the steps so far; their errors are not judged: see ``notes``, and
-    judge model and steps by a run of `simulate`. A call of `step` or `advance` costs some
-    microseconds beside its steps. Threads may share a stepper: they go one after the other.
+    judge model and steps by a run of `simulate`. A call of `step` or `advance` costs one to two
+    microseconds beside its steps. Many inputs and outputs are cheaper by ``controls[:] = u`` and
+    ``observations``, arrays in the order of the ports. Threads may share a stepper: they go one after the other.
 
     Parameters
     ----------
@@ -90,8 +99,13 @@ class Stepper:
         axes. Ports of a list are named as "effort shoulder". Drives, whose rate and acceleration a
         held value does not have, keep their laws of time.
     outputs : mapping of names to ports, or list of ports
-        ("coordinate", joint[, coordinate]) [m, rad], ("rate", joint[, coordinate]), ("position",
-        frame, axis) [m].
+        ("coordinate", joint[, coordinate]) [m, rad], ("rate", joint[, coordinate]), and components
+        in world axes: ("position", frame, axis) [m], ("rotation", frame, axis) of the rotation
+        vector, |θ| ≤ π [rad], ("velocity", frame, axis), ("angular velocity", frame, axis),
+        ("acceleration", frame, axis), ("angular acceleration", frame, axis), ("reaction force",
+        joint, axis) [N] and ("reaction torque", joint, axis) [N m] on the child at its frame,
+        ("contact force", contact, axis) [N] on the second body. Accelerations and forces are those
+        after inputs that were set and samples that are due.
 
     Raises
     ------
@@ -150,28 +164,38 @@ class Stepper:
         chosen["output_step"] = chosen["t_end"]  # none are stored
         given_inputs = named(inputs, "inputs", OF_INPUTS)
         driven, held = with_inputs(model, given_inputs)
-        read = named(outputs, "outputs", OF_OUTPUTS)
+        read = named(outputs, "outputs", OF_STEPPER)
         self._ready = prepared(driven, chosen, RunStart(start, initial), (), None)
         self._run = run = self._ready.run
         self._alone = threading.RLock()  # threads that share the stepper go one after the other
-        self._clock, self._counts = run.context.clock, run.context.counts
-        self._y, self._finite = run.state.y, np.empty(len(run.state.y), bool)
-        memory, context = run.packed.memory, run.packed.context
-        self._integrate = integrate.bound(context, context, context)
-        self._forces_jump = run.kernels.jump.bound(memory, context, context) if held else None
+        self._clock = run.context.clock
+        self.held = frozenset(each.item for each in held.values())  # forces that apply the inputs
+        at = places(held, run.compiled.force_states)
+        self._inputs = HeldInputs(
+            np.zeros(len(at)), np.array(list(at.values()), np.int64), LeadCalls(), LeadOrder()
+        )
+        values, functions = run.state_functions(state_functions(read))
+        calls, context = self._inputs.calls, run.packed.context
+        calls.integrate = integrate.address(*(run.context,) * 3)
+        calls.jump = run.kernels.jump.address(run.memory, run.context, run.context)
+        calls.watch = watch.address(functions.record, run.state, run.state)
+        calls.functions = functions.address
+        self._functions = functions  # kept, `lead` holds its address
+        self._order: Any = self._inputs.order.view
+        self._lead = bound_arguments(lead, run.context, self._inputs)
         self._whole, self._model = RunState(run), _identity(run.compiled)
         self._options = np.array([json.dumps(options_of(self._ready))], np.bytes_)
-        self.held = frozenset(each.item for each in held.values())  # forces that apply the inputs
         self._none = Trajectory(*(array[:0] for array in run.out))
         self._start = self.present()
-        self.inputs = StepperInputs(
-            units_of(model, given_inputs),
-            places(held, run.compiled.force_states),
-            run.state.z,
-            self._alone,
-        )
-        values, evaluate = run.state_functions(state_functions(read))
-        self.outputs = StepperOutputs(units_of(model, read), values, evaluate, self._alone)
+        self.inputs = StepperInputs(units_of(model, given_inputs), at, self._inputs.given)
+        self._more = _more(self._ready, read)
+        if self._more is not None:
+            self._write = write_present.bound(context, context, context)
+            state_values, values = values, np.zeros(len(read))
+            of_state = np.array([port[0] in OF_OUTPUTS for port in read.values()], bool)
+            self._gather = values, of_state, state_values
+        self._evaluate = watch.bound(functions, run.packed.state, run.packed.state)
+        self.outputs = StepperOutputs(units_of(model, read), values, self._evaluated, self._alone)
 
     @property
     def t(self) -> float:
@@ -195,6 +219,19 @@ class Stepper:
         with self._alone:
             return self._run.state.s.copy()
 
+    @property
+    def controls(self) -> np.ndarray:
+        """Inputs in their order: ``stepper.controls[:] = u`` acts from the present time on.
+
+        Steps raise `InputError` for values that are not finite.
+        """
+        return self._inputs.given
+
+    @property
+    def observations(self) -> np.ndarray:
+        """Outputs in their order at the present state, a copy."""
+        return self.outputs.vector()
+
     def step(self) -> float:
         """Take one accepted step; time (s) at its end.
 
@@ -207,9 +244,7 @@ class Stepper:
                     f"step: the stepper is at its end, t_end = {self._clock.end:g} s; "
                     "give a longer one"
                 )
-            self._begin()
-            self._counts.paused = 1
-            return self._lead(self._clock.end, True)
+            return self._steps(self._clock.end, 1.0)
 
     def advance(self, t: float) -> float:
         """Take steps to the time ``t`` (s), at which the last one ends.
@@ -221,25 +256,13 @@ class Stepper:
 
     def _advance(self, t: float) -> float:
         """Advance to time t; the time reached. Raises `InputError`."""
-        clock, corners = self._clock, self._run.context.corners
-        if not (
-            is_number(t)
-            and clock.time - BESIDE * (1.0 + clock.time) <= t <= clock.end * (1.0 + BESIDE)
+        now, end = self._clock.time, self._clock.end
+        # the type is compared first: `is_number` takes as long as half of a short step
+        if not (type(t) is float or is_number(t)) or not (
+            now - BESIDE * (1.0 + now) <= t <= end * (1.0 + BESIDE)
         ):
-            raise InputError(
-                f"advance: t = {shown(t)} is not within {clock.time:g} … {clock.end:g} s"
-            )
-        t = min(t, clock.end)
-        self._begin()
-        if clock.fixed > 0.0:
-            return self._lead(float(t), False)
-        # a controlled step ends at the next corner: that is t for now
-        k = int(np.searchsorted(corners, t))
-        kept, corners[k] = corners[k], t
-        try:
-            return self._lead(float(t), False)
-        finally:
-            corners[k] = kept
+            raise InputError(f"advance: t = {shown(t)} is not within {now:g} … {end:g} s")
+        return self._steps(min(float(t), end), 0.0)
 
     @property
     def compiled(self) -> Compiled:
@@ -253,6 +276,7 @@ class Stepper:
         """
         run = self._run
         with self._alone:
+            self._hold()
             state, path = run.state, run.work.path
             row = Trajectory(*make_outputs(np.array([self._clock.time]), run.facts, len(path.beta)))
             for name in ("q", "s", "sd", "lam", "z"):
@@ -305,8 +329,9 @@ class Stepper:
         Copies of arrays by name, which `numpy.savez` stores.
         """
         with self._alone:
+            self._hold()
             return self._whole.saved() | {
-                CHANGED: np.array([self.inputs.changed]),
+                CHANGED: np.array([self._inputs.calls.changed == 1]),
                 MODEL: self._model.copy(),
                 OPTIONS: self._options.copy(),
             }
@@ -324,7 +349,8 @@ class Stepper:
         self._require_same(state[OPTIONS])
         with self._alone:
             self._whole.restore({name: array for name, array in state.items() if name not in own})
-            self.inputs.changed, self.outputs.old = bool(state[CHANGED][0]), True
+            self._inputs.given[:] = self._run.state.z[self._inputs.place]
+            self._inputs.calls.changed, self.outputs.old = int(state[CHANGED][0]), True
 
     def __reduce__(self) -> NoReturn:
         raise InputError(
@@ -367,38 +393,61 @@ class Stepper:
             f"{here.get(key)}; use the options of that run"
         )
 
-    def _begin(self) -> None:
-        """Restart the method after inputs were set, since forces jump."""
-        self.outputs.old = True
-        if self.inputs.changed and self._forces_jump is not None:
-            self.inputs.changed = False
-            self._judge(self._forces_jump(self._clock.time, 0.0, 0.0))
+    def _hold(self) -> None:
+        """Set the force states of the inputs. Raises `InputError` for those that are not finite."""
+        given, place, calls, _ = self._inputs
+        z = self._run.state.z
+        if np.array_equal(z[place], given):
+            return
+        self.inputs.validate()
+        z[place], calls.changed = given, 1
 
-    def _lead(self, t: float, once: bool) -> float:
+    def _steps(self, t: float, once: float) -> float:
         """Take one step, or steps to t, through jumps of drives; time reached."""
-        run, clock = self._run, self._clock
+        run, outputs, contacts = self._run, self.outputs, self._run.method.contacts
+        callbacks = run.compiled.callbacks
+        reading = outputs.read and self._more is None
+        outputs.old, outputs.read = True, False
+        order = self._order
+        order[1], order[2] = once, reading
         while True:
             jump = bool(run.jumps) and run.jumps[0] < t
-            until = run.jumps[0] if jump else t
-            clock.stop = until
-            status = self._integrate(0.0, 0.0, until)
+            order[0] = run.jumps[0] if jump else t
+            status = self._lead()
+            if status not in (DONE, STEPPED) or callbacks.error is not None or contacts:
+                self._judge(status)
             if status == DONE and jump:
                 run.jump()
-                continue
-            self._judge(status)
-            if status == DONE or once:
-                return clock.time
+            elif status == DONE or once:
+                outputs.old = not reading
+                return float(self._clock.time)
+
+    def _evaluated(self) -> None:
+        """Evaluate the outputs at the present state.
+
+        Forces jump before, if inputs were set and outputs depend on forces.
+        """
+        if self._more is None:
+            self._evaluate(self._clock.time, 0.0, 0.0)
+            return
+        self._order[0] = -1.0  # no step
+        self._judge(self._lead())
+        self._evaluate(self._clock.time, 0.0, 0.0)
+        self._judge(self._write(0.0, 0.0, 0.0))
+        self._more.evaluate()
+        values, of_state, state_values = self._gather
+        values[of_state], values[~of_state] = state_values, self._more.values
 
     def _judge(self, status: int) -> None:
         """Raise the error of a user function, or `SolverError` for a failed status."""
         run, callbacks = self._run, self._run.compiled.callbacks
         if run.method.contacts:
             run.take_impacts()
-        finite = np.isfinite(self._y, self._finite).tobytes()
-        if status in (DONE, STEPPED) and callbacks.error is None and 0 not in finite:
+        if status in (DONE, STEPPED) and callbacks.error is None:
             return
         callbacks.raise_error()
-        status = NOT_FINITE if status in (DONE, STEPPED) else status
+        if status == REFUSED:
+            self.inputs.validate()
         first, singular = self._ready.first, self._ready.singular
         if cause := self.inputs.overwhelming():
             raise SolverError(f"stopped at t = {self.t:.6g} s: {cause}")
@@ -407,6 +456,15 @@ class Stepper:
                 status, run.compiled, run.method, run.context, run.work, first, singular, self._none
             )
         )
+
+
+def _more(ready: Prepared, ports: Mapping[str, Port]) -> Quantities | None:
+    """Outputs that need accelerations, reactions or contact forces, or rotations and velocities."""
+    ports = {name: port for name, port in ports.items() if port[0] not in OF_OUTPUTS}
+    if not ports:
+        return None
+    row = Trajectory(*(array[:1] for array in ready.run.out))
+    return Quantities(ready.run.compiled, row, ports, redundant=bool(ready.redundant))
 
 
 def _identity(compiled: Compiled) -> np.ndarray:

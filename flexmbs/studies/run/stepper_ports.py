@@ -19,17 +19,20 @@ from flexmbs.integrators.integrator import is_number
 from flexmbs.model.forces import JointTorque
 from flexmbs.model.frames import FrameRef, ItemHandle
 from flexmbs.model.inputs import HeldEffort, HeldWrench
+from flexmbs.studies.run.present_quantities import AXES, QUANTITIES, Port
 from flexmbs.studies.states.linear_ports import coordinate_unit
 from flexmbs.time_stepping.event import Event
 from flexmbs.time_stepping.outcome import HUGE
 
-Port = tuple[str | int, ...]
 Ports = Mapping[str, Port] | Sequence[Port]
 Alone = AbstractContextManager[Any]  # within which one thread has the arrays of a run
-AXES = ("x", "y", "z")
-OF_FRAMES = {"force": "N", "torque": "N m", "position": "m"}
 OF_INPUTS = {"effort": "joint", "force": "frame", "torque": "frame"}
 OF_OUTPUTS = {"coordinate": "joint", "rate": "joint", "position": "frame"}
+# units of components in world axes
+OF_AXES = {"force": "N", "torque": "N m", "position": "m"} | {
+    kind: unit for kind, (_, unit) in QUANTITIES.items()
+}
+OF_STEPPER = OF_OUTPUTS | {kind: item for kind, (item, _) in QUANTITIES.items()}
 
 
 class Held(NamedTuple):
@@ -45,54 +48,53 @@ class StepperInputs(MutableMapping[str, float]):
     units: of each, N or N m.
     """
 
-    def __init__(
-        self, units: Mapping[str, str], places: Mapping[str, int], z: np.ndarray, alone: Alone
-    ) -> None:
-        self.units, self._places, self._z, self._alone, self.changed = (
-            dict(units),
-            dict(places),
-            z,
-            alone,
-            False,
-        )
+    def __init__(self, units: Mapping[str, str], places: Mapping[str, int], given: np.ndarray):
+        self.units, self._places = dict(units), dict(places)
+        self._order = {name: k for k, name in enumerate(places)}
+        self._given: Any = given.data  # a number is set in a third of the time of an array
 
     def __getitem__(self, name: str) -> float:
-        return float(self._z[self._place(name)])
+        return float(self._given[self._number(name)])
 
     def __setitem__(self, name: str, value: float) -> None:
-        place = self.place(name, value)
-        with self._alone:
-            if self._z[place] != value:
-                self._z[place] = value
-                self.changed = True
+        k = self._order.get(name)
+        if k is None or type(value) is not float or not math.isfinite(value):
+            self.place(name, value)  # validates them
+            k = self._order[name]
+        self._given[k] = value
 
     def __delitem__(self, name: str) -> None:
         raise InputError(f"inputs.{name}: cannot be removed; set it to 0")
 
     def __contains__(self, name: object) -> bool:
-        return name in self._places
+        return name in self._order
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._places)
+        return iter(self._order)
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._order)
 
     def place(self, name: str, value: float) -> int:
-        """Index of an input among the force states; validates its value. Raises `InputError`.
+        """Index of an input among the force states; validates its value.
 
         Raises `InputError` for one that is not a finite number.
         """
-        place = self._place(name)
+        self._number(name)
         if not (is_number(value) and math.isfinite(value)):
             raise InputError(
                 f"inputs.{name}: {shown(value)} is not a finite number; give {self.units[name]}"
             )
-        return place
+        return self._places[name]
+
+    def validate(self) -> None:
+        """Raise `InputError` for an input that is not finite, as controls may be."""
+        for name in self._order:
+            self.place(name, self[name])
 
     def overwhelming(self) -> str:
         """Text on the largest input if it is implausibly large; else ""."""
-        largest = max(self._places, key=lambda name: abs(self[name]), default="")
+        largest = max(self._order, key=lambda name: abs(self[name]), default="")
         if not largest or abs(self[largest]) < HUGE:
             return ""
         return (
@@ -100,16 +102,17 @@ class StepperInputs(MutableMapping[str, float]):
             "bodies can follow; give less"
         )
 
-    def _place(self, name: str) -> int:
-        """Index of an input. Raises `InputError`."""
-        require_known(name, self._places, f"inputs: no '{name}'")
-        return self._places[name]
+    def _number(self, name: str) -> int:
+        """Number of an input. Raises `InputError`."""
+        require_known(name, self._order, f"inputs: no '{name}'")
+        return self._order[name]
 
 
 class StepperOutputs(Mapping[str, float]):
     """Outputs by name at the present state; all are evaluated when the first of them is read.
 
-    units: m, rad, m/s or rad/s.
+    units: SI units of each. old: the state has changed since they were evaluated. read: since the
+    last step, then they are evaluated together with the next one.
     """
 
     def __init__(
@@ -119,25 +122,38 @@ class StepperOutputs(Mapping[str, float]):
         evaluate: Callable[[], None],
         alone: Alone,
     ) -> None:
-        self.units, self._places = dict(units), {name: k for k, name in enumerate(units)}
-        self._values, self._evaluate, self._alone, self.old = values, evaluate, alone, True
+        self.units, self._order = dict(units), {name: k for k, name in enumerate(units)}
+        self._values, self._view, self._evaluate = values, values.data, evaluate
+        self._alone, self.old, self.read = alone, True, False
 
     def __getitem__(self, name: str) -> float:
-        require_known(name, self._places, f"outputs: no '{name}'")
+        if name not in self._order:
+            require_known(name, self._order, f"outputs: no '{name}'")
         with self._alone:
-            if self.old:
-                self._evaluate()
-                self.old = False
-            return float(self._values[self._places[name]])
+            self._update()
+            return float(self._view[self._order[name]])
 
     def __contains__(self, name: object) -> bool:
-        return name in self._places
+        return name in self._order
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._places)
+        return iter(self._order)
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._order)
+
+    def vector(self) -> np.ndarray:
+        """Values of all outputs in their order, a copy."""
+        with self._alone:
+            self._update()
+            return self._values.copy()
+
+    def _update(self) -> None:
+        """Evaluate the outputs if the state has changed."""
+        if self.old:
+            self._evaluate()
+            self.old = False
+        self.read = True
 
 
 def named(ports: Ports, key: str, kinds: Mapping[str, str]) -> dict[str, Port]:
@@ -192,11 +208,12 @@ def _check(item: str, name: object, port: object, kinds: Mapping[str, str]) -> N
             f"{item}: {shown(port)} is not a port; give a tuple that starts with one of: "
             f"{', '.join(kinds)}, and a name"
         )
-    if kinds[port[0]] == "frame" and (len(port) != 3 or port[2] not in AXES):
+    if port[0] in OF_AXES and (len(port) != 3 or port[2] not in AXES):
         raise InputError(
-            f"{item}: {shown(port)}: give a frame and one of the world axes 'x', 'y', 'z'"
+            f"{item}: {shown(port)}: give a {kinds[port[0]]} and one of the world axes 'x', 'y', "
+            "'z'"
         )
-    if kinds[port[0]] == "joint" and len(port) > 3:
+    if port[0] not in OF_AXES and len(port) > 3:
         raise InputError(
             f"{item}: {shown(port)}: give a joint and the index of one of its coordinates"
         )
@@ -214,8 +231,8 @@ def units_of(model: Model, ports: Mapping[str, Port]) -> dict[str, str]:
 
 def _unit(model: Model, item: str, port: Port) -> str:
     """SI unit of the quantity of a port."""
-    if port[0] in OF_FRAMES:
-        return OF_FRAMES[str(port[0])]
+    if port[0] in OF_AXES:
+        return OF_AXES[str(port[0])]
     unit = coordinate_unit(model, str(port[1]), _coordinate(item, port))
     return {"effort": {"m": "N", "rad": "N m"}[unit], "coordinate": unit, "rate": f"{unit}/s"}[
         str(port[0])
@@ -256,8 +273,8 @@ def places(held: Mapping[str, Held], force_states: Sequence[str]) -> dict[str, i
 
 
 def state_functions(ports: Mapping[str, Port]) -> list[Event]:
-    """Event functions that evaluate the outputs. Raises `InputError`."""
-    return [_state_function(name, port) for name, port in ports.items()]
+    """Event functions that evaluate the outputs of q and s. Raises `InputError`."""
+    return [_state_function(name, port) for name, port in ports.items() if port[0] in OF_OUTPUTS]
 
 
 def _state_function(name: str, port: Port) -> Event:

@@ -41,6 +41,7 @@ from flexmbs.results.histories import (
 )
 from flexmbs.results.joints import JointHistories, history_shapes
 from flexmbs.studies.run.simulate import simulate
+from flexmbs.studies.run.stepper import Stepper
 from flexmbs.system.compile import Compiled, compile_model
 from flexmbs.system.records import Equations, Evaluation, Work
 from flexmbs.time_stepping.run import Run
@@ -116,7 +117,18 @@ def compile_pair(formalism: str, integrator: str) -> str:
             output_step=0.005,
             step=step,
         )
+    stepper = Stepper(
+        model,
+        t_end=0.01,
+        formalism=formalism,
+        integrator=integrator,
+        step=step,
+        inputs=[("effort", "pivot")],
+        outputs=[("position", "rod/tip", "x")],
+    )
+    stepper.step()
     solution.joint("pivot")
+    assert stepper.observations.size
     assert solution.energy.total.size
     assert len(solution.frame("rod/tip").position)
     return f"{formalism} with {integrator}"
