@@ -419,3 +419,15 @@ def test_actuators_with_limits_and_without(lower: float, upper: float, lag: floa
     expected = np.array([[0.0, 1.0, 0.0], [-4.5, -0.5, 1.5], [0.0, 0.0, -20.0]])
     n = 3 if lag else 2
     np.testing.assert_allclose(fm.linearize(model).A, expected[:n, :n], rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("rate", [0.01, 0.3, 0.4, 300.0])
+def test_friction_far_beyond_its_regularization(rate: float) -> None:
+    """The slope of tanh vanishes there: viscous friction remains, λ = −c/J."""
+    model = fm.Model("wheel", gravity=(0, 0, 0))
+    model.add(fm.RigidBody("wheel", mass=1.0, inertia=(1.0, 1.0, 2.0)))
+    model.add(fm.Revolute("axle", "ground", "wheel", axis="z", v0=rate))
+    model.add(fm.JointFriction("rub", "axle", coulomb=0.5, viscous=0.2, regularization=1e-3))
+    slopes = fm.linearize(model, audit=False)
+    slope = 0.2 + 0.5 / 1e-3 / np.cosh(min(rate / 1e-3, 300.0)) ** 2
+    assert slopes.A[-1, -1] == pytest.approx(-slope / 2.0, rel=1e-6)

@@ -342,3 +342,24 @@ def test_a_soft_shaft_turns_a_pendulum_over_its_dead_centre_by_a_jump(stiffness:
         turn = np.arccos(-stiffness / weight)
         end = turn + weight / stiffness * np.sin(turn)
         assert end <= float(told.split("t = ")[1].split(" s")[0]) <= end + 0.5 / 64 + 1e-5
+
+
+def test_periodic_matrices_are_no_answer_about_stability() -> None:
+    """A shaft with two stiffnesses in bearings with two others: parametric resonance by Floquet's
+    theory (2.08 1/s), while the matrices of one instant have no growing mode.
+    """
+    model = fm.Model("rotor", gravity=(0, 0, 0))
+    model.add(fm.PointMass("bearing", mass=1.0))
+    model.add(fm.Translation("way", "ground", "bearing"))
+    stiffness, damping = (1e4, 4e4, 1e6, 0, 0, 0), (5.0, 5.0, 5.0, 0, 0, 0)
+    model.add(fm.Bushing("oil", "ground", "bearing", k=stiffness, c=damping))
+    model.add(fm.RigidBody("spider", mass=1e-3, inertia=(1e-5,) * 3))
+    model.add(fm.RigidBody("disc", mass=2.0, inertia=(0.01, 0.01, 0.02)))
+    model.add(fm.Revolute("spin", "bearing", "spider", axis="z"))
+    model.add(fm.Translation("bend", "spider", "disc"))
+    for i, k in enumerate((8e3, 16e3, 1e6)):
+        model.add(fm.JointSpring(f"shaft {i}", "bend", k=k, c=1.0, coordinate=i))
+    model.add(fm.Drive("motor", "spin", fm.Ramp(0.0, rate=58.0)))
+    with pytest.warns(fm.AuditWarning, match="Stability: not known: the matrices"):
+        found = fm.statics(model, steady=True)
+    assert found.verdict == "WARN"

@@ -167,7 +167,7 @@ def test_states_of_bodies_reduced_anew_are_rejected() -> None:
     ):
         fm.simulate(bar(1e11), start=bent, t_end=1e-4, step=1e-5)
     with pytest.raises(
-        fm.InputError, match="at: body 'bar' has been reduced again since that state"
+        fm.InputError, match="start: body 'bar' has been reduced again since that state"
     ):
         fm.linearize(bar(1e11), start=bent)
     assert (
@@ -212,7 +212,7 @@ def test_function_without_a_number_is_named() -> None:
 def test_other_objects_than_states_are_rejected() -> None:
     model = pendulum(-1.0)
     run = fm.simulate(model, t_end=0.1, step=1e-2)
-    with pytest.raises(fm.InputError, match="at: Solution is not a state; use state"):
+    with pytest.raises(fm.InputError, match="start: Solution is not a state; use state"):
         fm.linearize(model, start=run)
     with pytest.raises(fm.InputError, match="start: Solution is not a state"):
         fm.simulate(model, t_end=0.1, start=run)

@@ -9,15 +9,16 @@ from functools import cached_property
 import numpy as np
 
 from flexmbs.api.solution import Solution
+from flexmbs.errors import InputError, SolverError
 from flexmbs.page.notebook import Table, card
 from flexmbs.report.cards import checks_as_tables
 from flexmbs.results.state import State
 from flexmbs.results.views import JointView
-from flexmbs.studies.linear.linearize import modes_about
+from flexmbs.studies.linear.linearize import linearize, modes_about
 from flexmbs.studies.linear.modes import Modes
 from flexmbs.studies.states.state_sequence import solution_of, with_state_checks
 from flexmbs.studies.states.tangent import Tangents
-from flexmbs.system.check import PASS, Check
+from flexmbs.system.check import PASS, WARN, Check
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,10 +122,27 @@ class Equilibrium:
     @property
     def _stability(self) -> Check:
         """Check that states whether the equilibrium is stable; never FAIL."""
+        if self._periodic:
+            text = (
+                "not known: the matrices of small motions change with time, and stable, "
+                "frequencies and eigenvalues are those of this instant"
+            )
+            return Check("Stability", WARN, text, "simulate a motion beside it")
         if self.stable:
             return Check("Stability", PASS, "stable: no mode grows")
         fastest = float(self.eigenvalues.real.max())
         return Check("Stability", PASS, f"unstable: a mode grows by {fastest:.3g} 1/s")
+
+    @property
+    def _periodic(self) -> bool:
+        """True if small motions about a steady motion have matrices that change with time."""
+        if not self.state.s.any():
+            return False
+        try:
+            model = self.state.compiled.declared
+            return not linearize(model, start=self.state, audit=False).invariant  # type: ignore[arg-type]
+        except (InputError, SolverError):  # contacts, controllers: modes are not computed either
+            return False
 
     @cached_property
     def reactions(self) -> dict[str, JointView]:

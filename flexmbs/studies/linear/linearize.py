@@ -156,10 +156,16 @@ class Linearization:
         return with_state_checks(found, audit=self.judge, balanced=True, shape=True, more=more)
 
     @property
+    def invariant(self) -> bool:
+        """True if the matrices are those of the whole motion, not of this instant alone."""
+        limits = KEPT if self.state.s.any() else SAG
+        return self.steady or self.alike or graded(self.leaving, limits) == PASS
+
+    @property
     def _motion(self) -> Check:
         """Check that the state is at rest or in steady motion."""
         status = graded(self.leaving, KEPT if self.state.s.any() else SAG)
-        if not self.steady and not self.alike and status != PASS:
+        if not self.invariant:
             remedy = (
                 "linearize an equilibrium or a steady motion, start=fm.statics(model); simulate "
                 "a motion with a period"
