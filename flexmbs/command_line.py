@@ -3,6 +3,7 @@
 NumPy and plotting are imported inside the commands, so that help appears immediately.
 """
 
+import enum
 from pathlib import Path
 from typing import Annotated
 
@@ -39,16 +40,26 @@ AllowCode = Annotated[
 ]
 
 
+class Machine(enum.StrEnum):
+    """Machines of the demo."""
+
+    ARM = "arm"
+    ROBOT = "robot"
+
+
 @app.command()
 def demo(
+    machine: Annotated[
+        Machine, typer.Argument(help="Arm of two flexible links, or robot of six axes.")
+    ] = Machine.ARM,
     folder: Annotated[Path, typer.Option("--output", "-o", help="Folder for the results.")] = Path(
         "flexmbs-demo"
     ),
 ) -> None:
-    """Run a two-link flexible arm from mesh to report, checked against a finer run."""
+    """Run a flexible arm from mesh to report, checked against a finer run."""
     from flexmbs.command.demo import demo as command
 
-    raise typer.Exit(command(folder))
+    raise typer.Exit(command(machine.value, folder))
 
 
 @app.command()

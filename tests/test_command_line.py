@@ -568,3 +568,15 @@ def test_names_in_files_do_not_command_the_terminal(
     told = capsys.readouterr()
     assert told.out.endswith("set \ufffd[31mred\ufffd, µm\n\tnext\n")
     assert "\x1b" not in told.out + told.err
+
+
+def test_demo_of_a_robot(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An arm of six axes with a flexible link under computed torque, from the files of the wheel."""
+    monkeypatch.chdir(tmp_path)
+    assert main(["demo", "robot"]) == 0
+    told = capsys.readouterr().out
+    assert "PASS  Deviation of the tool: up to 1.44 mm from the path of the rigid arm" in told
+    files = {"link.h5", "robot.toml", "robot.h5", "robot.html"}
+    assert files <= {path.name for path in (tmp_path / "flexmbs-demo").iterdir()}

@@ -2,8 +2,9 @@
 
 import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from flexmbs.command.examples import example
 from flexmbs.console.messages import Report, progress_bar, put
@@ -13,31 +14,41 @@ from flexmbs.files.file_types import BODY, MODEL, PAGE, SOLUTION
 from flexmbs.files.output import ensure_folder
 from flexmbs.files.reserved_outputs import reserved
 
+if TYPE_CHECKING:
+    from flexmbs.api.model import Model
+    from flexmbs.api.solution import Solution
+    from flexmbs.results.state import State
+    from flexmbs.system.check import Check
+
 INTERFACES = {"hub": "hub_face", "tip": "tip_face"}
 MODES, DAMPING = 12, 0.01
 
 
-def demo(folder: Path) -> int:
-    """Mesh → flexible body → model → run → report in a folder.
+def demo(machine: str, folder: Path) -> int:
+    """Mesh → flexible body → model → run → report of a machine in a folder.
 
     Return 0 if every check passes, else 3.
     """
     from flexmbs.command.run import simulated
-    from flexmbs.studies.run.demo import demo_checks, demo_model
     from flexmbs.system.check import FAIL
 
     started = time.perf_counter()
     file = example("link.msh")
     ensure_folder(folder, "choose another with -o")
-    files = {"link.h5": BODY, "arm.toml": MODEL, "arm.h5": SOLUTION, "arm.html": PAGE}
+    files = {
+        "link.h5": BODY,
+        f"{machine}.toml": MODEL,
+        f"{machine}.h5": SOLUTION,
+        f"{machine}.html": PAGE,
+    }
     results = [(folder / name, kind) for name, kind in files.items()]
     with reserved(*results), progress_bar("reducing the link") as progress:
         with compiling_meanwhile():
             link = _reduced_link(
                 file, folder, lambda fraction, text: progress(0.25 * fraction, text)
             )
-        model = demo_model(link)
-        model.save(folder / "arm.toml")
+        model, start, checks = _machine(machine, link)
+        model.save(folder / f"{machine}.toml")
         if model.run is None:
             raise InputError("demo: its model has no [run] table; add one")
         solution = simulated(
@@ -46,19 +57,37 @@ def demo(folder: Path) -> int:
             lambda fraction, text: progress(
                 0.85 + 0.1 * fraction if text.startswith("audit") else 0.25 + 0.6 * fraction, text
             ),
+            start=start,
         )
         progress(0.95, "writing the report")
-        solution.save(folder / "arm.h5")
-        solution.report(folder / "arm.html")
-    found = [*solution.audit, *demo_checks(solution)]
+        solution.save(folder / f"{machine}.h5")
+        solution.report(folder / f"{machine}.html")
+    found = [*solution.audit, *checks(solution)]
     put("\n".join(f"{check.status}  {check.title}: {check.found}" for check in found))
     passed = all(check.status != FAIL for check in found)
     verdict = "PASS" if passed else "FAIL"
     put(
         f"{verdict} in {time.perf_counter() - started:.0f} s; report: "
-        f"{(folder / 'arm.html').resolve()}"
+        f"{(folder / f'{machine}.html').resolve()}"
     )
     return 0 if passed else SolverError.exit_code
+
+
+def _machine(
+    name: str, link: Path
+) -> "tuple[Model, State | None, Callable[[Solution], list[Check]]]":
+    """Model of a demo, its start unless declared, and the checks of its solution."""
+    if name == "robot":
+        from flexmbs.command.demo_robot import robot_checks, robot_model
+        from flexmbs.studies.equilibrium.statics import statics
+
+        urdf = example("six_axis.urdf")
+        model = robot_model(urdf, link)
+        rest = statics(model, audit=False).state  # the link has sagged
+        return model, rest, lambda solution: robot_checks(solution, urdf, link)
+    from flexmbs.studies.run.demo import demo_checks, demo_model
+
+    return demo_model(link), None, demo_checks
 
 
 @contextlib.contextmanager

@@ -9,7 +9,7 @@ from flexmbs.files.output import ensure_folder, write_bytes
 HERE = Path(__file__).resolve()
 # folder of the files: in a wheel, in the source tree
 FOLDERS = HERE.with_name("meshes"), HERE.parents[2] / "meshes"
-SUFFIXES = (".msh", ".toml", ".step", ".igs")
+SUFFIXES = (".msh", ".toml", ".step", ".igs", ".urdf")
 
 
 def example(name: str) -> Path:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from flexmbs.api.model import Model
     from flexmbs.api.solution import Solution
     from flexmbs.model.run import Run
+    from flexmbs.results.state import State
     from flexmbs.studies.run.run_folder import RunFolder
 
 
@@ -132,15 +133,20 @@ def _unfit(given: dict[str, Any]) -> dict[str, None]:
 
 
 def simulated(
-    model: "Model", options: "Run", progress: Any, folder: "RunFolder | None" = None
+    model: "Model",
+    options: "Run",
+    progress: Any,
+    folder: "RunFolder | None" = None,
+    start: "State | None" = None,
 ) -> "Solution":
-    """Run the simulation with the options."""
+    """Run the simulation with the options, from the declared state or ``start``."""
     from flexmbs.studies.run.simulate import simulate
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AuditWarning)  # reported with the results
         return simulate(
             model,
+            start=start,
             t_end=options.t_end,
             step=options.step,
             output_step=options.output_step,
