@@ -575,7 +575,7 @@ def test_demo_of_a_robot(
 ) -> None:
     """An arm of six axes with a flexible link under computed torque, from the files of the wheel."""
     monkeypatch.chdir(tmp_path)
-    assert main(["demo", "robot"]) == 0
+    assert call("demo", "robot") == 0
     told = capsys.readouterr().out
     assert "PASS  Deviation of the tool: up to 1.44 mm from the path of the rigid arm" in told
     files = {"link.h5", "robot.toml", "robot.h5", "robot.html"}
