@@ -227,7 +227,7 @@ def converted_to(mine: SolutionData, target: Compiled) -> Callable[[int], Initia
     def state(k: int) -> InitialState:
         """State of output k in the coordinates of ``target``."""
         start_from(work, mine.trajectory.beta[k])
-        terms(compiled.system, work, float(mine.t[k]), mine.q[k], mine.s[k], z[k])
+        terms(compiled.system, work, float(mine.t[k]), mine.q[k], mine.s[k], z[k], matrices=False)
         eta = work.cut.eta.copy()
         here = InitialState(
             mine.q[k], mine.s[k], work.beta[:-SPARE].copy(), (), copied(work.motion), eta, z[k]
@@ -421,7 +421,7 @@ def _largest_applied(states: SolutionData) -> float:
     for k, t in enumerate(states.t):
         start_from(work, out.beta[k])
         q, s, z = states.q[k].copy(), states.s[k].copy(), out.z[k].copy()
-        forces = terms(compiled.system, work, float(t), q, s, z).k
+        forces = terms(compiled.system, work, float(t), q, s, z, matrices=False).k
         found = max(found, float(np.abs(forces * per_newton).max(initial=0.0)))
     return found
 

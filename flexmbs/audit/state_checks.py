@@ -201,12 +201,14 @@ class _Equations:
         self.known = terms(system, work, t, q, s, z, loads)
         self.inertia = self.known.M @ sd
         # forces of states alone may balance loads, without reactions that show their size
-        self.of_states = np.abs(terms(system, work, t, q, s, 0.0 * z, loads).k - self.known.k)
+        self.of_states = np.abs(
+            terms(system, work, t, q, s, 0.0 * z, loads, matrices=False).k - self.known.k
+        )
         start_from(work, start.beta)
         signs = np.random.default_rng(1).choice([-1.0, 1.0], len(s))
         displaced(system, start.q, ROUND_OFF * self.sizes * signs, q)
         start_from(work, start.beta)
-        self.noise = np.abs(terms(system, work, t, q, s, z, loads).k - self.known.k)
+        self.noise = np.abs(terms(system, work, t, q, s, z, loads, matrices=False).k - self.known.k)
         target.callbacks.raise_error()
 
     @property

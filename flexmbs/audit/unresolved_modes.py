@@ -158,7 +158,7 @@ def highest_mode(run: Run, bodies: Sequence[str]) -> float:
             nudge = np.zeros(len(M))
             nudge[i] = sign * NUDGE * sizes[i]
             displaced(system, begun.q, nudge, q)
-            forces.append(terms(system, work, 0.0, q, begun.s, z, loads).k)
+            forces.append(terms(system, work, 0.0, q, begun.s, z, loads, matrices=False).k)
         K[:, i] = K[i] = (forces[1] - forces[0]) / (2.0 * NUDGE * sizes[i])
     for i, nf in enumerate(system.tree.nf):
         f = slice(system.tree.sf_at[i], system.tree.sf_at[i] + nf)

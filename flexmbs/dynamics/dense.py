@@ -76,11 +76,13 @@ def dense_terms(system, work, t, here, M, G):
 def dense_equations(system, work, t, here, M, G):
     """M (ns, ns) and G (nc, ns), −k into work.r, constraint values for ṡ = 0 into work.gs.
 
-    At q, s and z of the state ``here``. Theory, section 23.
+    At q, s and z of the state ``here``. No matrices if M is empty. Theory, section 23.
     """
     residual(
         system, work, t, Evaluation(here.q, here.s, work.zero, work.zero, here.z, work.r), False
     )
+    if M.shape[0] == 0:
+        return
     kkt_blocks(system, work, here.q, 1.0)
     dense_mass(system.elimination, work.values, M)
     dense_constraints(system.elimination, work.values, G)
@@ -99,17 +101,18 @@ class Terms(NamedTuple):
 
 def terms(
     system: System, work: Work, t: float, q: np.ndarray, s: np.ndarray, z: np.ndarray | None = None,
-    loads: Loads | None = None,
+    loads: Loads | None = None, *, matrices: bool = True,
 ) -> Terms:  # fmt: skip
     """Equations of motion M ṡ = k + Gᵀ λ, G ṡ = γ of a state in dense form.
 
     t, q, s, and the force states z (nz,), or empty for zeros. loads: those of forces that depend on
-    reactions (`flexmbs.dynamics.joint_loads`); none by default. Theory, section 23.
+    reactions (`flexmbs.dynamics.joint_loads`); none by default. matrices: False for empty M and G,
+    in a time proportional to the number of bodies. Theory, section 23.
     """
     if loads is not None:
         work.loads.joint[:, :4], work.loads.read[:, :6] = loads.joint[:, :4], loads.read[:, :6]
     ns, nc, nz = (int(n) for n in system.layout[2:])
-    M, G = np.zeros((ns, ns)), np.zeros((nc, ns))
+    M, G = (np.zeros((ns, ns)), np.zeros((nc, ns))) if matrices else np.zeros((2, 0, 0))
     # kernels do not check indices: an empty z (states start at zero) would be read out of bounds
     states = np.zeros(nz) if z is None or not len(z) else z
     if len(states) != nz:

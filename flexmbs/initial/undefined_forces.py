@@ -30,7 +30,9 @@ def undefined_forces(
     def finite(chosen: Forces) -> bool:
         """True if the generalized forces of these forces are finite at the initial state."""
         system = compiled.system._replace(forces=chosen)
-        return bool(np.isfinite(terms(system, make_work(system, beta), t, q, s, z).k).all())
+        return bool(
+            np.isfinite(terms(system, make_work(system, beta), t, q, s, z, matrices=False).k).all()
+        )
 
     if not finite(none):
         return []

@@ -191,7 +191,8 @@ def exchangeable_energy(solution: SolutionData) -> float:
     work = make_work(system, out.beta[0])
     for k in equally_spaced(len(out.t), EXCHANGING):
         start_from(work, out.beta[k])
-        forces = terms(system, work, float(out.t[k]), out.q[k].copy(), out.s[k].copy(), out.z[k]).k
+        q, s = out.q[k].copy(), out.s[k].copy()
+        forces = terms(system, work, float(out.t[k]), q, s, out.z[k], matrices=False).k
         works.append(float(np.abs(forces * sizes).max(initial=0.0)))
     return max(each for each in works if np.isfinite(each))
 

@@ -71,7 +71,9 @@ def forces_by_cause(state: State, loads: Loads | None = None) -> ForcesByCause:
 def _k(state: State, system: System, loads: Loads | None = None) -> np.ndarray:
     """Generalized forces k (ns,) with the forces of ``system`` only."""
     alone = replace(state, compiled=replace(state.compiled, system=system))
-    found = terms(system, alone.work(), state.t, state.q, state.s, state.z, loads).k.copy()
+    found = terms(
+        system, alone.work(), state.t, state.q, state.s, state.z, loads, matrices=False
+    ).k.copy()
     state.compiled.callbacks.raise_error()
     return found
 
