@@ -86,7 +86,7 @@ def tree_of(model: Model) -> RobotTree:
         rotors=_rotors(model, coordinates, frames),
         frames=frames,
         before={primary.body: primary.frame_p.body for primary in shape.tree},
-        **axis_arrays(parent, R, turn, slide),
+        **axis_arrays(parent, R, turn),
     )
 
 

@@ -234,7 +234,7 @@ class RigidTerms(Declaration):
             rotors=rotors,
             frames={},
             before={},
-            **axis_arrays(parent, R, turn, slide),
+            **axis_arrays(parent, R, turn),
         )
 
     @functools.cached_property

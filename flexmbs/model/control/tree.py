@@ -58,7 +58,6 @@ class RobotTree:
     x: np.ndarray  # (n, 3)
     RK: np.ndarray  # (n, 3, 3) R ñ and
     RKK: np.ndarray  # (n, 3, 3) R ñ² of the unit axes n of rotations
-    Rd: np.ndarray  # (n, 3) R d
     turn: np.ndarray  # (n, 3) rotation vector per unit coordinate
     slide: np.ndarray  # (n, 3) displacement per unit coordinate
     mass: np.ndarray  # (n,)
@@ -77,9 +76,7 @@ class RobotTree:
         return TreeKernels(flat)
 
 
-def axis_arrays(
-    parent: np.ndarray, R: np.ndarray, turn: np.ndarray, slide: np.ndarray
-) -> dict[str, np.ndarray]:
+def axis_arrays(parent: np.ndarray, R: np.ndarray, turn: np.ndarray) -> dict[str, np.ndarray]:
     """Arrays of a `RobotTree` that follow from its others."""
     above = np.eye(len(parent))
     for k in range(len(parent)):
@@ -90,5 +87,4 @@ def axis_arrays(
         "above": above,
         "RK": R @ K,
         "RKK": R @ K @ K,
-        "Rd": (R @ slide[:, :, None])[..., 0],
     }
