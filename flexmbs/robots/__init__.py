@@ -3,7 +3,13 @@
 With kinematics, dynamic terms, paths, input shapers and controllers.
 """
 
-from flexmbs.model.control.controllers import ComputedTorque, Controller, PDFeedforward, PDGravity
+from flexmbs.model.control.controllers import (
+    ComputedTorque,
+    Controller,
+    Impedance,
+    PDFeedforward,
+    PDGravity,
+)
 from flexmbs.model.control.paths import DelayedPath, Motion, Path, Quintic, SplinePath, Trapezoid
 from flexmbs.model.control.rigid_terms import RigidTerms
 from flexmbs.robots.control import controlled
@@ -41,6 +47,7 @@ __all__ = [  # noqa: RUF022
     "ComputedTorque",
     "PDFeedforward",
     "PDGravity",
+    "Impedance",
     "RigidTerms",
     "controlled",
 ]

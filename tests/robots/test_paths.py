@@ -1,5 +1,6 @@
 """Reference motions, input shapers, controllers and flexible links."""
 
+import functools
 import warnings
 from collections.abc import Callable
 from pathlib import Path as File
@@ -15,6 +16,7 @@ from flexmbs.robots import (
     ComputedTorque,
     Controller,
     FlexibleLink,
+    Impedance,
     Line,
     Link,
     Motor,
@@ -211,17 +213,21 @@ def every_path() -> dict[str, Path]:
 
 def test_every_kind_of_controller_and_path_is_here() -> None:
     assert set(every_path()) == set(DeclaredPath.kinds)
-    assert {kind.kind for kind in CONTROLLERS} == set(PathController.kinds)
+    kinds = {getattr(each, "func", each).kind for each in CONTROLLERS}
+    assert kinds == set(PathController.kinds)
 
 
-CONTROLLERS = (ComputedTorque, PDGravity, PDFeedforward)
+CONTROLLERS = (
+    ComputedTorque,
+    PDGravity,
+    PDFeedforward,
+    functools.partial(Impedance, stiffness=100.0, damping=(5.0,) * 6),
+)
 
 
 @pytest.mark.parametrize("controller", CONTROLLERS)
 @pytest.mark.parametrize("path", every_path())
-def test_model_files_hold_controlled_robots(
-    controller: type[Any], path: str, tmp_path: File
-) -> None:
+def test_model_files_hold_controlled_robots(controller: Any, path: str, tmp_path: File) -> None:
     """Written and read again they are the same model, with the same forces to the last bit, as are
     `parameters` of the gains.
     """

@@ -15,6 +15,7 @@ from flexmbs.model.control.rigid_terms import LinkTerms, RigidTerms, SpinTerms
 from flexmbs.robots import (
     ComputedTorque,
     DelayedPath,
+    Impedance,
     PDFeedforward,
     PDGravity,
     Quintic,
@@ -141,9 +142,16 @@ def random_path(n: int, rng: np.random.Generator) -> Any:
     )
 
 
-@pytest.mark.parametrize("controller", [ComputedTorque, PDGravity, PDFeedforward])
+def impedance(terms: RigidTerms, path: Any, **gains: Any) -> Impedance:
+    """At a point of some link."""
+    K, D = np.linspace(10, 300, 6), np.linspace(1, 20, 6)
+    link, point = terms.n // 2 - 1, (0.1, -0.3, 0.2)
+    return Impedance(terms, path, stiffness=K, damping=D, link=link, point=point, **gains)
+
+
+@pytest.mark.parametrize("controller", [ComputedTorque, PDGravity, PDFeedforward, impedance])
 @pytest.mark.parametrize("seed", drawn(3, 40))
-def test_laws_of_controllers_are_their_forces(seed: int, controller: type[Any]) -> None:
+def test_laws_of_controllers_are_their_forces(seed: int, controller: Any) -> None:
     """The law for compiled runs gives the forces of the class, with floats and with duals, whose
     slopes are those of differences.
     """
@@ -276,3 +284,48 @@ def test_forces_that_couple_joints_converge(formalism: str, integrator: str) -> 
         start = np.linalg.solve([[1.0, 1.0], roots], [Q.T[a] @ x0, 0.0])
         exact = (start * np.exp(roots * 0.5)).sum().real
         assert found[a] == pytest.approx(exact, abs=2e-3 if integrator == "moreau-jean" else 2e-4)
+
+
+def test_impedance_is_the_stiffness_that_a_load_feels() -> None:
+    """A force at the tool moves it by K⁻¹ F, whatever the posture; a free arm follows its path."""
+    robot = fm.robots.puma560(motors=False)
+    rest = np.array([0.3, -0.8, 0.6, 0.4, 0.7, -0.2])
+    K, D = np.array([4e3, 6e3, 9e3, 200.0, 300.0, 250.0]), np.array([400.0] * 3 + [30.0] * 3)
+    hold = Impedance(robot, Quintic(rest, rest, 1.0), stiffness=K, damping=D)
+    model = fm.robots.controlled(robot.started(rest), hold)
+    force = np.array([0.6, -0.4, 0.8])
+    last = list(model.bodies)[-1]
+    model.add(fm.FrameForce("load", last, force=tuple(force)))
+    found = fm.statics(model).solution
+    terms = robot.rigid_terms
+    moved = [
+        found.joint(name.removesuffix(".0")).position[-1, 0] - start
+        for name, start in zip(robot.coordinates, rest)
+    ]
+    J = terms.tree.kernels.jacobian(rest, terms.n - 1, np.zeros(3))
+    at = J[:3] @ moved
+    lever = robot.pose(rest, last)[:3, 3] - terms.tree.kernels.poses(rest)[1][-1]
+    np.testing.assert_allclose(at, force / K[:3], rtol=2e-3, atol=1e-9)
+    np.testing.assert_allclose(J[3:] @ moved, np.cross(lever, force) / K[3:], atol=1e-5)
+    goal = rest + 0.3
+    follow = Impedance(robot, Quintic(rest, goal, 0.5), stiffness=10 * K, damping=3 * D)
+    run = fm.simulate(
+        fm.robots.controlled(robot.started(rest), follow), t_end=1.5, step=1e-3, audit="none"
+    )
+    end = [run.joint(name.removesuffix(".0")).position[-1, 0] for name in robot.coordinates]
+    np.testing.assert_allclose(end, goal, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"link": 6}, "link: must be the number of a link, 0 … 5, or -1, not 6"),
+        ({"stiffness": (1.0, 2.0)}, "stiffness: must be one number or 6, not 2 numbers"),
+        ({"damping": -1.0}, "damping: must be >= 0, not -1"),
+    ],
+)
+def test_wrong_impedances_are_named(given: dict[str, Any], message: str) -> None:
+    robot = fm.robots.puma560()
+    path = Quintic([0] * 6, [1] * 6, 1.0)
+    with pytest.raises(fm.InputError, match=message):
+        Impedance(robot, path, **{"stiffness": 1.0, "damping": 1.0} | given)

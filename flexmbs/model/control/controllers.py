@@ -9,6 +9,7 @@ import numpy as np
 from pydantic import BeforeValidator, model_validator
 
 from flexmbs.algebra.intervals import interval
+from flexmbs.algebra.vectors import add, cross, dot, load3, load9, mul, scale, sub
 from flexmbs.declaration import Declaration, NestedError, shown
 from flexmbs.law_kernel import LawKernel, LawPart, Row
 from flexmbs.model.control.paths import (
@@ -27,8 +28,9 @@ from flexmbs.model.control.sweeps import (
     flat_tree,
     link_motions,
     newton_euler,
+    world_poses,
 )  # fmt: skip
-from flexmbs.model.fields import nonnegative
+from flexmbs.model.fields import Vector3, nonnegative
 
 Gains = Annotated[Any, BeforeValidator(one_or_each(nonnegative))]
 
@@ -104,8 +106,8 @@ def desired_motion(p, data, t, u):
 
 
 def workspace(p: Any) -> int:
-    """Count of numbers that a law of a path controller needs: links, path, and zero rates."""
-    return (WORK_NUMBERS + 4) * int(p[0])
+    """Count of numbers that a law of a path controller needs: links, path, zero rates, poses."""
+    return (WORK_NUMBERS + 4 + 12) * int(p[0])
 
 
 def _controller_law(value: Callable[..., None]) -> LawKernel:
@@ -150,6 +152,88 @@ def pd_feedforward(p, u, x, out):
     newton_euler(data.tree, wanted.q, wanted.qd, wanted.qdd, data.g, links, out)
     add_friction(data.tree, wanted.qd, out)
     add_errors(data, wanted, x, out)
+
+
+class PointMotion(NamedTuple):
+    """Motion of a point of a link, in the world."""
+
+    R: tuple[float, ...]  # (9) rotation of the link
+    x: tuple[float, ...]  # (3) position
+    v: tuple[float, ...]  # (3) velocity
+    w: tuple[float, ...]  # (3) angular velocity of the link
+    rotations: np.ndarray  # (9 n) of all links, in the workspace
+    origins: np.ndarray  # (3 n)
+
+
+@LawPart
+def point_motion(tree, q, qd, link, point, u):
+    """`PointMotion` of a point (3) of a link, with the workspace u."""
+    n = len(tree.parent)
+    at = (WORK_NUMBERS + 4) * n
+    R, o = u[at : at + 9 * n], u[at + 9 * n : at + 12 * n]
+    world_poses(tree, q, link_motions(u, 0, n), R, o)
+    own = load9(R, 9 * link)
+    x = add(load3(o, 3 * link), mul(own, point))
+    v, w = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    k = link
+    while k >= 0:
+        axes = load9(R, 9 * k)
+        turn, slide = mul(axes, load3(tree.turn, 3 * k)), mul(axes, load3(tree.slide, 3 * k))
+        v = add(v, scale(qd[k], add(cross(turn, sub(x, load3(o, 3 * k))), slide)))
+        w = add(w, scale(qd[k], turn))
+        k = int(tree.parent[k])
+    return PointMotion(own, x, v, w, R, o)
+
+
+@LawPart
+def apply_at_point(tree, link, here, force, moment, tau):
+    """τ += Jᵀ (force, moment) at the point of a link with the `PointMotion` ``here``."""
+    k = link
+    while k >= 0:
+        axes = load9(here.rotations, 9 * k)
+        turn, slide = mul(axes, load3(tree.turn, 3 * k)), mul(axes, load3(tree.slide, 3 * k))
+        arm = sub(here.x, load3(here.origins, 3 * k))
+        tau[k] += dot(turn, add(cross(arm, force), moment)) + dot(slide, force)
+        k = int(tree.parent[k])
+
+
+@LawPart
+def turned(A, B):
+    """½ Σ a_i × b_i (3) of the columns of two rotations: sin of the angle from A to B, times axis."""
+    total = (0.0, 0.0, 0.0)
+    for i in range(3):
+        total = add(total, cross((A[i], A[3 + i], A[6 + i]), (B[i], B[3 + i], B[6 + i])))
+    return scale(0.5, total)
+
+
+@_controller_law
+def impedance(p, u, x, out):
+    """Kernel of `Impedance`, p = (…, link, point (3), stiffness (6), damping (6))."""
+    data = controller_data(p)
+    tree, n = data.tree, len(data.kp)
+    at = data.powers + 6 * n * data.pieces
+    link, point = int(p[at]), load3(p, at + 1)
+    wanted = desired_motion(p, data, x[0], u)
+    goal = point_motion(tree, wanted.q, wanted.qd, link, point, u)
+    q, qd = x[1 : 1 + n], x[1 + n : 1 + 2 * n]
+    here = point_motion(tree, q, qd, link, point, u)
+    e, ed = sub(goal.x, here.x), sub(goal.v, here.v)
+    r, rd = turned(here.R, goal.R), sub(goal.w, here.w)
+    K, D = at + 4, at + 10
+    force = (
+        p[K] * e[0] + p[D] * ed[0], p[K + 1] * e[1] + p[D + 1] * ed[1],
+        p[K + 2] * e[2] + p[D + 2] * ed[2],
+    )  # fmt: skip
+    moment = (
+        p[K + 3] * r[0] + p[D + 3] * rd[0], p[K + 4] * r[1] + p[D + 4] * rd[1],
+        p[K + 5] * r[2] + p[D + 5] * rd[2],
+    )  # fmt: skip
+    rest = u[(WORK_NUMBERS + 3) * n : (WORK_NUMBERS + 4) * n]
+    for k in range(n):
+        rest[k] = 0.0
+    newton_euler(tree, q, rest, rest, data.g, link_motions(u, 0, n), out)
+    add_errors(data, wanted, x, out)
+    apply_at_point(tree, link, here, force, moment, out)
 
 
 @LawPart
@@ -203,8 +287,12 @@ class PathController(Declaration, Controller, section="controllers"):
         head = n, len(tree.rotors.node), len(pieces.powers)
         gains = (np.broadcast_to(np.asarray(k, float), n) for k in (self.kp, self.kd))
         numbers = *gains, tree.gravity, flat_numbers(tree), pieces.knots, pieces.powers.ravel()
-        parameters = tuple(np.concatenate([head, *numbers]).tolist())
+        parameters = tuple(np.concatenate([head, *numbers, self._more()]).tolist())
         return Row(self._law, parameters, gives=n, corners=tuple(pieces.knots.tolist()))
+
+    def _more(self) -> np.ndarray:
+        """Further parameters of the law."""
+        return np.zeros(0)
 
     def errors(
         self, t: float, q: np.ndarray, qd: np.ndarray
@@ -280,6 +368,67 @@ class PDFeedforward(PDController, kind="pd-feedforward"):
         """Joint forces of inverse dynamics along the path plus PD control."""
         stiff, damped, _ = self.errors(t, q, qd)
         return np.asarray(self.robot.inverse_dynamics(*self.path.at(t)) + stiff + damped)
+
+
+@final
+class Impedance(PathController, kind="impedance"):
+    """τ = Jᵀ (K e + D ė) + g(q) + Kp e_q + Kd ė_q: a spring and damper between tool and path.
+
+    e: position and rotation of a point of a link from that on the path of coordinates, in world
+    axes, the rotation as sin of its angle along its axis; J its Jacobian. A force F at the point
+    moves it by K⁻¹ F. Hogan, J. Dyn. Sys. Meas. Control 107 (1985) 1; Siciliano et al., Robotics
+    (2009), sections 3.7 and 9.2.
+
+    Parameters
+    ----------
+    stiffness : float, 6 floats [N/m, N m/rad]
+        K along and about the world axes.
+    damping : float, 6 floats [N s/m, N m s/rad]
+        D along and about the world axes.
+    link : int
+        Number of the link of the point, in the order of the coordinates; −1: the last one.
+    point : 3 floats [m]
+        Position of the point in axes of the link, by default its origin.
+    kp : float, floats [N m/rad or N/m]
+        Gains Kp for the coordinates, such as those of a redundant arm.
+    kd : float, floats [N m s/rad or N s/m]
+        Gains Kd for their rates.
+    """
+
+    _law = impedance
+    kp: Gains = dataclasses.field(default=0.0, kw_only=False)
+    kd: Gains = dataclasses.field(default=0.0, kw_only=False)
+    stiffness: Gains
+    damping: Gains
+    link: int = -1
+    point: Vector3 = (0.0, 0.0, 0.0)
+
+    @model_validator(mode="after")
+    def _of_a_link(self) -> Self:
+        """Raise `NestedError` unless the link exists and there are 1 or 6 gains."""
+        if not -1 <= self.link < self.robot.n:
+            text = f"must be the number of a link, 0 … {self.robot.n - 1}, or -1, not {self.link}"
+            raise NestedError.at(("link",), text)
+        require_each(self, ("stiffness", "damping"), 6)
+        return self
+
+    def _more(self) -> np.ndarray:
+        six = (np.broadcast_to(np.asarray(k, float), 6) for k in (self.stiffness, self.damping))
+        return np.concatenate([[self.link % self.robot.n], self.point, *six])
+
+    def forces(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """Joint forces of the spring and damper at the point, gravity and the joint gains."""
+        kernels, link, point = self.robot.tree.kernels, self.link % self.robot.n, self.point
+        wanted, K, D = self.path.at(t), np.broadcast_to(self.stiffness, 6), self.damping
+        (R, x), (A, y) = (
+            (R[link], R[link] @ point + o[link])
+            for R, o in (kernels.poses(wanted.q), kernels.poses(q))
+        )
+        J, goal = kernels.jacobian(q, link, point), kernels.jacobian(wanted.q, link, point)
+        e = np.concatenate([x - y, 0.5 * np.cross(A, R, axis=0).sum(axis=1)])
+        stiff, damped, _ = self.errors(t, q, qd)
+        task = J.T @ (K * e + D * (goal @ wanted.qd - J @ qd))
+        return np.asarray(task + stiff + damped + self.robot.gravity_forces(q))
 
 
 def any_controller(value: object) -> Any:
