@@ -7,6 +7,7 @@ from flexmbs.model.control.controllers import (
     ComputedTorque,
     Controller,
     Impedance,
+    OperationalSpace,
     PDFeedforward,
     PDGravity,
 )
@@ -48,6 +49,7 @@ __all__ = [  # noqa: RUF022
     "PDFeedforward",
     "PDGravity",
     "Impedance",
+    "OperationalSpace",
     "RigidTerms",
     "controlled",
 ]

@@ -20,6 +20,7 @@ from flexmbs.robots import (
     Line,
     Link,
     Motor,
+    OperationalSpace,
     Path,
     PDFeedforward,
     PDGravity,
@@ -222,6 +223,7 @@ CONTROLLERS = (
     PDGravity,
     PDFeedforward,
     functools.partial(Impedance, stiffness=100.0, damping=(5.0,) * 6),
+    functools.partial(OperationalSpace, stiffness=100.0, damping=20.0, task="position"),
 )
 
 

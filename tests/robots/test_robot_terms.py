@@ -16,6 +16,7 @@ from flexmbs.robots import (
     ComputedTorque,
     DelayedPath,
     Impedance,
+    OperationalSpace,
     PDFeedforward,
     PDGravity,
     Quintic,
@@ -149,7 +150,59 @@ def impedance(terms: RigidTerms, path: Any, **gains: Any) -> Impedance:
     return Impedance(terms, path, stiffness=K, damping=D, link=link, point=point, **gains)
 
 
-@pytest.mark.parametrize("controller", [ComputedTorque, PDGravity, PDFeedforward, impedance])
+def of_a_point(terms: RigidTerms, path: Any, **gains: Any) -> OperationalSpace:
+    """At a point of the last link."""
+    K, D = np.linspace(10, 300, 6), np.linspace(1, 20, 6)
+    task = "position" if terms.n < 5 else "pose"
+    return OperationalSpace(
+        terms, path, stiffness=K, damping=D, point=(0.1, -0.3, 0.2), task=task, **gains
+    )
+
+
+@pytest.mark.parametrize("seed", drawn(3, 40))
+def test_operational_space_control_of_random_trees(seed: int) -> None:
+    """The point has the acceleration of the law where its Jacobian has full rank, and of all
+    accelerations of the joints with this property those are nearest, by D, to the joint gains'.
+    """
+    rng, terms = np.random.default_rng(seed + 3000), random_terms(seed)
+    n, tree, h = terms.n, terms.tree, 1e-6
+    path = random_path(n, rng)
+    law = of_a_point(terms, path, kp=rng.uniform(1, 9, n), kd=2.0)
+    rows, point = (3 if n < 5 else 6), np.array(law.point)
+    t, (q, qd) = float(rng.uniform(0.15, 0.6)), rng.normal(size=(2, n))
+    tau = law.forces(t, q, qd)
+    qdd = tree.kernels.accelerations(q, qd, tau, tree.gravity)
+
+    def moves(q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
+        """J q̈ + J̇ q̇ by differences of J."""
+        ahead, behind = (tree.kernels.jacobian(q + s * h * qd, n - 1, point) for s in (1, -1))
+        return tree.kernels.jacobian(q, n - 1, point) @ qdd + (ahead - behind) @ qd / (2 * h)
+
+    J = tree.kernels.jacobian(q, n - 1, point)[:rows]
+    wanted = path.at(t)
+    (R, x), (A, y) = (
+        (R[-1], R[-1] @ point + o[-1])
+        for R, o in (tree.kernels.poses(wanted.q), tree.kernels.poses(q))
+    )
+    e = np.concatenate([x - y, 0.5 * np.cross(A, R, axis=0).sum(axis=1)])
+    ed = tree.kernels.jacobian(wanted.q, n - 1, point) @ wanted.qd
+    ed = ed - tree.kernels.jacobian(q, n - 1, point) @ qd
+    goal = moves(wanted.q, wanted.qd, wanted.qdd) + np.array(law.stiffness) * e
+    goal = (goal + np.array(law.damping) * ed)[:rows]
+    left = moves(q, qd, qdd)[:rows] - goal
+    size = np.linalg.svd(J, compute_uv=False)
+    if len(size) == rows and size[-1] > 1e-2 * size[0]:
+        np.testing.assert_allclose(left, 0.0, atol=2e-5 * (1.0 + np.abs(goal).max()))
+        stiff, damped, feed = law.errors(t, q, qd)
+        D = terms.mass_matrix(q)
+        free = np.linalg.svd(J)[2][rows:].T  # the change of q̈ is D-orthogonal to free motions
+        pull = D @ (qdd - (feed + stiff + damped))
+        np.testing.assert_allclose(free.T @ pull, 0.0, atol=1e-6 * (1.0 + np.abs(pull).max()))
+
+
+@pytest.mark.parametrize(
+    "controller", [ComputedTorque, PDGravity, PDFeedforward, impedance, of_a_point]
+)
 @pytest.mark.parametrize("seed", drawn(3, 40))
 def test_laws_of_controllers_are_their_forces(seed: int, controller: Any) -> None:
     """The law for compiled runs gives the forces of the class, with floats and with duals, whose
@@ -175,6 +228,11 @@ def test_laws_of_controllers_are_their_forces(seed: int, controller: Any) -> Non
     ahead, behind = (
         made.forces(t, q + s * h * direction[:n], qd + s * h * direction[n:]) for s in (1, -1)
     )
+    if isinstance(made, OperationalSpace):  # differences are noise beside the damping of S
+        J = terms.tree.kernels.jacobian(q, n - 1, np.array(made.point))
+        size = np.linalg.svd(J[: 6 if made.task == "pose" else 3], compute_uv=False)
+        if len(size) < (6 if made.task == "pose" else 3) or size[-1] < 1e-2 * size[0]:
+            return
     slopes = [getattr(each, "d", 0.0) for each in duals[:n]]
     scale = np.abs(ahead).max() / h
     np.testing.assert_allclose(slopes, (ahead - behind) / (2 * h), rtol=1e-5, atol=1e-9 * scale)

@@ -3,7 +3,7 @@
 import abc
 import dataclasses
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, ClassVar, NamedTuple, Self, final
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self, final
 
 import numpy as np
 from pydantic import BeforeValidator, model_validator
@@ -24,14 +24,21 @@ from flexmbs.model.control.sweeps import (
     WORK_NUMBERS,
     FlatTree,
     add_friction,
+    factor_definite,
     flat_numbers,
     flat_tree,
     link_motions,
+    mass_matrix,
     newton_euler,
+    solve_factored,
+    subtrees,
     world_poses,
 )  # fmt: skip
 from flexmbs.model.fields import Vector3, nonnegative
 
+# of the largest admittance S of its kind: directions in which the point hardly moves are left to
+# the joints; errors of others are of this order
+DAMPED = 1e-9
 Gains = Annotated[Any, BeforeValidator(one_or_each(nonnegative))]
 
 
@@ -106,8 +113,12 @@ def desired_motion(p, data, t, u):
 
 
 def workspace(p: Any) -> int:
-    """Count of numbers that a law of a path controller needs: links, path, zero rates, poses."""
-    return (WORK_NUMBERS + 4 + 12) * int(p[0])
+    """Count of numbers that a law of a path controller needs.
+
+    Links, path, zero rates, poses, and of `OperationalSpace` D, J, D⁻¹Jᵀ, S, q̈ and r.
+    """
+    n = int(p[0])
+    return (WORK_NUMBERS + 4 + 12 + 13) * n + n * n + 42
 
 
 def _controller_law(value: Callable[..., None]) -> LawKernel:
@@ -234,6 +245,93 @@ def impedance(p, u, x, out):
     newton_euler(tree, q, rest, rest, data.g, link_motions(u, 0, n), out)
     add_errors(data, wanted, x, out)
     apply_at_point(tree, link, here, force, moment, out)
+
+
+@LawPart
+def point_acceleration(tree, q, qd, qdd, link, point, R, u, tau):
+    """Acceleration of a point of a link, and of its angular velocity, in the world."""
+    links = link_motions(u, 0, len(tree.parent))
+    newton_euler(tree, q, qd, qdd, (0.0, 0.0, 0.0), links, tau)
+    w, wd = load3(links.w, 3 * link), load3(links.wd, 3 * link)
+    a = add(load3(links.a, 3 * link), add(cross(wd, point), cross(w, cross(w, point))))
+    return mul(R, a), mul(R, wd)
+
+
+@LawPart
+def store_jacobian(tree, link, here, n, rows, J):
+    """J (rows · n) ← first rows of the Jacobian of the point with the `PointMotion` ``here``."""
+    for a in range(rows * n):
+        J[a] = 0.0
+    k = link
+    while k >= 0:
+        axes = load9(here.rotations, 9 * k)
+        turn, slide = mul(axes, load3(tree.turn, 3 * k)), mul(axes, load3(tree.slide, 3 * k))
+        v = add(cross(turn, sub(here.x, load3(here.origins, 3 * k))), slide)
+        for a in range(3):
+            J[n * a + k] = v[a]
+            if rows > 3:
+                J[n * (3 + a) + k] = turn[a]
+        k = int(tree.parent[k])
+
+
+@_controller_law
+def operational_space(p, u, x, out):
+    """Kernel of `OperationalSpace`, p = (…, link, point (3), kp (6), kd (6), rows).
+
+    q̈ = q̈₀ + D⁻¹Jᵀ S⁻¹ r, S = J D⁻¹Jᵀ, r = a − J̇q̇ − J q̈₀.
+    """
+    data = controller_data(p)
+    tree, n = data.tree, len(data.kp)
+    at = data.powers + 6 * n * data.pieces
+    link, point, rows = int(p[at]), load3(p, at + 1), int(p[at + 16])
+    end = (WORK_NUMBERS + 4 + 12) * n
+    D, J = u[end : end + n * n], u[end + n * n : end + n * n + 6 * n]
+    end += n * n + 6 * n
+    Y, S, r = u[end : end + 6 * n], u[end + 6 * n : end + 6 * n + 36], u[end + 6 * n + 36 :]
+    qdd = u[end + 6 * n + 42 : end + 7 * n + 42]
+    wanted = desired_motion(p, data, x[0], u)
+    goal = point_motion(tree, wanted.q, wanted.qd, link, point, u)
+    ahead, turning = point_acceleration(
+        tree, wanted.q, wanted.qd, wanted.qdd, link, point, goal.R, u, out
+    )
+    q, qd = x[1 : 1 + n], x[1 + n : 1 + 2 * n]
+    here = point_motion(tree, q, qd, link, point, u)
+    for k in range(n):
+        qdd[k] = 0.0
+    bias, bias_turning = point_acceleration(tree, q, qd, qdd, link, point, here.R, u, out)
+    e, ed = sub(goal.x, here.x), sub(goal.v, here.v)
+    f, fd = turned(here.R, goal.R), sub(goal.w, here.w)
+    for a in range(3):
+        r[a] = ahead[a] + p[at + 4 + a] * e[a] + p[at + 10 + a] * ed[a] - bias[a]
+        r[3 + a] = turning[a] + p[at + 7 + a] * f[a] + p[at + 13 + a] * fd[a] - bias_turning[a]
+    for k in range(n):
+        qdd[k] = wanted.qdd[k] + data.kp[k] * (wanted.q[k] - q[k])
+        qdd[k] += data.kd[k] * (wanted.qd[k] - qd[k])
+    mass_matrix(tree, q, subtrees(u, 0, n), D)
+    factor_definite(D, n)
+    store_jacobian(tree, link, here, n, rows, J)
+    for a in range(rows):
+        for k in range(n):
+            Y[n * a + k] = J[n * a + k]
+            r[a] -= J[n * a + k] * qdd[k]
+        solve_factored(D, n, Y, n * a)
+    for b in range(2):  # lengths and rotations, which have other units
+        largest = 0.0
+        for a in range(3 * b, min(3 * b + 3, rows)):
+            for c in range(rows):
+                S[rows * a + c] = 0.0
+                for k in range(n):
+                    S[rows * a + c] += J[n * a + k] * Y[n * c + k]
+            largest = max(largest, S[rows * a + a])
+        for a in range(3 * b, min(3 * b + 3, rows)):
+            S[rows * a + a] += DAMPED * largest + 1e-300
+    factor_definite(S, rows)
+    solve_factored(S, rows, r, 0)
+    for a in range(rows):
+        for k in range(n):
+            qdd[k] += Y[n * a + k] * r[a]
+    newton_euler(tree, q, qd, qdd, data.g, link_motions(u, 0, n), out)
+    add_friction(tree, qd, out)
 
 
 @LawPart
@@ -370,8 +468,40 @@ class PDFeedforward(PDController, kind="pd-feedforward"):
         return np.asarray(self.robot.inverse_dynamics(*self.path.at(t)) + stiff + damped)
 
 
+class PointController(PathController):
+    """Controller of a point of a link along the path.
+
+    Parameters
+    ----------
+    link : int
+        Number of the link of the point, in the order of the coordinates; −1: the last one.
+    point : 3 floats [m]
+        Position of the point in axes of the link, by default its origin.
+    """
+
+    kp: Gains = dataclasses.field(default=0.0, kw_only=False)
+    kd: Gains = dataclasses.field(default=0.0, kw_only=False)
+    link: int = -1
+    point: Vector3 = (0.0, 0.0, 0.0)
+
+    gains: ClassVar[tuple[str, str]]  # fields of one number or six along and about the world axes
+
+    @model_validator(mode="after")
+    def _of_a_link(self) -> Self:
+        """Raise `NestedError` unless the link exists and there are 1 or 6 gains."""
+        if not -1 <= self.link < self.robot.n:
+            text = f"must be the number of a link, 0 … {self.robot.n - 1}, or -1, not {self.link}"
+            raise NestedError.at(("link",), text)
+        require_each(self, self.gains, 6)
+        return self
+
+    def _more(self) -> np.ndarray:
+        six = (np.broadcast_to(np.asarray(getattr(self, key), float), 6) for key in self.gains)
+        return np.concatenate([[self.link % self.robot.n], self.point, *six])
+
+
 @final
-class Impedance(PathController, kind="impedance"):
+class Impedance(PointController, kind="impedance"):
     """τ = Jᵀ (K e + D ė) + g(q) + Kp e_q + Kd ė_q: a spring and damper between tool and path.
 
     e: position and rotation of a point of a link from that on the path of coordinates, in world
@@ -385,10 +515,6 @@ class Impedance(PathController, kind="impedance"):
         K along and about the world axes.
     damping : float, 6 floats [N s/m, N m s/rad]
         D along and about the world axes.
-    link : int
-        Number of the link of the point, in the order of the coordinates; −1: the last one.
-    point : 3 floats [m]
-        Position of the point in axes of the link, by default its origin.
     kp : float, floats [N m/rad or N/m]
         Gains Kp for the coordinates, such as those of a redundant arm.
     kd : float, floats [N m s/rad or N s/m]
@@ -396,25 +522,9 @@ class Impedance(PathController, kind="impedance"):
     """
 
     _law = impedance
-    kp: Gains = dataclasses.field(default=0.0, kw_only=False)
-    kd: Gains = dataclasses.field(default=0.0, kw_only=False)
+    gains: ClassVar[tuple[str, str]] = "stiffness", "damping"
     stiffness: Gains
     damping: Gains
-    link: int = -1
-    point: Vector3 = (0.0, 0.0, 0.0)
-
-    @model_validator(mode="after")
-    def _of_a_link(self) -> Self:
-        """Raise `NestedError` unless the link exists and there are 1 or 6 gains."""
-        if not -1 <= self.link < self.robot.n:
-            text = f"must be the number of a link, 0 … {self.robot.n - 1}, or -1, not {self.link}"
-            raise NestedError.at(("link",), text)
-        require_each(self, ("stiffness", "damping"), 6)
-        return self
-
-    def _more(self) -> np.ndarray:
-        six = (np.broadcast_to(np.asarray(k, float), 6) for k in (self.stiffness, self.damping))
-        return np.concatenate([[self.link % self.robot.n], self.point, *six])
 
     def forces(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         """Joint forces of the spring and damper at the point, gravity and the joint gains."""
@@ -429,6 +539,56 @@ class Impedance(PathController, kind="impedance"):
         stiff, damped, _ = self.errors(t, q, qd)
         task = J.T @ (K * e + D * (goal @ wanted.qd - J @ qd))
         return np.asarray(task + stiff + damped + self.robot.gravity_forces(q))
+
+
+@final
+class OperationalSpace(PointController, kind="operational-space"):
+    """Inverse dynamics of q̈ with the acceleration a = a_d + Kd ė + Kp e of a point of a link.
+
+    Its error obeys ë + Kd ė + Kp e = 0 where the Jacobian has full rank. Of all q̈ with J q̈ + J̇ q̇ =
+    a the nearest one, by the mass matrix D, to that of computed torque with the gains kp and kd
+    for the coordinates: τ = D q̈ + C q̇ + g + friction. e as for `Impedance`. Khatib, IEEE J.
+    Robotics and Automation 3 (1987) 43.
+
+    Parameters
+    ----------
+    stiffness : float, 6 floats [1/s²]
+        Gains Kp along and about the world axes.
+    damping : float, 6 floats [1/s]
+        Gains Kd along and about the world axes.
+    task : str
+        "pose", or "position" alone.
+    kp : float, floats [1/s²]
+        Gains for the coordinates, in motions that leave the point where it is.
+    kd : float, floats [1/s]
+        Gains for their rates.
+    """
+
+    _law = operational_space
+    gains: ClassVar[tuple[str, str]] = "stiffness", "damping"
+    stiffness: Gains
+    damping: Gains
+    task: Literal["pose", "position"] = "pose"
+
+    def _more(self) -> np.ndarray:
+        return np.append(super()._more(), 6.0 if self.task == "pose" else 3.0)
+
+    @model_validator(mode="after")
+    def _declared_path(self) -> Self:
+        """Raise `NestedError` for a path that is a user's function."""
+        if self.row() is None:
+            raise NestedError.at(
+                ("path",), "must be of a class that model files can hold, such as Quintic"
+            )
+        return self
+
+    def forces(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """Joint forces of inverse dynamics with the acceleration of the point."""
+        row, out = self.row(), np.zeros(2 * self.robot.n)
+        assert row is not None
+        p = np.array(row.parameters)
+        row.law.value(p, np.zeros(row.law.workspace(p)), np.concatenate([[t], q, qd]), out)
+        return out[: self.robot.n]
 
 
 def any_controller(value: object) -> Any:

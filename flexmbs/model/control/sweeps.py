@@ -226,7 +226,7 @@ def add_to_parent(links, k, p):
 
 @LawPart
 def mass_matrix(tree, q, links, D):
-    """D (n, n) ← mass matrix at q (n)."""
+    """D (n²) ← mass matrix at q (n), row by row."""
     n = len(tree.parent)
     for k in range(n):
         place_link(tree, q, k, links)
@@ -236,7 +236,7 @@ def mass_matrix(tree, q, links, D):
         for a in range(9 * k, 9 * k + 9):
             links.inertia[a] = tree.inertia[a]
         for j in range(n):
-            D[k, j] = 0.0
+            D[n * k + j] = 0.0
     for j in range(n):
         k = n - 1 - j
         p = int(tree.parent[k])
@@ -246,22 +246,22 @@ def mass_matrix(tree, q, links, D):
         c = load3(links.moment, 3 * k)
         F = add(scale(links.mass[k], slide), cross(turn, c))
         N = add(mul(load9(links.inertia, 9 * k), turn), cross(c, slide))
-        D[k, k] = tree.armature[k] + dot(turn, N) + dot(slide, F)
+        D[n * k + k] = tree.armature[k] + dot(turn, N) + dot(slide, F)
         i = k
         while p >= 0:
             A = load9(links.A, 9 * i)
             F = mul(A, F)
             N = add(mul(A, N), cross(load3(links.r, 3 * i), F))
-            D[k, p] = dot(load3(tree.turn, 3 * p), N) + dot(load3(tree.slide, 3 * p), F)
-            D[p, k] = D[k, p]
+            D[n * k + p] = dot(load3(tree.turn, 3 * p), N) + dot(load3(tree.slide, 3 * p), F)
+            D[n * p + k] = D[n * k + p]
             i, p = p, int(tree.parent[p])
     for j in range(len(tree.rotor_axis)):
         k, i = int(tree.rotor_axis[j]), int(tree.rotor_link[j])
         spin = load3(tree.spin, 3 * j)
         while i >= 0:
             coupling = dot(spin, load3(tree.turn, 3 * i))
-            D[k, i] += coupling
-            D[i, k] += coupling
+            D[n * k + i] += coupling
+            D[n * i + k] += coupling
             spin = mul(load9(links.A, 9 * i), spin)
             i = int(tree.parent[i])
 
@@ -303,30 +303,35 @@ def frame_jacobian(tree, R, o, node, x, J):
 
 
 @LawPart
-def solve_definite(D, b):
-    """b ← D⁻¹ b for a symmetric positive definite D (n, n), replaced by its Cholesky factor.
+def factor_definite(D, n):
+    """Cholesky factor of a symmetric positive definite D (n²) in place, lower triangle.
 
     Returns the smallest pivot relative to its diagonal element; 0.0 if one is not positive.
     """
-    n = len(b)
     least = 1.0
     for k in range(n):
-        pivot = D[k, k]
+        pivot = D[n * k + k]
         for j in range(k):
             for i in range(j):
-                D[k, j] -= D[k, i] * D[j, i]
-            D[k, j] /= D[j, j]
-            pivot -= D[k, j] * D[k, j]
+                D[n * k + j] -= D[n * k + i] * D[n * j + i]
+            D[n * k + j] /= D[n * j + j]
+            pivot -= D[n * k + j] * D[n * k + j]
         if not pivot > 0.0:
             return 0.0
-        least = min(least, pivot / D[k, k])
-        D[k, k] = math.sqrt(pivot)
+        least = min(least, pivot / D[n * k + k])
+        D[n * k + k] = math.sqrt(pivot)
+    return least
+
+
+@LawPart
+def solve_factored(D, n, b, at):
+    """b[at:at + n] ← D⁻¹ b[at:at + n] by the factor of `factor_definite`."""
+    for k in range(n):
         for j in range(k):
-            b[k] -= D[k, j] * b[j]
-        b[k] /= D[k, k]
+            b[at + k] -= D[n * k + j] * b[at + j]
+        b[at + k] /= D[n * k + k]
     for i in range(n):
         k = n - 1 - i
-        b[k] /= D[k, k]
+        b[at + k] /= D[n * k + k]
         for j in range(k):
-            b[j] -= D[k, j] * b[k]
-    return least
+            b[at + j] -= D[n * k + j] * b[at + k]

@@ -13,7 +13,8 @@ from flexmbs.model.control import sweeps
 from flexmbs.model.control.sweeps import WORK_NUMBERS, FlatTree
 
 newton_euler, add_friction = as_part(sweeps.newton_euler), as_part(sweeps.add_friction)
-mass_matrix, solve_definite = as_part(sweeps.mass_matrix), as_part(sweeps.solve_definite)
+mass_matrix, factor_definite = as_part(sweeps.mass_matrix), as_part(sweeps.factor_definite)
+solve_factored = as_part(sweeps.solve_factored)
 world_poses, frame_jacobian = as_part(sweeps.world_poses), as_part(sweeps.frame_jacobian)
 load3, load9, mul, add = map(as_part, (vectors.load3, vectors.load9, vectors.mul, vectors.add))
 link_motions, subtrees = as_part(sweeps.link_motions), as_part(sweeps.subtrees)
@@ -30,7 +31,7 @@ class TreeStates(NamedTuple):
     qdd: np.ndarray  # (m, n) or (0, n)
     g: np.ndarray  # (3) gravity
     tau: np.ndarray  # (m, n) or (0, n) joint forces
-    D: np.ndarray  # (m, n, n) or (0, n, n) mass matrices
+    D: np.ndarray  # (m, n²) or (0, n²) mass matrices
     R: np.ndarray  # (m, 9 n) or (0, 9 n) rotations of the links
     o: np.ndarray  # (m, 3 n) or (0, 3 n) their origins
     J: np.ndarray  # (m, 6, n) or (0, 6, n) Jacobians of a point
@@ -43,7 +44,7 @@ def tree_states(
 ) -> TreeStates:
     """Arrays for m states, of which 0 or m motions, mass matrices and poses are computed."""
     q, qd, qdd, tau = np.empty((m, n)), *(np.empty((motions, n)) for _ in range(3))
-    D, R, o = np.empty((matrices, n, n)), np.empty((poses, 9 * n)), np.empty((poses, 3 * n))
+    D, R, o = np.empty((matrices, n * n)), np.empty((poses, 9 * n)), np.empty((poses, 3 * n))
     J, work = np.empty((poses, 6, n)), np.empty(WORK_NUMBERS * n)
     return TreeStates(q, qd, qdd, np.empty(3), tau, D, R, o, J, np.empty(3), work)
 
@@ -79,8 +80,9 @@ def accelerations(tree, states, /):
         mass_matrix(tree, states.q[i], behind, states.D[i])
         for k in range(qdd.shape[0]):
             qdd[k] -= tau[k]
-        if solve_definite(states.D[i], qdd) < SINGULAR:
+        if factor_definite(states.D[i], qdd.shape[0]) < SINGULAR:
             return i
+        solve_factored(states.D[i], qdd.shape[0], qdd, 0)
     return states.q.shape[0]
 
 
@@ -178,7 +180,8 @@ class TreeKernels:
         """Mass matrices (..., n, n)."""
         states = self._filled(None, q, matrices=True)
         self._run(mass_matrices, states)
-        return states.D[0].copy() if q.ndim == 1 else states.D.reshape(*q.shape, self.n)
+        D = states.D.reshape(*q.shape, self.n)
+        return D.copy() if q.ndim == 1 else D
 
     def poses(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Rotation matrices (..., n, 3, 3) and origins (..., n, 3) of the links in the world."""

@@ -27,7 +27,7 @@ class RobotControl(OnJoints, kind="robot-control"):
     Parameters
     ----------
     controller : controller
-        `ComputedTorque`, `PDGravity`, `PDFeedforward`, `Impedance`, or an object of a user-defined subclass of
+        `ComputedTorque`, `PDGravity`, `PDFeedforward`, `Impedance`, `OperationalSpace`, or an object of a user-defined subclass of
         `Controller`, which files cannot hold.
 
     Examples
