@@ -27,8 +27,8 @@ class RobotControl(OnJoints, kind="robot-control"):
     Parameters
     ----------
     controller : controller
-        `ComputedTorque`, `PDGravity`, `PDFeedforward`, `Impedance`, `OperationalSpace`, or an object of a user-defined subclass of
-        `Controller`, which files cannot hold.
+        `ComputedTorque`, `PDGravity`, `PDFeedforward`, `Impedance`, `OperationalSpace`, or an
+        object of a user-defined subclass of `Controller`, which files cannot hold.
 
     Examples
     --------
