@@ -14,6 +14,7 @@ do not contain the second term; it does, with the forces p that accelerate or ho
     mass points off their node     p the inertia force m a, that of the balance too; sections of beams and directors of shells
     carried bodies                 p the inertia forces of their mass points, less those distributed over their nodes
     offsets of beams and shells    p the forces between node and element (`StructuralElement.initial_stress_stiffness`)
+    points of bushings             p the forces of the bushing (`link_work`), which turn with its ends; springs, with their line
     nodes of a rigid interface     p the forces between interface and body: the face rotates without stretching
     nodes of a rigid spider        p the forces between centre and nodes, with those on what follows the nodes
     averaged interface or centre   p the load, distributed by the weights of the nodes: the frame rotates with its nodes
@@ -80,6 +81,8 @@ def stress_stiffness(
         a = accelerations(rows)
         return np.asarray(-(fe.m[rows, rows] @ a.reshape(count, -1)).reshape(a.shape))
 
+    for link in fe.links:
+        K0 += link.initial_stress_stiffness(displacements, shapes)
     first = len(fe.nodes)  # the nodes themselves are mass points, too
     for structure in fe.structures:
         shape = structure.mass_points()[1].shape

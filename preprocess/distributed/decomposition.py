@@ -227,8 +227,11 @@ class Decomposition:
             for name, each in joints.arms.items()
             if local.number[each.nodes[0]] >= 0
         }
+        links = tuple(
+            each._replace(motion=each.motion[:, dofs]) for each in joints.links if rank == 0
+        )
         return layout._replace(
-            joints=ConnectionEffects(nodes, (), springs, dampers, arms),
+            joints=ConnectionEffects(nodes, (), springs, dampers, arms, links),
             constraints=_constraints(layout.constraints, dofs),
         )
 

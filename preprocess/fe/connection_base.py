@@ -13,6 +13,7 @@ from flexmbs.errors import InputError
 from flexmbs.flexible_body.components import FloatArray, IntArray
 from preprocess.fe.constraints import Dependence
 from preprocess.fe.freedoms import Freedoms
+from preprocess.fe.link_work import LinkWork
 from preprocess.mesh.node_regions import NodeSets, region_of
 
 NO_NODES: IntArray = np.zeros(0, dtype=np.int64)
@@ -77,6 +78,10 @@ class Connection(ABC):
 
     def damping_matrix(self, name: str, nodes: ModelNodes) -> sp.coo_matrix | None:
         """Viscous damping (size, size) of the connection; None without. Raises InputError."""
+        return None
+
+    def work(self, name: str, nodes: ModelNodes) -> LinkWork | None:
+        """Second-order work of the forces of the connection; None without. Raises InputError."""
         return None
 
     def arms(self, name: str, nodes: ModelNodes) -> Arms | None:

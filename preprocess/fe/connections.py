@@ -12,6 +12,7 @@ from flexmbs.errors import InputError, raise_problems
 from preprocess.fe.connection_base import Arms, Connection, ModelNodes
 from preprocess.fe.constraints import Dependence
 from preprocess.fe.freedoms import Freedoms
+from preprocess.fe.link_work import LinkWork
 from preprocess.fe.links import Bushing, Equation, Spring
 from preprocess.fe.spiders import AveragingSpider, RigidSpider
 from preprocess.fe.ties import Tie
@@ -28,7 +29,7 @@ KINDS = ", ".join(each.__name__ for each in CONNECTIONS.values())
 class ConnectionEffects(NamedTuple):
     """Nodes with the centres that connections add, and the effects of the connections.
 
-    Their constraints, stiffness, damping and rigid arms.
+    Their constraints, stiffness, damping, rigid arms, and second-order work.
     """
 
     nodes: ModelNodes
@@ -36,6 +37,7 @@ class ConnectionEffects(NamedTuple):
     stiffness: sp.csr_matrix
     damping: sp.csr_matrix
     arms: dict[str, Arms]
+    links: tuple[LinkWork, ...] = ()
 
 
 def connection_effects(
@@ -57,12 +59,14 @@ def connection_effects(
     arms = _of_each(connections, lambda name, each: each.arms(name, nodes))
     springs = _of_each(connections, lambda name, each: each.stiffness_matrix(name, nodes))
     dampers = _of_each(connections, lambda name, each: each.damping_matrix(name, nodes))
+    links = _of_each(connections, lambda name, each: each.work(name, nodes))
     return ConnectionEffects(
         nodes,
         tuple(each for each in rows.values() if each is not None),
         _sum(springs.values(), nodes.freedoms.size),
         _sum(dampers.values(), nodes.freedoms.size),
         {name: each for name, each in arms.items() if each is not None},
+        tuple(each for each in links.values() if each is not None),
     )
 
 

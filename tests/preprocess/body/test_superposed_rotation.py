@@ -233,3 +233,27 @@ def test_mass_points_of_shells_move_with_the_exponentials_of_nodal_rotations(kin
         assert (work(1e-3) - 2 * work(0.0) + work(-1e-3)) / 1e-6 == pytest.approx(
             K0[k, k], rel=1e-4
         )
+
+
+LINKS = {
+    "bushing": {"translation": (1e7, 2e7, 5e6), "rotation": (1e3, 2e3, 5e3), "at": 0.3},
+    "hinge": {"translation": (1e9,) * 3, "rotation": (10.0, 1e5, 1e5)},
+}
+
+
+@pytest.mark.parametrize("spring", [False, True])
+@pytest.mark.parametrize("name", LINKS)
+def test_springs_and_bushings(name, spring):
+    """Two bent beams with a gap between their ends, and a spring from end to end."""
+    x = np.linspace(0, 1, 5)[:, None]
+    first = x * [0.5, 0.05, 0.1] + 0.1 * x**2 * [0.0, 0.0, 1.0]
+    second = first[-1] + [0.05, 0.02, -0.03] + x * [0.3, 0.3, -0.1]
+    nodes = np.vstack([first, second])
+    mesh = pp.Mesh.from_arrays(nodes, {"line3": [(0, 2, 1), (2, 4, 3), (5, 7, 6), (7, 9, 8)]},
+                               node_sets={"root": [0], "tip": [9], "a": [4], "b": [5]})  # fmt: skip
+    turned = scipy.spatial.transform.Rotation.from_rotvec([0.3, -0.5, 0.8]).as_matrix()
+    connections = {"joint": pp.Bushing("a", "b", axes=turned, **LINKS[name])}
+    if spring:
+        connections["tie rod"] = pp.Spring("root", "tip", 1e6)
+    fe = pp.assemble(mesh, STEEL, sections=SECTIONS["plain"], connections=connections)
+    assert errors(fe, {"root": pp.Rigid("root"), "tip": pp.Rigid("tip")}).max() < 1e-7
