@@ -66,7 +66,8 @@ class FEModel:
     n = 3 (N + R); mass_points: the points with their motion C, M = Cᵀ (m ⊗ 1₃) C; None if they are
     the nodes; constraints: dependent degrees of freedom; arms: rigid arms of the connections, by
     name; links: second-order work of springs and bushings; node_sets: node indices by name;
-    triangles (T, 3): outer surface; source, unit, elements, material: description of the origin; mesh, groups, structures: all elements, solids by type and
+    triangles (T, 3): outer surface; source, unit, elements,
+    material: description of the origin; mesh, groups, structures: all elements, solids by type and
     material, beams by section; None and empty for given matrices; point_masses: those added to m by
     `attach`; bodies: rigid bodies that nodes carry, whose mass points follow those of the
     structures; D (n, n): viscous damping of the connections, N s/m and N m s; None without
