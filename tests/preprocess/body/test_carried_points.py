@@ -369,11 +369,10 @@ def test_a_column_under_a_force_beside_it():
     np.testing.assert_allclose(found, np.sort(expected), rtol=1e-3)
 
 
-def arc(kind):
+def arc(kind, length, radius, thickness, angles):
     """A sheet with an unsymmetric arc as its section, along x."""
-    length, radius, thickness = 0.5, 0.045, 2e-3
     n, m = {"hex20": (14, 10), "quad8": (14, 4)}.get(kind, (28, 8))
-    low, high = np.radians(-30.0), np.radians(70.0)
+    low, high = np.radians(angles)
     if kind == "hex20":
         box = pp.box_mesh((1, 1, 1), (n, m, 1), "hex20")
         x, y, z = box.nodes.T
@@ -418,29 +417,30 @@ def arc(kind):
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_curved_sheets_stiffen_as_solids_do_under_either_sign_of_a_transverse_load():
-    """Change of the second frequency of an arc by ±200 N across it at its tip."""
-    found = {}
+@pytest.mark.parametrize(
+    ("sizes", "angles", "load", "smallest"),
+    [((0.5, 0.045, 2e-3), (-30, 70), 200.0, 0.5), ((0.5, 0.025, 8e-4), (-25, 95), 30.0, 2.0)],
+)
+def test_curved_sheets_stiffen_as_solids_do_under_either_sign_of_a_transverse_load(
+    sizes, angles, load, smallest
+):
+    """Change of the second frequency of an arc by a force of either sign across it at its tip."""
+    found, length = {}, sizes[0]
+    ends = {
+        "root": pp.Rigid("root", position=(0, 0, 0)),
+        "tip": pp.Rigid("tip", position=(length, 0, 0)),
+    }
+    options = {"method": pp.CraigBampton(modes=8), "stress": None, "estimate": False}
     for kind in ("hex20", "tri3", "quad4", "quad8"):
-        ends = {
-            "root": pp.Rigid("root", position=(0, 0, 0)),
-            "tip": pp.Rigid("tip", position=(0.5, 0, 0)),
-        }
-        body = pp.reduce(
-            arc(kind),
-            interfaces=ends,
-            reference="root",
-            method=pp.CraigBampton(modes=8),
-            stress=None,
-            estimate=False,
-        )
+        body = pp.reduce(arc(kind, *sizes, angles), interfaces=ends, reference="root", **options)
         frames = body.geometric.frames
-        K0 = frames["tip"][1] - frames["root"][1] - 0.5 * frames["root"][5]
+        K0 = frames["tip"][1] - frames["root"][1] - length * frames["root"][5]
         f = [
-            np.sqrt(np.linalg.eigvalsh(body.K_ff + force * K0)[1]) / (2 * np.pi)
-            for force in (0.0, 200.0, -200.0)
+            np.sqrt(scipy.linalg.eigh(body.K_ff + P * K0, body.m_ff, eigvals_only=True)[1])
+            / (2 * np.pi)
+            for P in (0.0, load, -load)
         ]
         found[kind] = np.array([f[1] - f[0], f[2] - f[0]])
-    assert (np.abs(found["hex20"]) > 0.5).all()
+    assert (found["hex20"] * [1, -1] > smallest).all()
     for kind, change in found.items():
         np.testing.assert_allclose(change, found["hex20"], rtol=0.03, err_msg=kind)
