@@ -256,6 +256,7 @@ def elements_model(mesh: Mesh, layout: Layout, parts: tuple[StructuralElement, .
         constraints=layout.constraints,
         arms=joints.arms,
         links=joints.links,
+        turned=joints.turned,
         D=_checked_damping(joints, K, float(m.sum() + masses.sum())),
         held=layout.held,
     )

@@ -8,6 +8,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.components import FloatArray, IntArray
@@ -46,6 +47,24 @@ class Arms(NamedTuple):
     led: Dependence | None
 
 
+class TurnedNodes(NamedTuple):
+    """Nodes beside faces, which turn with these.
+
+    dofs (n, 3): of their displacements; dyads (n, 3, 3, 3): Σ_a r_a ⊗ C_aᵀ with the arms r_a to the
+    nodes of the face and the factors C_a of their displacements; turn (3n, size): rotations of the
+    faces.
+    """
+
+    dofs: IntArray
+    dyads: FloatArray
+    turn: sp.csr_matrix
+
+    def of_rows(self, rows: IntArray | NDArray[np.bool_]) -> TurnedNodes:
+        """Some of the nodes."""
+        here = np.arange(3 * len(self.dofs)).reshape(-1, 3)[rows].ravel()
+        return TurnedNodes(self.dofs[rows], self.dyads[rows], self.turn[here])
+
+
 class Connection(ABC):
     """Declaration of a connection.
 
@@ -78,6 +97,10 @@ class Connection(ABC):
 
     def damping_matrix(self, name: str, nodes: ModelNodes) -> sp.coo_matrix | None:
         """Viscous damping (size, size) of the connection; None without. Raises InputError."""
+        return None
+
+    def turned(self, nodes: ModelNodes, row: Dependence | None) -> TurnedNodes | None:
+        """Nodes beside faces that turn with these, by the dependence; None if there are none."""
         return None
 
     def work(self, name: str, nodes: ModelNodes) -> LinkWork | None:
