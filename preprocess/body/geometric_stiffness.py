@@ -64,7 +64,7 @@ def geometric_stiffness(
     for each in fe.turned:
         own = each.of_rows(fe.owned_nodes(each.dofs[:, 0] // 3))
         dyads = -np.einsum("nijc,nck->nkij", own.dyads, left[own.dofs] * loaded)
-        K0 += turning_work((own.turn @ shapes).reshape(len(own.dofs), 3, -1), dyads)
+        K0 += turning_work((own.turn @ shapes).reshape(-1, 3, shapes.shape[1]), dyads)
     return fe.engine.total(K0)
 
 

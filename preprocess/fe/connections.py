@@ -58,7 +58,7 @@ def connection_effects(
     rotating = np.unique(np.concatenate([nodes.freedoms.rotating, *turned])).astype(np.int64)
     nodes = nodes._replace(freedoms=Freedoms(len(nodes.positions), rotating))
     rows = _of_each(connections, lambda name, each: each.dependence(name, nodes))
-    turned = _of_each(connections, lambda name, each: each.turned(nodes, rows[name]))
+    beside = _of_each(connections, lambda name, each: each.turned(nodes, rows[name]))
     arms = _of_each(connections, lambda name, each: each.arms(name, nodes))
     springs = _of_each(connections, lambda name, each: each.stiffness_matrix(name, nodes))
     dampers = _of_each(connections, lambda name, each: each.damping_matrix(name, nodes))
@@ -70,7 +70,7 @@ def connection_effects(
         _sum(dampers.values(), nodes.freedoms.size),
         {name: each for name, each in arms.items() if each is not None},
         tuple(each for each in links.values() if each is not None),
-        tuple(each for each in turned.values() if each is not None),
+        tuple(each for each in beside.values() if each is not None),
     )
 
 

@@ -266,7 +266,8 @@ class Spring(Connection):
     def work(self, name: str, nodes: ModelNodes) -> SpringWork | None:
         """Second-order work of its force; None for coincident nodes."""
         a, b, along = self._line(nodes)
-        motion = spread(np.kron([-1.0, 1.0], np.eye(3)), _translations(a, b), nodes.freedoms.size)
+        apart = np.hstack([-np.eye(3), np.eye(3)])
+        motion = spread(apart, _translations(a, b), nodes.freedoms.size)
         length = float(np.linalg.norm(nodes.positions[b] - nodes.positions[a]))
         return SpringWork(motion, along, float(self.stiffness), length) if length > 0 else None
 
