@@ -14,8 +14,10 @@ do not contain the second term; it does, with the forces p that accelerate or ho
     mass points off their node     p the inertia force m a, that of the balance too; sections of beams and directors of shells
     carried bodies                 p the inertia forces of their mass points, less those distributed over their nodes
     offsets of beams and shells    p the forces between node and element (`StructuralElement.initial_stress_stiffness`)
+    points of bushings             p the forces of the bushing (`link_work`), which turn with its ends; springs, with their line
     nodes of a rigid interface     p the forces between interface and body: the face rotates without stretching
     nodes of a rigid spider        p the forces between centre and nodes, with those on what follows the nodes
+    nodes tied beside a face       p the forces on them, distributed over the nodes of the face
     averaged interface or centre   p the load, distributed by the weights of the nodes: the frame rotates with its nodes
 
 Source: Wallrapp and Schwertassek, Archive of Applied Mechanics 61 (1991) 428; Bathe, Finite Element
@@ -56,8 +58,13 @@ def geometric_stiffness(
         return found * loaded
 
     K0 = stress_stiffness(fe, cases.displacements, shapes, accelerations)
-    for arms, psi, p in _turning_nodes(statics, cases, shapes, rotations):
+    left = _transmitted_forces(statics, cases)
+    for arms, psi, p in _turning_nodes(statics, cases, shapes, rotations, left):
         K0 += turning_work(psi[None], np.einsum("ni,njk->kij", arms, p * loaded)[None])
+    for each in fe.turned:
+        own = each.of_rows(fe.owned_nodes(each.dofs[:, 0] // 3))
+        dyads = -np.einsum("nijc,nck->nkij", own.dyads, left[own.dofs] * loaded)
+        K0 += turning_work((own.turn @ shapes).reshape(-1, 3, shapes.shape[1]), dyads)
     return fe.engine.total(K0)
 
 
@@ -80,6 +87,8 @@ def stress_stiffness(
         a = accelerations(rows)
         return np.asarray(-(fe.m[rows, rows] @ a.reshape(count, -1)).reshape(a.shape))
 
+    for link in fe.links:
+        K0 += link.initial_stress_stiffness(displacements, shapes)
     first = len(fe.nodes)  # the nodes themselves are mass points, too
     for structure in fe.structures:
         shape = structure.mass_points()[1].shape
@@ -108,23 +117,34 @@ def accelerations_of(fe: FEModel, u: FloatArray, rows: slice) -> FloatArray:
     )
 
 
-def _turning_nodes(
-    statics: InterfaceStatics, cases: UnitLoads, shapes: FloatArray, rotations: FloatArray
-) -> Iterator[tuple[FloatArray, FloatArray, FloatArray]]:
-    """Nodes that rotate with an interface or the centre of a spider, each in one process.
+def _transmitted_forces(statics: InterfaceStatics, cases: UnitLoads) -> FloatArray:
+    """Forces K u less the loads (n, k), with those transmitted from dependent nodes.
 
-    Their arms (n, 3), ψ (3, m), and the forces p (n, 3, k) on them: K u less the loads if the nodes
-    follow, the share of the load by the weights if they are followed.
+    Without the loads on frames whose nodes follow them.
     """
-    fe = statics.fe
-    left = fe.stiffness_product(cases.displacements) - cases.loads
+    left = statics.fe.stiffness_product(cases.displacements) - cases.loads
     if cases.balance is not None:
         left -= cases.balance
     for j, interface in enumerate(statics.interfaces):
         if interface.drives_nodes:  # what acts on its frame is among the forces p
             columns = slice(INERTIAL + 6 * j, INERTIAL + 6 * j + 6)
             left[:, columns] += cases.loads[:, columns]
-    left = fe.transmitted(left)
+    return statics.fe.transmitted(left)
+
+
+def _turning_nodes(
+    statics: InterfaceStatics,
+    cases: UnitLoads,
+    shapes: FloatArray,
+    rotations: FloatArray,
+    left: FloatArray,
+) -> Iterator[tuple[FloatArray, FloatArray, FloatArray]]:
+    """Nodes that rotate with an interface or the centre of a spider, each in one process.
+
+    Their arms (n, 3), ψ (3, m), and the forces p (n, 3, k) on them: those ``left`` if the nodes
+    follow, the share of the load by the weights if they are followed.
+    """
+    fe = statics.fe
     for j, interface in enumerate(statics.interfaces):
         columns = slice(INERTIAL + 6 * j, INERTIAL + 6 * j + 6)
         p = left

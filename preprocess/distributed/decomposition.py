@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from flexmbs.flexible_body.components import IntArray
 from preprocess.elements import ELEMENTS
 from preprocess.fe.assembly import Layout
-from preprocess.fe.connection_base import Arms, ModelNodes
+from preprocess.fe.connection_base import Arms, ModelNodes, TurnedNodes
 from preprocess.fe.connections import ConnectionEffects
 from preprocess.fe.constraints import UNCONSTRAINED, Constraints
 from preprocess.fe.element_groups import element_groups
@@ -227,8 +227,13 @@ class Decomposition:
             for name, each in joints.arms.items()
             if local.number[each.nodes[0]] >= 0
         }
+        links = tuple(
+            each._replace(motion=each.motion[:, dofs]) for each in joints.links if rank == 0
+        )
         return layout._replace(
-            joints=ConnectionEffects(nodes, (), springs, dampers, arms),
+            joints=ConnectionEffects(
+                nodes, (), springs, dampers, arms, links, tuple(map(local.turned, joints.turned))
+            ),
             constraints=_constraints(layout.constraints, dofs),
         )
 
@@ -279,6 +284,12 @@ class _LocalNumbering(NamedTuple):
             weights=whole.weights[here],
             weighted=whole.weighted[here],
         )
+
+    def turned(self, whole: TurnedNodes) -> TurnedNodes:
+        """Nodes beside faces that are present, with local numbers."""
+        own = whole.of_rows(self.number[whole.dofs[:, 0] // 3] >= 0)
+        dofs = self.dofs
+        return own._replace(dofs=np.searchsorted(dofs, own.dofs), turn=own.turn[:, dofs].tocsr())
 
     def arms(self, whole: Arms) -> Arms:
         """Rigid arms with local numbers."""

@@ -255,6 +255,8 @@ def elements_model(mesh: Mesh, layout: Layout, parts: tuple[StructuralElement, .
         else None,
         constraints=layout.constraints,
         arms=joints.arms,
+        links=joints.links,
+        turned=joints.turned,
         D=_checked_damping(joints, K, float(m.sum() + masses.sum())),
         held=layout.held,
     )

@@ -8,11 +8,13 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.components import FloatArray, IntArray
 from preprocess.fe.constraints import Dependence
 from preprocess.fe.freedoms import Freedoms
+from preprocess.fe.link_work import LinkWork
 from preprocess.mesh.node_regions import NodeSets, region_of
 
 NO_NODES: IntArray = np.zeros(0, dtype=np.int64)
@@ -43,6 +45,24 @@ class Arms(NamedTuple):
     rigid_motion: FloatArray
     turn: sp.csr_matrix
     led: Dependence | None
+
+
+class TurnedNodes(NamedTuple):
+    """Nodes beside faces, which turn with these.
+
+    dofs (n, 3): of their displacements; dyads (n, 3, 3, 3): Σ_a r_a ⊗ C_aᵀ with the arms r_a to the
+    nodes of the face and the factors C_a of their displacements; turn (3n, size): rotations of the
+    faces.
+    """
+
+    dofs: IntArray
+    dyads: FloatArray
+    turn: sp.csr_matrix
+
+    def of_rows(self, rows: IntArray | NDArray[np.bool_]) -> TurnedNodes:
+        """Some of the nodes."""
+        here = np.arange(3 * len(self.dofs)).reshape(-1, 3)[rows].ravel()
+        return TurnedNodes(self.dofs[rows], self.dyads[rows], self.turn[here])
 
 
 class Connection(ABC):
@@ -77,6 +97,14 @@ class Connection(ABC):
 
     def damping_matrix(self, name: str, nodes: ModelNodes) -> sp.coo_matrix | None:
         """Viscous damping (size, size) of the connection; None without. Raises InputError."""
+        return None
+
+    def turned(self, nodes: ModelNodes, row: Dependence | None) -> TurnedNodes | None:
+        """Nodes beside faces that turn with these, by the dependence; None if there are none."""
+        return None
+
+    def work(self, name: str, nodes: ModelNodes) -> LinkWork | None:
+        """Second-order work of the forces of the connection; None without. Raises InputError."""
         return None
 
     def arms(self, name: str, nodes: ModelNodes) -> Arms | None:

@@ -9,9 +9,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from flexmbs.errors import InputError, raise_problems
-from preprocess.fe.connection_base import Arms, Connection, ModelNodes
+from preprocess.fe.connection_base import Arms, Connection, ModelNodes, TurnedNodes
 from preprocess.fe.constraints import Dependence
 from preprocess.fe.freedoms import Freedoms
+from preprocess.fe.link_work import LinkWork
 from preprocess.fe.links import Bushing, Equation, Spring
 from preprocess.fe.spiders import AveragingSpider, RigidSpider
 from preprocess.fe.ties import Tie
@@ -28,7 +29,8 @@ KINDS = ", ".join(each.__name__ for each in CONNECTIONS.values())
 class ConnectionEffects(NamedTuple):
     """Nodes with the centres that connections add, and the effects of the connections.
 
-    Their constraints, stiffness, damping and rigid arms.
+    Their constraints, stiffness, damping, rigid arms, second-order work, and nodes
+    beside faces.
     """
 
     nodes: ModelNodes
@@ -36,6 +38,8 @@ class ConnectionEffects(NamedTuple):
     stiffness: sp.csr_matrix
     damping: sp.csr_matrix
     arms: dict[str, Arms]
+    links: tuple[LinkWork, ...] = ()
+    turned: tuple[TurnedNodes, ...] = ()
 
 
 def connection_effects(
@@ -54,15 +58,19 @@ def connection_effects(
     rotating = np.unique(np.concatenate([nodes.freedoms.rotating, *turned])).astype(np.int64)
     nodes = nodes._replace(freedoms=Freedoms(len(nodes.positions), rotating))
     rows = _of_each(connections, lambda name, each: each.dependence(name, nodes))
+    beside = _of_each(connections, lambda name, each: each.turned(nodes, rows[name]))
     arms = _of_each(connections, lambda name, each: each.arms(name, nodes))
     springs = _of_each(connections, lambda name, each: each.stiffness_matrix(name, nodes))
     dampers = _of_each(connections, lambda name, each: each.damping_matrix(name, nodes))
+    links = _of_each(connections, lambda name, each: each.work(name, nodes))
     return ConnectionEffects(
         nodes,
         tuple(each for each in rows.values() if each is not None),
         _sum(springs.values(), nodes.freedoms.size),
         _sum(dampers.values(), nodes.freedoms.size),
         {name: each for name, each in arms.items() if each is not None},
+        tuple(each for each in links.values() if each is not None),
+        tuple(each for each in beside.values() if each is not None),
     )
 
 

@@ -13,10 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from flexmbs.checked_arguments import checked_arguments
 from flexmbs.errors import InputError, shown
-from preprocess.fe.connection_base import Arms
+from preprocess.fe.connection_base import Arms, TurnedNodes
 from preprocess.fe.constraints import UNCONSTRAINED, Constraints
 from preprocess.fe.element_groups import ElementGroup
 from preprocess.fe.freedoms import NONE, Freedoms
+from preprocess.fe.link_work import LinkWork
 from preprocess.fe.mass_points import MovedPoints
 from preprocess.fe.material import Material
 from preprocess.fe.point_mass import PointMass
@@ -64,7 +65,8 @@ class FEModel:
     rotating (R,): nodes with a rotation, whose degrees of freedom follow the 3N translations; then
     n = 3 (N + R); mass_points: the points with their motion C, M = Cᵀ (m ⊗ 1₃) C; None if they are
     the nodes; constraints: dependent degrees of freedom; arms: rigid arms of the connections, by
-    name; node_sets: node indices by name; triangles (T, 3): outer surface; source, unit, elements,
+    name; links: second-order work of springs and bushings; turned: nodes beside tied
+    faces; node_sets: node indices by name; triangles (T, 3): outer surface; source, unit, elements,
     material: description of the origin; mesh, groups, structures: all elements, solids by type and
     material, beams by section; None and empty for given matrices; point_masses: those added to m by
     `attach`; bodies: rigid bodies that nodes carry, whose mass points follow those of the
@@ -101,6 +103,8 @@ class FEModel:
     mass_points: MovedPoints | None = None
     constraints: Constraints = field(default_factory=lambda: UNCONSTRAINED)
     arms: Mapping[str, Arms] = field(default_factory=dict)
+    links: tuple[LinkWork, ...] = ()
+    turned: tuple[TurnedNodes, ...] = ()
     D: sp.csr_matrix | None = None
     bodies: tuple[CarriedBody, ...] = ()
     held: bool = False

@@ -24,6 +24,7 @@ from flexmbs.errors import InputError, shown
 from flexmbs.flexible_body.components import FloatArray, IntArray
 from preprocess.fe.connection_base import NO_NODES, Connection, ModelNodes, one_node, row_of
 from preprocess.fe.constraints import Dependence
+from preprocess.fe.link_work import BushingWork, SpringWork
 from preprocess.fe.mass_points import spread
 from preprocess.inputs.argument_checks import (
     checked_arguments,
@@ -178,19 +179,31 @@ class Bushing(Connection):
         self, nodes: ModelNodes, translation: ArrayLike, rotation: ArrayLike
     ) -> sp.coo_matrix:
         """Stiffness Bᵀ diag(k) B (size, size), B the relative motion of the ends at the springs."""
+        work = self._work(nodes, translation, rotation)
+        first, second = (
+            np.vstack([rigid_motion(arm[None])[0], np.eye(6)[3:]]) for arm in work.arms
+        )
+        relative = np.hstack([-first, second])
+        dofs = nodes.freedoms.six(np.array(self._ends(nodes))).ravel()
+        return _block(relative.T @ work.K @ relative, dofs, nodes)
+
+    def work(self, name: str, nodes: ModelNodes) -> BushingWork:
+        """Second-order work of the forces between its nodes."""
+        return self._work(nodes, self.translation, self.rotation)
+
+    def _work(self, nodes: ModelNodes, translation: ArrayLike, rotation: ArrayLike) -> BushingWork:
+        """Motion of the ends, arms to the springs, and a matrix of the springs or dampers."""
         a, b = self._ends(nodes)
         if a == b:
             raise InputError("first and second are the same node; give two")
-        axes = np.eye(3) if self.axes is None else rotation_of(self.axes)
+        axes = np.kron(np.eye(2), np.eye(3) if self.axes is None else rotation_of(self.axes))
         apart = nodes.positions[b] - nodes.positions[a]
-        arms = float(self.at) * apart, (float(self.at) - 1.0) * apart
-        first, second = (np.vstack([rigid_motion(arm[None])[0], np.eye(6)[3:]]) for arm in arms)
-        relative = np.kron(np.eye(2), axes.T) @ np.hstack([-first, second])
         k = np.concatenate([vector(translation, "translation"), vector(rotation, "rotation")])
-        return _block(
-            relative.T @ (k[:, None] * relative),
-            nodes.freedoms.six(np.array([a, b])).ravel(),
-            nodes,
+        dofs = nodes.freedoms.six(np.array([a, b])).ravel()
+        return BushingWork(
+            spread(np.eye(12), dofs, nodes.freedoms.size),
+            np.array([float(self.at) * apart, (float(self.at) - 1.0) * apart]),
+            axes @ np.diag(k) @ axes.T,
         )
 
     def _ends(self, nodes: ModelNodes) -> tuple[int, int]:
@@ -250,8 +263,22 @@ class Spring(Connection):
         """Sparse damping of the spring between its nodes."""
         return self._matrix(nodes, float(self.damping))
 
+    def work(self, name: str, nodes: ModelNodes) -> SpringWork | None:
+        """Second-order work of its force; None for coincident nodes."""
+        a, b, along = self._line(nodes)
+        apart = np.hstack([-np.eye(3), np.eye(3)])
+        motion = spread(apart, _translations(a, b), nodes.freedoms.size)
+        length = float(np.linalg.norm(nodes.positions[b] - nodes.positions[a]))
+        return SpringWork(motion, along, float(self.stiffness), length) if length > 0 else None
+
     def _matrix(self, nodes: ModelNodes, k: float) -> sp.coo_matrix:
         """Stiffness k b bᵀ (size, size) of the elongation b·u."""
+        a, b, along = self._line(nodes)
+        stretch = np.concatenate([-along, along])
+        return _block(k * np.outer(stretch, stretch), _translations(a, b), nodes)
+
+    def _line(self, nodes: ModelNodes) -> tuple[int, int, FloatArray]:
+        """Rows of the two nodes, and the direction (3,) of the spring. Raises InputError."""
         a, b = one_node(nodes, self.first, "first"), one_node(nodes, self.second, "second")
         apart = nodes.positions[b] - nodes.positions[a]
         size = float(np.linalg.norm(apart))
@@ -264,12 +291,12 @@ class Spring(Connection):
                 "direction: is not along the line between its nodes, so that the spring "
                 "exerts a moment on the part; use a Bushing"
             )
-        stretch = np.concatenate([-along, along])
-        return _block(
-            k * np.outer(stretch, stretch),
-            np.concatenate([3 * a + np.arange(3), 3 * b + np.arange(3)]),
-            nodes,
-        )
+        return a, b, along
+
+
+def _translations(a: int, b: int) -> IntArray:
+    """Degrees of freedom (6,) of the displacements of two nodes."""
+    return np.concatenate([3 * a + np.arange(3), 3 * b + np.arange(3)])
 
 
 def _block(K: FloatArray, dofs: IntArray, nodes: ModelNodes) -> sp.coo_matrix:

@@ -22,7 +22,7 @@ from scipy.spatial import cKDTree
 
 from flexmbs.errors import InputError, warn_caller
 from flexmbs.flexible_body.components import FloatArray, IntArray
-from preprocess.fe.connection_base import NO_NODES, Connection, ModelNodes
+from preprocess.fe.connection_base import NO_NODES, Connection, ModelNodes, TurnedNodes
 from preprocess.fe.constraints import Dependence
 from preprocess.fe.mass_points import spread
 from preprocess.fe.shell_schemes import SCHEMES
@@ -119,6 +119,30 @@ class Tie(Connection):
             blocks.append(spread(place.motion(nodes.positions, nodes.positions[row]), own, size))
         return Dependence(name, np.concatenate(dofs), _stacked(blocks))
 
+    def turned(self, nodes: ModelNodes, row: Dependence | None) -> TurnedNodes | None:
+        """Tied nodes at a distance from their faces: those whose components are coupled."""
+        assert row is not None
+        size, apart, dyads, turns = nodes.freedoms.size, [], [], []
+        for k in range(0, len(row.dofs), 3):
+            block = row.C[k : k + 3]
+            face = np.unique(block.indices // 3)
+            own = (3 * face[:, None] + np.arange(3)).ravel()
+            C = block[:, own].toarray().reshape(3, len(face), 3)
+            if (C[0, :, 0, None] * np.eye(3)[:, None] == C).all():
+                continue  # on the face
+            x = nodes.positions[face]
+            apart.append(row.dofs[k : k + 3])
+            dyads.append(np.einsum("ai,caj->ijc", x - nodes.positions[row.dofs[k] // 3], C))
+            turns.append(spread(_turn(x), own, size))
+        return TurnedNodes(np.array(apart), np.array(dyads), _stacked(turns)) if apart else None
+
+
+def _turn(x: FloatArray) -> FloatArray:
+    """Mean rotation (3, 3k) of the nodes x (k, 3) of a face from their displacements."""
+    size = float(np.abs(x - x.mean(axis=0)).max())
+    fit = np.linalg.pinv(rigid_motion((x - x.mean(axis=0)) / size).reshape(-1, 6))
+    return np.asarray(fit[3:] / size, dtype=float)
+
 
 def _stacked(blocks: list[Any]) -> sp.csr_matrix:
     """Sparse blocks stacked vertically."""
@@ -140,8 +164,7 @@ class _FacePoint(NamedTuple):
         size = float(np.abs(x - x.mean(axis=0)).max())
         if np.linalg.norm(apart) <= CLOSE * size:
             return direct
-        turn = np.linalg.pinv(rigid_motion((x - x.mean(axis=0)) / size).reshape(-1, 6))[3:] / size
-        return np.asarray(direct + np.cross(np.eye(3), apart).T @ turn, dtype=float)
+        return np.asarray(direct + np.cross(np.eye(3), apart).T @ _turn(x), dtype=float)
 
 
 class _RegionFaces:

@@ -22,6 +22,7 @@ from preprocess.body.geometric_stiffness import geometric_stiffness
 from preprocess.body.unit_loads import INERTIAL, BodyLoads, inertial_loads, unit_accelerations
 from preprocess.fe.interfaces import bind_interfaces
 from preprocess.reduction.interface_statics import InterfaceStatics
+from tests.preprocess.fe.test_shells import grid
 
 STEEL = pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
 
@@ -233,3 +234,46 @@ def test_mass_points_of_shells_move_with_the_exponentials_of_nodal_rotations(kin
         assert (work(1e-3) - 2 * work(0.0) + work(-1e-3)) / 1e-6 == pytest.approx(
             K0[k, k], rel=1e-4
         )
+
+
+LINKS = {
+    "bushing": {"translation": (1e7, 2e7, 5e6), "rotation": (1e3, 2e3, 5e3), "at": 0.3},
+    "hinge": {"translation": (1e9,) * 3, "rotation": (10.0, 1e5, 1e5)},
+}
+
+
+@pytest.mark.parametrize("spring", [False, True])
+@pytest.mark.parametrize("name", LINKS)
+def test_springs_and_bushings(name, spring):
+    """Two bent beams with a gap between their ends, and a spring from end to end."""
+    x = np.linspace(0, 1, 5)[:, None]
+    first = x * [0.5, 0.05, 0.1] + 0.1 * x**2 * [0.0, 0.0, 1.0]
+    second = first[-1] + [0.05, 0.02, -0.03] + x * [0.3, 0.3, -0.1]
+    nodes = np.vstack([first, second])
+    mesh = pp.Mesh.from_arrays(nodes, {"line3": [(0, 2, 1), (2, 4, 3), (5, 7, 6), (7, 9, 8)]},
+                               node_sets={"root": [0], "tip": [9], "a": [4], "b": [5]})  # fmt: skip
+    turned = scipy.spatial.transform.Rotation.from_rotvec([0.3, -0.5, 0.8]).as_matrix()
+    connections = {"joint": pp.Bushing("a", "b", axes=turned, **LINKS[name])}
+    if spring:
+        connections["tie rod"] = pp.Spring("root", "tip", 1e6)
+    fe = pp.assemble(mesh, STEEL, sections=SECTIONS["plain"], connections=connections)
+    assert errors(fe, {"root": pp.Rigid("root"), "tip": pp.Rigid("tip")}).max() < 1e-7
+
+
+@pytest.mark.parametrize("gap", [0.0, 0.02])
+@pytest.mark.filterwarnings("ignore::preprocess.PreprocessWarning")
+def test_ties_to_faces_at_a_distance(gap):
+    """Exact for rigid φ; for elastic φ, too, without a gap: frames that follow deformed faces."""
+    cube = pp.box_mesh((0.1, 0.1, 0.1), (2, 2, 2), "hex8")
+    n = len(cube.nodes)
+    plate, rows = grid(3, 3, lambda u, v: (0.2 * u - 0.05, 0.2 * v - 0.05, -gap), "quad4")
+    blocks = {"hex8": cube.blocks["hex8"].connectivity}
+    blocks["quad4"] = plate.blocks["quad4"].connectivity + n
+    sets = {"foot": cube.node_sets["z0"], "top": cube.node_sets["z1"], "edge": n + rows[0]}
+    sets["plate"] = n + np.arange(len(plate.nodes))
+    mesh = pp.Mesh.from_arrays(np.vstack([cube.nodes, plate.nodes]), blocks, node_sets=sets)
+    weld = {"weld": pp.Tie("foot", "plate", tolerance=0.03)}
+    fe = pp.assemble(mesh, STEEL, sections=pp.ShellSection(0.01), connections=weld)
+    rigid, elastic = errors(fe, {"edge": pp.Rigid("edge"), "top": pp.Rigid("top")})
+    assert rigid.max() < 1e-7
+    assert elastic.max() < (0.05 if gap else 1e-7)
