@@ -2,10 +2,10 @@
 
 All others are reported.
 
-Collision shapes and blocks for simulators are counted. Drake's
-extensions for reflected inertia are read: N² I q̈ at the joint for a rotor with inertia I behind a
-gear of ratio N. Sources: wiki.ros.org/urdf/XML, the schema of urdfdom, and drake.mit.edu (Tags and
-attributes for URDF and SDFormat).
+Collision shapes and blocks for simulators are counted. Drake's extensions for reflected inertia are
+read: N² I q̈ at the joint for a rotor with inertia I behind a gear of ratio N. Sources:
+wiki.ros.org/urdf/XML, the schema of urdfdom, and drake.mit.edu (Tags and attributes for URDF and
+SDFormat).
 """
 
 from collections import Counter
