@@ -208,16 +208,17 @@ def balanced(system, work, t, here, turns):
     """True if the joint loads agree with those from which ṡ and λ were computed.
 
     Stores the loads for the next iteration. ṡ becomes NaN if the loads have not converged within
-    `LOADINGS` iterations. Theory, section 39.
+    `LOADINGS` iterations, or those of the given ṡ and λ alone have not. Theory, section 39.
     """
     if not any_loaded(system):
         return True
     residual_with_reactions(
         system, work, t, Evaluation(here.q, here.s, here.sd, here.lam, here.z, work.r), False
     )
-    if loads_settled(work, turns):
+    inconsistent = work.r.shape[0] > 0 and work.r[0] != work.r[0]
+    if loads_settled(work, turns) and not inconsistent:
         return True
-    if turns >= LOADINGS or runaway(work):
+    if inconsistent or turns >= LOADINGS or runaway(work):
         for a in range(here.sd.shape[0]):
             here.sd[a] = math.nan
         return True

@@ -242,7 +242,7 @@ def unchanged_since(table, n, before, limits):
                 continue
             most = max(most, abs(value))
             change = max(change, abs(value - last) if last == last else math.inf)
-    return change <= SETTLED * (1.0 + turns) * most + ROUND_OFF * largest
+    return change <= (1.0 + turns) * (SETTLED * most + ROUND_OFF * largest)
 
 
 @part

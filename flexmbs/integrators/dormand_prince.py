@@ -253,12 +253,18 @@ def step_at(memory, context, /, h):
     return DONE
 
 
-@entry
-def finish_at(memory, context, /, h):
-    """Kernel after an accepted step: measure the distance to a singular position and its rate."""
+@part
+def approach(memory, context, h):
+    """Measure the distance to a singular position and its rate after a step of length h."""
     distance = math.sqrt(context.exchange.gauge.independent)
     memory.singular[1] = (distance - memory.singular[0]) / h if memory.singular[0] > 0.0 else 0.0
     memory.singular[0] = distance
+
+
+@entry
+def finish_at(memory, context, /, h):
+    """Kernel after an accepted step: measure the approach to a singular position."""
+    approach(memory, context, h)
     return 0
 
 

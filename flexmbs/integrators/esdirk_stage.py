@@ -37,6 +37,9 @@ GAP = 1e-2  # of atol: remaining error of the constraints
 PROJECTIONS = 6
 NEAR = 0.03  # of the largest pivot of a constraint row; below it, stages are projected too
 STAGNATION = 1e-11  # smaller corrections that no longer shrink are round-off
+# ratio of two corrections from which they no longer shrink; with forces that depend on the reactions
+# they cause, any smaller ratio is the contraction of those
+STALLED, STALLED_LOADED = 0.5, 1.0
 # of the largest multiplier: bounds of its last correction, `LOADS_OF_TOLERANCE` times rtol between
 # them: reactions have the accuracy of the run, and loose runs cost no more iterations
 LEAST_LOADS, LOADS, LOADS_OF_TOLERANCE = 1e-5, 1e-3, 10.0
@@ -182,8 +185,9 @@ def solve_stage(memory, context, i, h, t):
     rate/(1 − rate), the sum of the further corrections, is below its share of the tolerance (Hairer
     and Wanner 1996, section IV.8), and when λ has converged too: rows that have rotated with a body
     by θ since the factorization span the same forces, so that positions and velocities are right
-    while λ is corrected by Rᵀ(θ), with a relative error of 2 sin(θ/2). Returns a status of
-    `RunContext`.
+    while λ is corrected by Rᵀ(θ), with a relative error of 2 sin(θ/2). Forces that depend on the
+    reactions they cause are not in the matrix: λ contracts with a rate that no step length and no
+    factorization improves, for which there are more iterations. Returns a status of `RunContext`.
     """
     state, x = context.state, context.exchange.x
     hg = memory.tableau[i, i] * h
@@ -193,12 +197,16 @@ def solve_stage(memory, context, i, h, t):
     load_before = 0.0
     before_fresh = False
     ended = False
+    factored = False
     growths = 0
     near = memory.singular[0] < NEAR
     slow = memory.last[1] != h or memory.keeps == 0 or near
+    loaded = context.exchange.loaded[0]
+    stalled = STALLED if loaded == 0.0 else STALLED_LOADED
     moved = take_rates(memory, context, hg)
-    for _ in range(memory.iterations):
+    for turn in range(memory.iterations + int(loaded)):
         fresh = slow
+        factored = factored or fresh
         if moved < 0.0:
             return NO_CONVERGENCE
         if near:
@@ -231,8 +239,10 @@ def solve_stage(memory, context, i, h, t):
                 1.0 - slowest
             )
             # corrections that no longer shrink and are this small are round-off of the residual
-            ended = ended or (rate > 0.5 and longest(x, 0, ns) <= STAGNATION)
-            slow = rate > SLOW and before > 0.0
+            ended = ended or (rate > stalled and longest(x, 0, ns) <= STAGNATION)
+            slow = rate > SLOW and before > 0.0 and not (loaded > 0.0 and factored)
+            if turn >= memory.iterations and rate >= 1.0:
+                return NO_CONVERGENCE
             if rate > 2.0:
                 growths += 1
                 if growths > 2:
@@ -240,16 +250,18 @@ def solve_stage(memory, context, i, h, t):
             before = size
         load = longest(x, ns, nc)
         if ended:
-            left = min(LOADS, max(LEAST_LOADS, LOADS_OF_TOLERANCE * memory.control[0]))
-            if load <= max(
-                left * max(largest(state.lam), largest(context.start.lam)), memory.noise[0]
-            ):
+            largest_load = max(largest(state.lam), largest(context.start.lam))
+            share = min(LOADS, max(LEAST_LOADS, LOADS_OF_TOLERANCE * memory.control[0]))
+            ratio = load / load_before if load_before > 0.0 else 0.0
+            following = ratio / (1.0 - ratio) if loaded > 0.0 and 0.5 < ratio < 1.0 else 1.0
+            if load * following <= share * largest_load or load <= memory.noise[0]:
                 return DONE
-            if not fresh and before_fresh and load > 0.5 * load_before:
-                # with a factor of this very state the next correction is round-off of the residual
+            # with a factor of this very state the next correction is round-off of the residual
+            noisy = factored and load <= LOADS * largest_load if loaded > 0.0 else before_fresh
+            if not fresh and noisy and ratio > stalled:
                 memory.noise[0] = load
                 return DONE
-            slow = load_before > 0.0 and load > SLOW * load_before
+            slow = ratio > SLOW and not (loaded > 0.0 and factored)
         before_fresh = fresh
         load_before = load
     return NO_CONVERGENCE

@@ -172,6 +172,7 @@ class EventDriven(Integrator):
             z((MOST_LOGGED, LOG_WIDTH)),
             ImpactCounts(),
             z(2),
+            z(2),
         )
 
     def begin(self, memory: "Memory", context: RunContext) -> None:
@@ -232,6 +233,7 @@ class Memory(NamedTuple):
     log: np.ndarray
     counts: ImpactCounts
     undecided: np.ndarray  # (2,) of `note_undecided`
+    singular: np.ndarray  # (2,) distance from a singular position, its rate
 
 
 @part
@@ -304,6 +306,9 @@ def step_at(memory, context, /, h):
     """Kernel of a step that ends at its end or at the first contact event in it."""
     state, start, clock, contact = context.state, context.start, context.clock, context.contact
     t = clock.time
+    h = dp.straddling(h, memory.singular[0], memory.singular[1])
+    clock.taken = h
+    independent = 1.0
     for k in range(memory.mode.shape[0]):
         memory.mode[k] = contact.mode[k]
         memory.slip[k, 0] = contact.slip[k, 0]
@@ -318,8 +323,9 @@ def step_at(memory, context, /, h):
         if status != DONE:
             return status
         copy(state.yd, memory.k[j])
+        independent = min(independent, context.exchange.gauge.independent)
     dp.stage(memory.tableau, dp.STAGES - 1, h, start.y, memory.k, state.y)
-    error = dp.error_norm(memory, context, h, memory.control[1])
+    error = dp.error_norm(memory, context, h, memory.control[1] + dp.NOISE / independent)
     clock.error = error
     dp.local_error(memory.weights, h, memory.k, start.q.shape[0], context.local)
     if not error <= 1.0:
@@ -640,6 +646,7 @@ def finish_at(memory, context, /, h, start):
         if status == DONE:
             change_dry_modes(context, t)
         return status
+    dp.approach(memory, context, h)
     hit = False
     turned = -1
     for k in range(memory.struck.shape[0]):

@@ -61,6 +61,8 @@ from flexmbs.integrators.run_context import (
     iteration_matrix,
     residual,
     settle_accelerations,
+    settle_loads,
+    take,
 )  # fmt: skip
 
 REFACTOR_RATE = 0.02  # a slower contraction justifies a new factorization
@@ -72,6 +74,9 @@ SAME_TOLERANCE = 1e-4  # of the run, which a step has too
 SHARE = 1.0 / 15.0  # of the tolerance of the run: errors of steps grow until its end
 NEWTON_SHARE = 1e-3  # of SHARE rtol: residual errors of Newton's method add up over the steps
 MULTIPLIER_TOLERANCE = 1e-6  # of the largest multiplier
+LOADS = 1e2  # times that: round-off of multipliers, with forces that depend on reactions
+# times those without the error of the step: multipliers that locked friction leaves undetermined
+LOCKED = 1e3
 ROUND_OFF = 1e-14  # of corrections relative to comparable displacements
 # relative change of s̈ and κ in a step above which they are not used for other steps
 SMOOTH = 2.0
@@ -178,6 +183,7 @@ class GeneralizedAlpha(Integrator):
             z(facts.nz),
             facts.sizes,
             facts.places,
+            z(2),
         )
 
     def begin(self, memory: Any, context: RunContext) -> None:
@@ -320,6 +326,7 @@ class Memory(NamedTuple):
     base: np.ndarray  # (nz,) force states without the rate at the end of the step
     sizes: np.ndarray  # (ns,) comparable displacements
     places: np.ndarray  # (nq,) of positions
+    known: np.ndarray  # (2,) λ and ṡ up to which forces that depend on reactions are determined
 
 
 @part
@@ -429,7 +436,11 @@ def solve_step(memory, context, h):
     fresh = False
     slow = memory.keeps == 0
     growths = 0
-    for _ in range(memory.iterations):
+    # forces that depend on the reactions they cause are not in the matrix: they contract with a rate
+    # below 1 that no shorter step and no new factor improves
+    loaded = context.exchange.loaded[0]
+    change_before = 0.0
+    for turn in range(memory.iterations + int(loaded)):
         renew = memory.factor[0] != h or slow
         status = evaluate_end(memory, context, h, c_sd, c_s, renew)
         if status != DONE:
@@ -468,7 +479,21 @@ def solve_step(memory, context, h):
                 and change * slowest <= ahead * forces
             ):
                 return DONE
-            if rate > 0.5 and size <= STAGNATION * max(1.0, largest_over(state.q, memory.places)):
+            noise = STAGNATION * max(1.0, largest_over(state.q, memory.places))
+            if loaded > 0.0 and size <= noise:
+                # where only λ is left, which contracts by itself, or grows if friction locks
+                ratio = change / change_before if change_before > 0.0 else 1.0
+                if rate >= 1.0 and (
+                    change * ratio <= (1.0 - ratio) * forces
+                    or (ratio >= 1.0 and change <= LOADS * forces)
+                ):
+                    return DONE
+                if min(rate, ratio) >= 1.0 and turn >= memory.iterations:
+                    return NO_CONVERGENCE
+                change_before = change
+                before = size
+                continue
+            if rate > 0.5 and size <= noise:
                 return DONE
             slow = (
                 (memory.strongly_nonlinear == 1 and rate > NONLINEAR_RATE)
@@ -479,8 +504,38 @@ def solve_step(memory, context, h):
                 growths += 1
                 if growths > 2:
                     return NO_CONVERGENCE
+            if turn >= memory.iterations and rate >= 1.0:
+                return NO_CONVERGENCE
+        change_before = change
         before = size
     return NO_CONVERGENCE
+
+
+@part
+def determined(memory, context, h):
+    """True if forces that depend on reactions determine accelerations and λ at the end of a step.
+
+    Where such friction locks, friction and reactions of any size balance up to round-off. The
+    iteration for given positions and velocities then does not converge, or to much smaller λ. Tried
+    where λ or ṡ have doubled.
+    """
+    state, at, known = context.state, context.at, memory.known
+    if context.exchange.loaded[0] == 0.0 or (
+        largest(state.lam) <= 2.0 * known[0] and largest(state.sd) <= 2.0 * known[1]
+    ):
+        return True
+    memory.factor[0] = 0.0
+    take(state, at)
+    residual(context, AT, context.clock.time + h, False)
+    if iteration_matrix(context, AT, 1.0, -1.0) != DONE:
+        return False
+    settle_loads(context, AT, at, context.clock.time + h)
+    if not largest_over(at.sd, memory.sizes) < math.inf:
+        return False
+    if known[0] > 0.0 and largest(state.lam) > LOCKED * max(known[0], largest(at.lam)):
+        return False
+    known[0], known[1] = max(known[0], largest(state.lam)), max(known[1], largest(state.sd))
+    return True
 
 
 @entry
@@ -496,6 +551,8 @@ def step_at(memory, context, /, h):
         return status
     # the last iterate was corrected once more after its evaluation
     displace(context, STATE, START)
+    if not determined(memory, context, h):
+        return NO_CONVERGENCE
     copy(memory.a0, memory.a1)
     finish(memory.p, state.sd, start.sd, memory.a1)
     for k in range(3):

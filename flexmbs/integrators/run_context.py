@@ -25,6 +25,8 @@ START, STATE, AT = range(3)  # indices into RunContext.points
 OPEN, STICKS, SLIPS = range(3)  # modes of rigid contacts
 SLIPPING = 1e-7  # m/s or rad/s, above which a contact slips
 SINGULAR = 1e-10  # smallest pivot of 1 + C EᵀY: below, couplings make corrections worse
+# of the largest multiplier: a further change of those that agree with the forces they cause
+LOADS = 1e-6
 
 
 class Calls(Scalars):
@@ -539,6 +541,7 @@ def settle_loads(context, point, here, t):
     x, ns, loaded = context.exchange.x, here.s.shape[0], context.exchange.loaded
     size = 0.0
     for turn in range(int(loaded[0])):
+        load = load_change = 0.0
         residual(context, point, t, False)
         for a in range(ns):
             x[a] = -context.exchange.r[a]
@@ -552,9 +555,12 @@ def settle_loads(context, point, here, t):
             size = max(size, abs(here.sd[a]))
         for a in range(here.lam.shape[0]):
             here.lam[a] -= x[ns + a]
-        if change <= loaded[1] * size:
+            load = max(load, abs(here.lam[a]))
+            load_change = max(load_change, abs(x[ns + a]))
+        # λ too: that of a locked joint may grow while drives determine the motion
+        if change <= loaded[1] * size and load_change <= LOADS * load:
             return
-        if turn == int(loaded[0]) - 1 or change > loaded[2]:
+        if turn == int(loaded[0]) - 1 or max(change, load_change) > loaded[2]:
             for a in range(ns):
                 here.sd[a] = math.nan
             return

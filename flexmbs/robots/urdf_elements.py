@@ -2,10 +2,10 @@
 
 All others are reported.
 
-Collision shapes, blocks for simulators and transmissions without a rotor are counted. Drake's
-extensions for reflected inertia are read: N² I q̈ at the joint for a rotor with inertia I behind a
-gear of ratio N. Sources: wiki.ros.org/urdf/XML, the schema of urdfdom, and drake.mit.edu (Tags and
-attributes for URDF and SDFormat).
+Collision shapes and blocks for simulators are counted. Drake's extensions for reflected inertia are
+read: N² I q̈ at the joint for a rotor with inertia I behind a gear of ratio N. Sources:
+wiki.ros.org/urdf/XML, the schema of urdfdom, and drake.mit.edu (Tags and attributes for URDF and
+SDFormat).
 """
 
 from collections import Counter
@@ -17,18 +17,40 @@ CHILDREN = {  # child elements that are read or do not affect the motion
     "robot": "link joint material transmission gazebo sensor",
     "link": "inertial visual collision self_collision_checking",
     "inertial": "origin mass inertia",
-    "visual": "",
-    "collision": "",
-    "material": "",
+    "visual": "origin geometry material",
+    "collision": "origin geometry verbose",
+    "geometry": "box cylinder sphere mesh",
+    "material": "color",
     "gazebo": "",
     "sensor": "",
     "joint": "origin parent child axis calibration dynamics limit safety_controller mimic",
-    "transmission": "",
+    "transmission": "type joint actuator mechanicalReduction",
 }
+# of the ends of transmissions, which drives without rotors may ignore
+ENDS = (
+    "hardwareInterface",
+    "mechanicalReduction",
+    "mechanical_reduction",
+    "offset",
+    "role",
+    "motorTorqueConstant",
+    "encoderOffset",
+)
 ATTRIBUTES = {
     "robot": "name version",
     "link": "name type",
     "inertial": "",
+    "visual": "name",
+    "collision": "name",
+    "geometry": "",
+    "box": "size",
+    "cylinder": "radius length",
+    "sphere": "radius",
+    "mesh": "filename scale",
+    "material": "name",
+    "color": "rgba",
+    "verbose": "value",
+    "transmission": "name type",
     "origin": "xyz rpy quat_xyzw",
     "mass": "value",
     "inertia": "ixx ixy ixz iyy iyz izz",
@@ -80,12 +102,9 @@ def _unread(element: XmlElement) -> Iterator[str]:
             read = (
                 (ROTOR, RATIO) if child.tag == "actuator" and len(element.all("joint")) == 1 else ()
             )
-            inner = [(each, child.tag) for each in child.children if each.tag not in read]
-            yield from (
-                f"<{each.tag}> in <{tag}>"
-                for each, tag in [(child, element.tag), *inner]
-                if ":" in each.tag
-            )
+            for each in child.children:
+                if each.tag not in (*ENDS, *read):
+                    yield f"<{each.tag}> in <{child.tag}>"
         else:
             yield from _unread(child)
 

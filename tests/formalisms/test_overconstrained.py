@@ -120,3 +120,21 @@ def test_a_parallelogram_at_its_change_point_is_reported(name: str, how: Combina
     assert [note for note in run.run.notes if note.startswith("passed a singular position")]
     # the coupler stays parallel to the ground, or the audit has found the energy wrong
     assert np.abs(rod).max() < 1e-3 or str(run.verdict) == "FAIL"
+
+
+@pytest.mark.parametrize("method", [fm.DormandPrince, fm.EventDriven])
+def test_explicit_steps_do_not_follow_noise_at_a_change_point(method: type) -> None:
+    """Accelerations are not determined there; steps cross it between two stages, and the crank
+    turns on with the energy that it had.
+    """
+    run = fm.simulate(
+        parallelograms(1, -4.0),
+        t_end=0.8,
+        output_step=0.01,
+        formalism=fm.Embedding(stabilization=fm.Projection()),
+        coordinates="absolute",
+        integrator=method(rtol=1e-8, atol=1e-9),
+    )
+    assert np.abs(run.body("rod0").rotation[:, 0, 2]).max() < 1e-3
+    assert np.abs(run.energy.balance).max() < 1e-6 * run.energy.scale
+    assert str(run.verdict) != "FAIL"

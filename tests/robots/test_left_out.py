@@ -1,5 +1,6 @@
 """Elements and attributes of URDF and SDF files: read, without a part in the motion, or named."""
 
+import re
 import warnings
 from pathlib import Path
 
@@ -27,9 +28,51 @@ URDF = {
     "limit": "lower upper effort velocity",
     "safety_controller": "soft_lower_limit soft_upper_limit k_position k_velocity",
     "mimic": "joint multiplier offset",
+    "visual": "",
+    "collision": "name",
+    "geometry": "",
+    "box": "size",
+    "cylinder": "radius length",
+    "sphere": "radius",
+    "mesh": "filename scale",
+    "material": "name",
+    "color": "rgba",
+    "transmission": "name type",
 }
-# elements within others, SDFormat 1.12
+# elements within others there, or of ros_control
+WITHIN = {
+    "robot": "joint link material transmission",
+    "link": "inertial visual collision",
+    "inertial": "origin mass inertia",
+    "visual": "origin geometry material",
+    "collision": "origin geometry verbose",
+    "geometry": "box cylinder sphere mesh",
+    "material": "color texture",
+    "joint": "origin parent child axis calibration dynamics limit safety_controller mimic",
+    "transmission": "leftActuator rightActuator flexJoint rollJoint gap_joint passive_joint "
+    "use_simulated_gripper_joint mechanicalReduction actuator joint type",
+    "actuator": "hardwareInterface mechanicalReduction",
+}
+# elements within others, SDFormat 1.11 and 1.12
 SDF = {
+    "world": "audio wind include gravity magnetic_field atmosphere gui physics scene light frame "
+    "joint model actor plugin road spherical_coordinates state population",
+    "frame": "pose",
+    "include": "uri pose plugin name namespace static placement_frame",
+    "inertia": "ixx ixy ixz iyy iyz izz",
+    "mimic": "multiplier offset reference",
+    "visual": "cast_shadows laser_retro transparency visibility_flags meta pose material geometry "
+    "plugin",
+    "geometry": "empty box capsule cone cylinder ellipsoid heightmap image mesh plane polyline "
+    "sphere",
+    "box": "size",
+    "capsule": "radius length",
+    "cylinder": "radius length",
+    "ellipsoid": "radii",
+    "sphere": "radius",
+    "mesh": "convex_decomposition uri submesh scale",
+    "material": "script shader render_order lighting ambient diffuse specular shininess emissive "
+    "double_sided pbr",
     "model": "static self_collide allow_auto_disable include model enable_wind frame pose link "
     "joint plugin gripper",
     "link": "gravity enable_wind self_collide kinematic must_be_base_link velocity_decay pose "
@@ -42,6 +85,10 @@ SDF = {
     "limit": "lower upper effort velocity stiffness dissipation",
     "inertial": "mass density auto_inertia_params pose inertia fluid_added_mass",
 }
+GEAR = (
+    '<transmission name="t" type="simple"><joint name="one"/><actuator name="m">'
+    "<mechanicalReduction>5</mechanicalReduction></actuator></transmission>"
+)
 ROTOR, RATIO = "drake:rotor_inertia", "drake:gear_ratio"
 
 
@@ -52,16 +99,30 @@ def urdf(transmission: str = "", more: str = "", robot: str = "") -> str:
     inertia = '<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/>'
     link = f'<inertial><origin xyz=".25 0 0" rpy="0 0 0"/><mass value="2"/>{inertia}</inertial>'
     shape = '<geometry><sphere radius="1"/></geometry>'
+    shapes = (
+        '<box size="1 1 1"/>',
+        '<cylinder radius="1" length="1"/>',
+        '<mesh filename="a.stl"/>',
+    )
+    seen = "".join(f"<visual><geometry>{each}</geometry></visual>" for each in shapes)
+    paint = '<material name="red"><color rgba="1 0 0 1"/></material>'
     joint = (
         '<origin xyz=".5 0 0" rpy="0 0 0"/><axis xyz="0 1 0"/><calibration '
         'rising="0"/><dynamics damping="0" friction="0"/>'
         '<limit lower="-1" upper="1" effort="5" velocity="3"/><safety_controller k_velocity="1"/>'
     )
-    return f"""<robot name="r" {robot}><link name="a">{link}<visual>{shape}</visual><collision>{shape}</collision>{more}</link>
+    return f"""<robot name="r" {robot}><link name="a">{link}<visual>{shape}{paint}</visual>{seen}
+      <collision>{shape}</collision>{more}</link>
       <link name="b">{link}</link><link name="base"/>
       <joint name="one" type="revolute"><parent link="base"/><child link="a"/>{joint}</joint>
       <joint name="two" type="revolute"><parent link="a"/><child link="b"/>{joint}</joint>
-      <gazebo reference="a"/>{transmission}</robot>"""
+      <gazebo reference="a"/>{transmission or GEAR}</robot>"""
+
+
+def write(file: Path, text: str) -> Path:
+    """The file, with this text."""
+    file.write_text(text)
+    return file
 
 
 def left_out(read: object, file: Path) -> str:
@@ -74,6 +135,9 @@ def left_out(read: object, file: Path) -> str:
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
+    other = '<sdf version="1.11"><model name="o" canonical_link="l"><link name="l"/></model></sdf>'
+    (tmp_path / "other.sdf").write_text(other)
+    (tmp_path / "a.stl").touch()
     return tmp_path / "model.xml"
 
 
@@ -89,7 +153,7 @@ def test_other_attributes_and_elements_of_urdf_are_named(element: str, file: Pat
     """
     text = urdf(
         transmission='<joint name="three" type="fixed"><parent link="b"/><child link="c"/><mimic '
-        'joint="one"/></joint>'
+        'joint="one"/></joint>' + GEAR
     )
     text = text.replace('<link name="base"/>', '<link name="base"/><link name="c"/>')
     assert f"<{element} " in text or f"<{element}>" in text
@@ -103,6 +167,25 @@ def test_other_attributes_and_elements_of_urdf_are_named(element: str, file: Pat
         from flexmbs.robots.urdf_elements import ATTRIBUTES
 
         assert name in ATTRIBUTES[element].split()
+
+
+@pytest.mark.parametrize(
+    ("element", "name"),
+    [
+        (element, name)
+        for element, names in WITHIN.items()
+        for name in [*names.split(), "misspelt", "drake:misspelt"]
+    ],
+)
+def test_every_element_of_urdf_is_known_or_named(element: str, name: str, file: Path) -> None:
+    from flexmbs.robots.urdf_elements import CHILDREN, ENDS
+
+    if name in (ENDS if element == "actuator" else CHILDREN[element].split()):
+        return
+    text = urdf()
+    end = text.index(f"</{element}>")
+    file.write_text(f"{text[:end]}<{name}/>{text[end:]}")
+    assert f"<{name}> in <{element}>" in left_out(model_from_urdf, file)
 
 
 @pytest.mark.parametrize(
@@ -202,17 +285,34 @@ def test_quaternions_of_urdf(file: Path) -> None:
 
 def sdf(inside: dict[str, str]) -> str:
     """A pendulum with further text within its elements."""
-    inertia = "<inertia><ixx>1</ixx><iyy>1</iyy><izz>1</izz></inertia>"
     text = {key: inside.get(key, "") for key in SDF}
+    inertia = f"<inertia><ixx>1</ixx><iyy>1</iyy><izz>1</izz>{text['inertia']}</inertia>"
     inertial = f"<inertial><mass>1</mass>{inertia}{text['inertial']}</inertial>"
     limit, dynamics = f"<limit>{text['limit']}</limit>", f"<dynamics>{text['dynamics']}</dynamics>"
     axis = f"<axis><xyz>0 1 0</xyz>{limit}{dynamics}{text['axis']}</axis>"
-    link = f'<link name="a">{inertial}{text["link"]}</link>'
+    mimic = f'<mimic joint="j">{text["mimic"]}</mimic>'
+    shapes = (
+        "".join(
+            f"<{key}>{text[key]}</{key}>"
+            for key in ("box", "capsule", "cylinder", "ellipsoid", "sphere")
+        )
+        + f"<mesh><uri>a.stl</uri>{text['mesh']}</mesh>"
+    )
+    visual = (
+        f'<visual name="v"><geometry>{shapes}{text["geometry"]}</geometry>'
+        f"<material>{text['material']}</material>{text['visual']}</visual>"
+    )
+    link = f'<link name="a">{inertial}{visual}{text["link"]}</link><link name="b">{inertial}</link>'
     joint = (
         '<joint name="j" '
         f'type="revolute"><parent>world</parent><child>a</child>{axis}{text["joint"]}</joint>'
+        '<joint name="k" type="revolute"><parent>world</parent><child>b</child>'
+        f"<axis><xyz>0 1 0</xyz>{mimic}</axis></joint>"
     )
-    return f'<sdf version="1.11"><model name="m">{link}{joint}{text["model"]}</model></sdf>'
+    frame = f'<frame name="f">{text["frame"]}</frame>'
+    include = f"<include><uri>other.sdf</uri>{text['include']}</include>"
+    model = f'<model name="m">{link}{joint}{frame}{text["model"]}</model>'
+    return f'<sdf version="1.11"><world name="w">{model}{include}{text["world"]}</world></sdf>'
 
 
 @pytest.mark.parametrize(
@@ -230,11 +330,8 @@ def test_every_element_of_sdf_is_known_or_named(element: str, name: str, file: P
 def test_other_elements_of_sdf_are_named(element: str, name: str, file: Path) -> None:
     file.write_text(sdf({element: f"<{name}>1</{name}>"}))
     assert f"<{name}> of <{element}>" in left_out(fm.from_sdf, file)
-    file.write_text(
-        sdf({})
-        .replace(f"<{element}>", f'<{element} misspelt="1">', 1)
-        .replace(f"<{element} n", f'<{element} misspelt="1" n')
-    )
+    assert " of <" not in left_out(fm.from_sdf, write(file, sdf({})))
+    file.write_text(re.sub(f"<{element}(?=[ >])", f'<{element} misspelt="1"', sdf({}), count=1))
     assert f"attribute 'misspelt' of <{element}>" in left_out(fm.from_sdf, file)
 
 

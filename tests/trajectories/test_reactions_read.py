@@ -251,3 +251,53 @@ def test_reactions_in_world_axes_are_those_of_the_solution(coordinates: str, tur
         np.testing.assert_allclose(
             torque, turn @ joint.torque[-1], atol=1e-6 * np.abs(joint.force).max()
         )
+
+
+@pytest.mark.parametrize("integrator", ["esdirk", "generalized-alpha"])
+@pytest.mark.parametrize("coordinates", ["joint", "absolute"])
+@pytest.mark.parametrize("share", [0.8, -0.7])
+def test_a_press_that_adds_a_share_of_what_the_guide_carries(
+    share: float, coordinates: str, integrator: str
+) -> None:
+    """N = m g (1 + sin ωt)/(1 − share), m v̇ = μ N: iterations over N contract with the share,
+    however short the steps; at −0.7 N vanishes during the run.
+    """
+    speed = 50.0
+
+    def press(t: float, r: Any, A: Any, v: Any, w: Any, reactions: Any) -> tuple[float, ...]:
+        carried = reactions[0, 2]
+        added = -share * carried - MASS * G * np.sin(speed * t)
+        return MU * carried, 0.0, added, 0.0, 0.0, 0.0
+
+    model = fm.Model("pressed block", gravity=(0, 0, -G))
+    body = model.add(fm.RigidBody("block", mass=MASS, inertia=(INERTIA,) * 3))
+    guide = model.add(fm.Prismatic("guide", model.ground, body, axis="x"))
+    model.add(fm.UserForce("press", body, press, reads=[guide]))
+    found = fm.simulate(
+        model, t_end=0.1, output_step=0.01, coordinates=coordinates, integrator=integrator
+    )
+    t = found.t
+    carried = MASS * G * (1.0 + np.sin(speed * t)) / (1.0 - share)
+    velocity = MU * G / (1.0 - share) * (t + (1.0 - np.cos(speed * t)) / speed)
+    assert np.abs(found.body("block").velocity[:, 0] - velocity).max() < 3e-5 * velocity.max()
+    assert np.abs(found.joint("guide").force[:, 2] - carried).max() < 3e-4 * carried.max()
+    assert found.verdict == "PASS"
+    assert found.statistics["steps"] < (200 if integrator == "esdirk" else 2000)
+
+
+@pytest.mark.parametrize("integrator", ["esdirk", "dormand-prince", "generalized-alpha"])
+@pytest.mark.parametrize("coordinates", ["joint", "absolute"])
+def test_a_press_that_locks_during_the_run_stops_it(coordinates: str, integrator: str) -> None:
+    """N = m g/(1 − 10 t), and no iteration finds N > 0 for t ≥ 0.1 s; the motion does not depend on
+    it.
+    """
+
+    def press(t: float, r: Any, A: Any, v: Any, w: Any, reactions: Any) -> tuple[float, ...]:
+        return 0.0, 0.0, -10.0 * t * reactions[0, 2], 0.0, 0.0, 0.0
+
+    model = fm.Model("pressed block", gravity=(0, 0, -G))
+    body = model.add(fm.RigidBody("block", mass=MASS, inertia=(INERTIA,) * 3))
+    guide = model.add(fm.Prismatic("guide", model.ground, body, axis="x", v0=1.0))
+    model.add(fm.UserForce("press", body, press, reads=[guide]))
+    with pytest.raises(fm.SolverError, match=r"stopped at t = 0\.(0[89]|100)"):
+        fm.simulate(model, t_end=0.2, coordinates=coordinates, integrator=integrator)
