@@ -107,7 +107,8 @@ def _relative_difference(
     rate: np.ndarray, slope: np.ndarray, doubt: np.ndarray, floor: np.ndarray
 ) -> np.ndarray:
     """Relative difference of a rate and a slope beyond the uncertainty."""
-    return np.asarray((np.abs(slope - rate) - doubt) / (np.abs(rate) + np.abs(slope) + floor))
+    size = np.abs(rate) + np.abs(slope) + floor  # 0 for a function that nothing moves
+    return np.asarray((np.abs(slope - rate) - doubt) / np.maximum(size, 1e-300))
 
 
 def _compared_outputs(solution: SolutionData) -> np.ndarray:

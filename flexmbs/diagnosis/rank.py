@@ -175,7 +175,8 @@ class UnitRowsOfModel:
         own = own_sizes(self.compiled, self.work, len(G), self.length)
         least = np.where(own > 0.0, VANISHING * own, SHORTEST * min(1.0, self.length))
         lengths = np.maximum(np.linalg.norm(G, axis=1), least)
-        gap = float(np.abs(here.g / lengths).max(initial=0.0))
+        measured = lengths > 0.0  # not the rows of a body without size
+        gap = float(np.abs(here.g[measured] / lengths[measured]).max(initial=0.0))
         return UnitRows(G / lengths[:, None], lengths, gap)
 
 
