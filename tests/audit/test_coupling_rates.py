@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import flexmbs as fm
+from flexmbs.audit.coupling_rates import _relative_difference
 from flexmbs.system.check import FAIL
 
 pytestmark = pytest.mark.filterwarnings(
@@ -173,3 +174,11 @@ def test_a_body_at_rest_on_a_function_is_no_error(overlap) -> None:
     model.add(fm.UserContact("floor", model.ground, ball, lambda t, x, A: x[2] - 0.05))
     run = fm.simulate(model, t_end=0.5, integrator="event-driven")
     assert run.verdict == "PASS"
+
+
+def test_functions_that_nothing_moves_have_right_rates() -> None:
+    """0/0 was a warning of NumPy in runs whose contact is between bodies at rest."""
+    zero = np.zeros(3)
+    with np.errstate(all="raise"):
+        assert (_relative_difference(zero, zero, zero, zero) == 0.0).all()
+        assert _relative_difference(zero + 1.0, zero + 3.0, zero, zero) == pytest.approx(0.5)
