@@ -73,7 +73,7 @@ def audited(
             ),
         ],
         "data of bodies": lambda: _failed_data(solution),
-        "range of laws": lambda: range_of_laws(solution) or range_of_laws(scales.mine),
+        "range of laws": lambda: range_of_laws(solution, lambda: scales.mine),
         "initial rates": lambda: initial_rates(solution, run),
         "user functions": lambda: [
             *functions_that_change(solution),

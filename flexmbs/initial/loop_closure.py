@@ -57,9 +57,9 @@ SPREAD = 0.4  # rad, or relative to the size of the model, of the first restart
 FAR = 0.6  # change of declared coordinates above which other positions are tried
 FAR_DRIVE = 5.0  # sizes of the model: distance of a far drive
 YIELDING = 1e-4  # weight of undeclared coordinates relative to declared ones, during the iteration
-# inertia of a coordinate relative to the largest one, during the iteration: damping by the
-# coordinates of light bodies would stop those of heavy ones
-LIGHTEST = 1e-2
+# inertia of a coordinate relative to the largest one, at least, during the iteration: damping by
+# the coordinates of lighter bodies would stop those of heavy ones
+LIGHTEST = 1e-4
 STIFF = 1e4  # weight of deformation relative to all others, during the iteration
 
 
@@ -425,7 +425,7 @@ class LoopClosure:
         w = self.declared_values
         root = np.sqrt(w.weight * np.where(w.declared, 1.0, YIELDING))
         heaviest = float((np.diagonal(M) * self.reach**2)[w.joint].max(initial=0.0))
-        M = M + np.diag(LIGHTEST * heaviest / self.reach**2)
+        M = M + np.diag(np.maximum(LIGHTEST * heaviest / self.reach**2 - np.diagonal(M), 0.0))
         W = root[:, None] * M * root
         if free[w.elastic].any():
             e, top = (

@@ -193,7 +193,7 @@ def test_drive_that_contradicts_is_named():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"locked": ("mian",)}, "initial.locked: no joint 'mian'; known: main, pin, knee, foot"),
+        ({"locked": ("mian",)}, "initial.locked: no joint 'mian'; did you mean 'main'?"),
         ({"weights": {"hip": 1.0}}, "initial.weights: no joint 'hip'"),
         ({"weights": {"pin": 0.0}}, "initial.weights.pin: 0.0 is not positive"),
         (

@@ -143,7 +143,7 @@ ALL = "main.0, pin.0, guide.0"
 BAD = {
     "unknown": (
         {"independent": ["krank"]},
-        f"partitioning.independent: no coordinate 'krank'; there are {ALL}",
+        f"partitioning.independent: no coordinate 'krank'; known: {', '.join(sorted(ALL.split(', ')))}",
     ),
     "twice": (
         {"independent": ["main", "main"]},

@@ -215,7 +215,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
         r"outputs.a: signal: .* did you mean 'joint hinge.0 velocity'\?",
     ),
     ({"design": "sobol"}, r"design: 'sobol' needs a number of cases; give fm.Sobol\(count=64\)"),
-    ({"design": "gird"}, "design: unknown 'gird'; known: grid, list"),
+    ({"design": "gird"}, "design: unknown 'gird'; did you mean 'grid'?"),
     ({"executor": "cloud"}, "executor: unknown 'cloud'; give 'processes' or 'threads'"),
     ({"workers": 0}, "workers: must be a whole number"),
     ({"run": {"t_end": 1.0}}, "run: .* is not a Run"),

@@ -3,13 +3,15 @@
 import dataclasses
 import functools
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from flexmbs.model.control.sweeps import flat_numbers, flat_tree
-from flexmbs.model.control.tree_kernels import TreeKernels
 from flexmbs.model.frames import FrameRef
+
+if TYPE_CHECKING:
+    from flexmbs.model.control.tree_kernels import TreeKernels
 
 
 class NodePose(NamedTuple):
@@ -70,8 +72,11 @@ class RobotTree:
     before: Mapping[str, str]  # body → its supporting body
 
     @functools.cached_property
-    def kernels(self) -> TreeKernels:
+    def kernels(self) -> "TreeKernels":
         """Compiled recursions over the tree."""
+        # declarations import no compiler
+        from flexmbs.model.control.tree_kernels import TreeKernels
+
         flat, _ = flat_tree(flat_numbers(self), 0, len(self.parent), len(self.rotors.node))
         return TreeKernels(flat)
 
