@@ -511,10 +511,10 @@ class Impedance(PointController, kind="impedance"):
 
     Parameters
     ----------
-    stiffness : float, 6 floats [N/m, N m/rad]
-        K along and about the world axes.
-    damping : float, 6 floats [N s/m, N m s/rad]
-        D along and about the world axes.
+    stiffness : float, floats [N/m, N m/rad]
+        K along and about the world axes, one number or six.
+    damping : float, floats [N s/m, N m s/rad]
+        D along and about the world axes, one number or six.
     kp : float, floats [N m/rad or N/m]
         Gains Kp for the coordinates, such as those of a redundant arm.
     kd : float, floats [N m s/rad or N s/m]
@@ -552,10 +552,10 @@ class OperationalSpace(PointController, kind="operational-space"):
 
     Parameters
     ----------
-    stiffness : float, 6 floats [1/s²]
-        Gains Kp along and about the world axes.
-    damping : float, 6 floats [1/s]
-        Gains Kd along and about the world axes.
+    stiffness : float, floats [1/s²]
+        Gains Kp along and about the world axes, one number or six.
+    damping : float, floats [1/s]
+        Gains Kd along and about the world axes, one number or six.
     task : str
         "pose", or "position" alone.
     kp : float, floats [1/s²]
