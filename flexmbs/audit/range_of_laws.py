@@ -22,7 +22,8 @@ def range_of_laws(
         for name, force in solution.model.forces.items()
         if isinstance(force, AlongLine) and force.row().states
     }
-    return (_ended(solution, forces) or (_ended(more(), forces) if more else [])) if forces else []
+    found = _ended(solution, forces)
+    return _ended(more(), forces) if forces and more and not found else found
 
 
 def _ended(solution: SolutionData, forces: Mapping[str, AlongLine]) -> list[Check]:

@@ -256,13 +256,16 @@ def _compared_outputs(
     Those between impacts for bodies that are ``hit``, and those without a jump of dry friction.
     """
     changed = changes_of_friction(mine, theirs)
-    rubbed = [bodies_with_contacts(mine.compiled, {name}) for name in mine.contacts]
+    rubbed = {
+        int(k): bodies_with_contacts(mine.compiled, {mine.contacts[k]})
+        for k in np.flatnonzero(changed.any(axis=0))
+    }
 
     def outputs(bodies: Iterable[str]) -> np.ndarray:
         """Outputs of these bodies; with few left, those beside jumps, too."""
         names = list(bodies)
         chosen = np.ones(len(mine.t), bool) if hit.isdisjoint(names) else calm
-        jumps = [k for k, each in enumerate(rubbed) if not each.isdisjoint(names)]
+        jumps = [k for k, each in rubbed.items() if not each.isdisjoint(names)]
         steady = chosen & ~changed[:, jumps].any(axis=1)
         return steady if steady.sum() >= FEW else chosen
 

@@ -73,9 +73,7 @@ def unresolved_modes(solution: SolutionData, run: Run, scales: Scales) -> list[C
     found, may_pass, longer = None, True, None
     while may_pass and n * pieces <= MOST and n <= max(most, 1):
         longer = _compared(scales, h * np.linspace(0.0, n, PER_STEP * n + 1), pieces)
-        if longer is None:
-            break
-        if longer[0] is None:
+        if longer is None or longer[0] is None:
             break
         (found, may_pass), n = longer, LONGER * n
     if found is None and longer is not None:  # contacts act on all bodies

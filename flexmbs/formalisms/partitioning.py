@@ -20,10 +20,10 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from flexmbs.declaration import close_names
 from flexmbs.checked_arguments import checked_arguments
 from flexmbs.algebra.small import largest
 from flexmbs._jit import called, part
+from flexmbs.declaration import close_names
 from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.equations import kinematics
 from flexmbs.dynamics.kinematics import displace

@@ -30,6 +30,8 @@ from flexmbs.model.control.sweeps import (
     link_motions,
     mass_matrix,
     newton_euler,
+    point_jacobian,
+    point_twist,
     solve_factored,
     subtrees,
     world_poses,
@@ -144,14 +146,7 @@ def computed_torque(p, u, x, out):
 def pd_gravity(p, u, x, out):
     """Kernel of `PDGravity`."""
     data = controller_data(p)
-    n = len(data.kp)
-    wanted = desired_motion(p, data, x[0], u)
-    at = (WORK_NUMBERS + 3) * n
-    rest = u[at : at + n]
-    for k in range(n):
-        rest[k] = 0.0
-    newton_euler(data.tree, x[1 : 1 + n], rest, rest, data.g, link_motions(u, 0, n), out)
-    add_errors(data, wanted, x, out)
+    gravity_and_errors(data, desired_motion(p, data, x[0], u), u, x, out)
 
 
 @_controller_law
@@ -188,10 +183,8 @@ def point_motion(tree, q, qd, link, point, u):
     v, w = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     k = link
     while k >= 0:
-        axes = load9(R, 9 * k)
-        turn, slide = mul(axes, load3(tree.turn, 3 * k)), mul(axes, load3(tree.slide, 3 * k))
-        v = add(v, scale(qd[k], add(cross(turn, sub(x, load3(o, 3 * k))), slide)))
-        w = add(w, scale(qd[k], turn))
+        unit_v, unit_w = point_twist(tree, R, o, k, x)
+        v, w = add(v, scale(qd[k], unit_v)), add(w, scale(qd[k], unit_w))
         k = int(tree.parent[k])
     return PointMotion(own, x, v, w, R, o)
 
@@ -201,10 +194,8 @@ def apply_at_point(tree, link, here, force, moment, tau):
     """τ += Jᵀ (force, moment) at the point of a link with the `PointMotion` ``here``."""
     k = link
     while k >= 0:
-        axes = load9(here.rotations, 9 * k)
-        turn, slide = mul(axes, load3(tree.turn, 3 * k)), mul(axes, load3(tree.slide, 3 * k))
-        arm = sub(here.x, load3(here.origins, 3 * k))
-        tau[k] += dot(turn, add(cross(arm, force), moment)) + dot(slide, force)
+        v, w = point_twist(tree, here.rotations, here.origins, k, here.x)
+        tau[k] += dot(v, force) + dot(w, moment)
         k = int(tree.parent[k])
 
 
@@ -239,11 +230,7 @@ def impedance(p, u, x, out):
         p[K + 3] * r[0] + p[D + 3] * rd[0], p[K + 4] * r[1] + p[D + 4] * rd[1],
         p[K + 5] * r[2] + p[D + 5] * rd[2],
     )  # fmt: skip
-    rest = u[(WORK_NUMBERS + 3) * n : (WORK_NUMBERS + 4) * n]
-    for k in range(n):
-        rest[k] = 0.0
-    newton_euler(tree, q, rest, rest, data.g, link_motions(u, 0, n), out)
-    add_errors(data, wanted, x, out)
+    gravity_and_errors(data, wanted, u, x, out)
     apply_at_point(tree, link, here, force, moment, out)
 
 
@@ -255,23 +242,6 @@ def point_acceleration(tree, q, qd, qdd, link, point, R, u, tau):
     w, wd = load3(links.w, 3 * link), load3(links.wd, 3 * link)
     a = add(load3(links.a, 3 * link), add(cross(wd, point), cross(w, cross(w, point))))
     return mul(R, a), mul(R, wd)
-
-
-@LawPart
-def store_jacobian(tree, link, here, n, rows, J):
-    """J (rows · n) ← first rows of the Jacobian of the point with the `PointMotion` ``here``."""
-    for a in range(rows * n):
-        J[a] = 0.0
-    k = link
-    while k >= 0:
-        axes = load9(here.rotations, 9 * k)
-        turn, slide = mul(axes, load3(tree.turn, 3 * k)), mul(axes, load3(tree.slide, 3 * k))
-        v = add(cross(turn, sub(here.x, load3(here.origins, 3 * k))), slide)
-        for a in range(3):
-            J[n * a + k] = v[a]
-            if rows > 3:
-                J[n * (3 + a) + k] = turn[a]
-        k = int(tree.parent[k])
 
 
 @_controller_law
@@ -309,7 +279,7 @@ def operational_space(p, u, x, out):
         qdd[k] += data.kd[k] * (wanted.qd[k] - qd[k])
     mass_matrix(tree, q, subtrees(u, 0, n), D)
     factor_definite(D, n)
-    store_jacobian(tree, link, here, n, rows, J)
+    point_jacobian(tree, here.rotations, here.origins, link, here.x, rows, J)
     for a in range(rows):
         for k in range(n):
             Y[n * a + k] = J[n * a + k]
@@ -332,6 +302,17 @@ def operational_space(p, u, x, out):
             qdd[k] += Y[n * a + k] * r[a]
     newton_euler(tree, q, qd, qdd, data.g, link_motions(u, 0, n), out)
     add_friction(tree, qd, out)
+
+
+@LawPart
+def gravity_and_errors(data, wanted, u, x, out):
+    """τ (n) ← g(q) + Kp e + Kd ė."""
+    n = len(data.kp)
+    rest = u[(WORK_NUMBERS + 3) * n : (WORK_NUMBERS + 4) * n]
+    for k in range(n):
+        rest[k] = 0.0
+    newton_euler(data.tree, x[1 : 1 + n], rest, rest, data.g, link_motions(u, 0, n), out)
+    add_errors(data, wanted, x, out)
 
 
 @LawPart

@@ -1,4 +1,4 @@
-"""Positions, velocities and accelerations of a tree for many coordinate vectors at once.
+"""Poses and Jacobians of a tree for many coordinate vectors at once.
 
 The arrays q are (..., n).
 """

@@ -285,20 +285,26 @@ def world_poses(tree, q, links, R, o):
 
 
 @LawPart
-def frame_jacobian(tree, R, o, node, x, J):
-    """J (6, n) ← velocity and angular velocity per unit rates of a point x (3) of a link."""
-    for k in range(len(tree.parent)):
-        for a in range(6):
-            J[a, k] = 0.0
-    k = node
+def point_twist(tree, R, o, k, x):
+    """Velocity of a point x (3) and angular velocity (3) per unit rate of axis k, in the world."""
+    P = load9(R, 9 * k)
+    turn, slide = mul(P, load3(tree.turn, 3 * k)), mul(P, load3(tree.slide, 3 * k))
+    return add(cross(turn, sub(x, load3(o, 3 * k))), slide), turn
+
+
+@LawPart
+def point_jacobian(tree, R, o, link, x, rows, J):
+    """J (rows · n) ← velocity of a point x (3) of a link, with 6 rows angular velocity, per rate."""
+    n = len(tree.parent)
+    for a in range(rows * n):
+        J[a] = 0.0
+    k = link
     while k >= 0:
-        P = load9(R, 9 * k)
-        turn, slide = mul(P, load3(tree.turn, 3 * k)), mul(P, load3(tree.slide, 3 * k))
-        arm = sub(x, load3(o, 3 * k))
-        v = add(cross(turn, arm), slide)
+        v, w = point_twist(tree, R, o, k, x)
         for a in range(3):
-            J[a, k] = v[a]
-            J[3 + a, k] = turn[a]
+            J[n * a + k] = v[a]
+            if rows > 3:
+                J[n * (3 + a) + k] = w[a]
         k = int(tree.parent[k])
 
 

@@ -15,7 +15,7 @@ from flexmbs.model.control.sweeps import WORK_NUMBERS, FlatTree
 newton_euler, add_friction = as_part(sweeps.newton_euler), as_part(sweeps.add_friction)
 mass_matrix, factor_definite = as_part(sweeps.mass_matrix), as_part(sweeps.factor_definite)
 solve_factored = as_part(sweeps.solve_factored)
-world_poses, frame_jacobian = as_part(sweeps.world_poses), as_part(sweeps.frame_jacobian)
+world_poses, point_jacobian = as_part(sweeps.world_poses), as_part(sweeps.point_jacobian)
 load3, load9, mul, add = map(as_part, (vectors.load3, vectors.load9, vectors.mul, vectors.add))
 link_motions, subtrees = as_part(sweeps.link_motions), as_part(sweeps.subtrees)
 
@@ -34,7 +34,7 @@ class TreeStates(NamedTuple):
     D: np.ndarray  # (m, n²) or (0, n²) mass matrices
     R: np.ndarray  # (m, 9 n) or (0, 9 n) rotations of the links
     o: np.ndarray  # (m, 3 n) or (0, 3 n) their origins
-    J: np.ndarray  # (m, 6, n) or (0, 6, n) Jacobians of a point
+    J: np.ndarray  # (m, 6 n) or (0, 6 n) Jacobians of a point
     x: np.ndarray  # (3) the point, in axes of its link
     work: np.ndarray  # (27 n)
 
@@ -45,7 +45,7 @@ def tree_states(
     """Arrays for m states, of which 0 or m motions, mass matrices and poses are computed."""
     q, qd, qdd, tau = np.empty((m, n)), *(np.empty((motions, n)) for _ in range(3))
     D, R, o = np.empty((matrices, n * n)), np.empty((poses, 9 * n)), np.empty((poses, 3 * n))
-    J, work = np.empty((poses, 6, n)), np.empty(WORK_NUMBERS * n)
+    J, work = np.empty((poses, 6 * n)), np.empty(WORK_NUMBERS * n)
     return TreeStates(q, qd, qdd, np.empty(3), tau, D, R, o, J, np.empty(3), work)
 
 
@@ -114,7 +114,7 @@ def jacobians(tree, states, /, node):
         x = (0.0, 0.0, 0.0)
         if k >= 0:
             x = add(load3(o, 3 * k), mul(load9(R, 9 * k), load3(states.x, 0)))
-        frame_jacobian(tree, R, o, k, x, states.J[i])
+        point_jacobian(tree, R, o, k, x, 6, states.J[i])
     return 0
 
 
@@ -195,7 +195,8 @@ class TreeKernels:
         states = self._filled(None, q, poses=True)
         states.x[:] = x
         self._run(jacobians, states, float(link))
-        return states.J[0].copy() if q.ndim == 1 else states.J.reshape(*q.shape[:-1], 6, self.n)
+        J = states.J.reshape(*q.shape[:-1], 6, self.n)
+        return J.copy() if q.ndim == 1 else J
 
     def _filled(self, g: np.ndarray | None, *given: np.ndarray, **kinds: bool) -> TreeStates:
         """Arrays with q, and q̇ and q̈ if given: those of this thread for one state."""
