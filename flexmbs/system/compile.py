@@ -121,23 +121,30 @@ class Compiled:
 
     def ground_places_of(self, bodies: Collection[str]) -> np.ndarray:
         """Positions (n, 3) of the frames on the ground that items connect to some bodies."""
-        model = self.model
-        items = (model.joints, model.forces, model.contacts)
-        pairs = [list(frames_used(each).values()) for own in items for each in own.values()]
-        used = {
-            ref
-            for refs in pairs
-            if all(other.body == GROUND for other in refs)
-            or any(other.body in bodies for other in refs)
-            for ref in refs
-            if ref.body == GROUND
-        }
+        by_body, alone = self._ground_frames
+        used = alone.union(*(by_body[body] for body in bodies if body in by_body))
         found = [
-            model.frames[ref.frame].position if ref.frame else (0.0,) * 3
+            self.model.frames[ref.frame].position if ref.frame else (0.0,) * 3
             for ref in sorted(used, key=str)
         ]
         places: np.ndarray = frozen(np.array(found, float).reshape(-1, 3))
         return places
+
+    @functools.cached_property
+    def _ground_frames(self) -> tuple[dict[str, set[FrameRef]], set[FrameRef]]:
+        """Frames on the ground that items connect to each body, and those of items on it alone."""
+        by_body: dict[str, set[FrameRef]] = {}
+        alone: set[FrameRef] = set()
+        for items in (self.model.joints, self.model.forces, self.model.contacts):
+            for item in items.values():
+                refs = frames_used(item).values()
+                ground = {ref for ref in refs if ref.body == GROUND}
+                others = {ref.body for ref in refs} - {GROUND}
+                for body in others:
+                    by_body.setdefault(body, set()).update(ground)
+                if not others:
+                    alone |= ground
+        return by_body, alone
 
     @property
     def n_constraints(self) -> int:
